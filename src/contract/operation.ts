@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** One operation of an HTTP interface as data. Route, validation, typed client, permission check and document are all read from it. */
+export type Operation = {
+  readonly method: Method
+  /** Below the base address, with `:name` for path parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  /** The key a caller must hold; with several, any one of them suffices. */
+  readonly permission?: string | readonly string[]
+  /** The feature the account's plan must include. */
+  readonly entitlement?: string
+  readonly params?: z.ZodObject
+  /** As values: how numbers, booleans and lists become text is left to the two ends of the wire. */
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  /** For a body that is an array whose items the handler judges one by one: what an item should look like. */
+  readonly item?: z.ZodType
+  /** Body by success status; null where the answer has no body. */
+  readonly success: Readonly<Record<number, z.ZodType | null>>
+  /** The statuses besides success that the operation lists. */
+  readonly errors: readonly number[]
+}
+
+export type OperationTable = Readonly<Record<string, Operation>>
+
+/** Declares an area's operations, keeping each member's exact type. */
+export function operations<const T extends OperationTable>(table: T): T {
+  return table
+}
+
+type Place = 'params' | 'query' | 'body'
+
+/** What a handler receives: parsed `params`, `query` and `body`, each only where the operation has it. */
+export type InputOf<O extends Operation> = {
+  readonly [P in Place as O[P] extends z.ZodType ? P : never]: O[P] extends z.ZodType ? z.output<O[P]> : never
+}
+
+/** What a client's caller gives: the same three, before parsing. A place in which nothing is required may be left out. */
+export type ArgumentsOf<O extends Operation> = {
+  readonly [P in Place as O[P] extends z.ZodType ? (IsOptional<Given<O, P>> extends true ? never : P) : never]: Given<
+    O,
+    P
+  >
+} & {
+  readonly [P in Place as O[P] extends z.ZodType ? (IsOptional<Given<O, P>> extends true ? P : never) : never]?: Given<
+    O,
+    P
+  >
+}
+
+type Given<O extends Operation, P extends Place> = P extends 'body'
+  ? O['item'] extends z.ZodType
+    ? readonly z.input<O['item']>[]
+    : InputOfSchema<O[P]>
+  : InputOfSchema<O[P]>
+
+type InputOfSchema<S> = S extends z.ZodType ? z.input<S> : never
+
+type IsOptional<V> = Record<never, never> extends V ? true : false
+
+/** What a handler answers with; refusals are thrown. */
+export type ReplyOf<O extends Operation> = {
+  [S in keyof O['success'] & number]: O['success'][S] extends z.ZodType
+    ? { readonly status: S; readonly body: z.input<O['success'][S]> }
+    : { readonly status: S }
+}[keyof O['success'] & number]

@@ -1,0 +1,40 @@
+/**
+ * Every failure an operator can meet: the exit code of the command that ends with it (design of the commands, sysexits
+ * where one fits), and whether trying again without a change can help. What is thrown without a code is a bug.
+ */
+export const failures = {
+  usage: { exit: 2, retry: false },
+  run_held: { exit: 65, retry: false },
+  source_unreadable: { exit: 66, retry: false },
+  platform_unreachable: { exit: 69, retry: true },
+  finished_with_problems: { exit: 70, retry: false },
+  run_failed: { exit: 70, retry: false },
+  already_active: { exit: 75, retry: true },
+  blocked: { exit: 77, retry: false },
+  config_invalid: { exit: 78, retry: false },
+  database_unreachable: { exit: 69, retry: true },
+  queue_unreachable: { exit: 69, retry: true },
+  not_found: { exit: 66, retry: false },
+  conflict: { exit: 75, retry: false },
+} as const
+
+export type FailureCode = keyof typeof failures
+
+/** A failure an operator can act on. The message names what happened, to what, and what helps; it holds no personal values and no secrets. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: FailureCode
+
+  constructor(code: FailureCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+
+  get exit(): number {
+    return failures[this.code].exit
+  }
+
+  get retry(): boolean {
+    return failures[this.code].retry
+  }
+}

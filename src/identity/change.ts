@@ -1,0 +1,34 @@
+import type { FieldName, IdentityFields, IdentityRecord } from './record.ts'
+
+export const changeKinds = ['join', 'update', 'leave', 'return', 'redate', 'retract'] as const
+export type ChangeKind = (typeof changeKinds)[number]
+
+export type FieldValue = IdentityFields[FieldName]
+export type FieldChange = { readonly from: FieldValue; readonly to: FieldValue; readonly inferred?: true }
+export type FieldChanges = { readonly [F in FieldName]?: FieldChange }
+
+/**
+ * One person's difference between what the platform acknowledged and what HR says.
+ * `carried` marks a difference that an earlier accepted run already contained and could not deliver: guards judge new facts only.
+ */
+export type Change =
+  | {
+      readonly kind: 'join' | 'update' | 'leave' | 'return' | 'redate'
+      readonly identityId: string
+      readonly record: IdentityRecord
+      readonly fields: FieldChanges
+      readonly inferred: boolean
+      readonly carried: boolean
+    }
+  | { readonly kind: 'retract'; readonly identityId: string; readonly reason: string; readonly carried: boolean }
+
+export type PlanCounts = { readonly [K in ChangeKind | 'unchanged' | 'rejected']: number }
+
+/** A guard's judgement of a plan. `limit` null: the guard has no number to exceed. `reason` says what was found, in counts. */
+export type Verdict = {
+  readonly name: string
+  readonly actual: number
+  readonly limit: number | null
+  readonly ok: boolean
+  readonly reason?: string
+}

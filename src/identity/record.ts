@@ -1,0 +1,75 @@
+/** The fields of a person that the platform's HRIS connection knows, besides the key. Dates are UTC midnights: `2025-07-01T00:00:00.000Z`. */
+export type IdentityFields = {
+  email: string | null
+  secondaryEmail: string | null
+  firstName: string | null
+  lastName: string | null
+  jobTitle: string | null
+  managerId: string | null
+  managerName: string | null
+  startedAt: string | null
+  separatedAt: string | null
+  isContractor: boolean | null
+}
+
+/** One person as the platform wants it, normalised and valid. A field that is absent is not mapped and is never sent. */
+export type IdentityRecord = { readonly identityId: string } & Readonly<Partial<IdentityFields>>
+
+export const fieldNames = [
+  'email',
+  'secondaryEmail',
+  'firstName',
+  'lastName',
+  'jobTitle',
+  'managerId',
+  'managerName',
+  'startedAt',
+  'separatedAt',
+  'isContractor',
+] as const satisfies readonly (keyof IdentityFields)[]
+
+export type FieldName = (typeof fieldNames)[number]
+
+/** Where a fact came from: a row of a file (line counted from 1, the header included) or an event. */
+export type Origin = { readonly file: string; readonly line: number } | { readonly event: string }
+
+/** What one accepted source row says about a person, before what is known of that person is consulted. */
+export type Sighting = {
+  readonly identityId: string
+  /** Mapped fields; an absent key means: keep what is known (a blank with `onBlank: keep`). Never holds `separatedAt`. */
+  readonly fields: Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>>
+  /** The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. */
+  readonly leavingDate: string | null
+  /** True where a status says that the person has left, with or without a date. */
+  readonly left: boolean
+  /** True where the source maps a leaving date or a status at all, so that silence means "employed". */
+  readonly statesEmployment: boolean
+  readonly origin: Origin
+}
+
+/** A source row that could not become a record. `identityId` where the key could be read; no personal values in the reason. */
+export type Reject = {
+  readonly line: number
+  readonly column: string | null
+  readonly reason: string
+  readonly identityId: string | null
+}
+
+/** What is stored about a person of a connection. */
+export type RosterEntry = {
+  readonly identityId: string
+  /** The newest accepted record from HR; null for a person known only from the platform. */
+  readonly wanted: IdentityRecord | null
+  /** The wanted leaving date was inferred (absence, or a left status without a date). */
+  readonly inferred: boolean
+  /** A stated leaving date (`YYYY-MM-DD`) that lies ahead and waits for its day under `future: defer`. */
+  readonly deferredTo: string | null
+  /** When the wanted facts were true (ISO instant). */
+  readonly asOf: string
+  /** Accepted snapshots in a row that did not hold this person. */
+  readonly absences: number
+  /** The last record that the platform acknowledged; null before the first delivery and after a retraction. */
+  readonly confirmed: IdentityRecord | null
+  /** Set while the person is withheld as data sent in error. */
+  readonly retracted: { readonly reason: string; readonly at: string } | null
+}

@@ -1,0 +1,187 @@
+import { sql } from 'kysely'
+import { type Owner, unowned } from './owner.ts'
+import type { Db } from './schema.ts'
+
+export type Block = { readonly status: number; readonly reason: string; readonly since: string }
+
+export type ConnectionState = {
+  readonly name: string
+  /** What `targetId` was resolved from; another key means another place, whose people are unknown. */
+  readonly targetKey: string | null
+  readonly targetId: number | null
+  /** The platform answered that it does not have the update operation. */
+  readonly lacksUpdate: boolean
+  readonly acceptedAsOf: string | null
+  readonly blocked: Block | null
+  readonly people: number
+  readonly separated: number
+  /** People whose accepted facts the platform has not acknowledged yet. */
+  readonly behind: number
+  readonly problems: number
+}
+
+export async function connectionStates(db: Db, name?: string): Promise<ConnectionState[]> {
+  let query = db
+    .selectFrom('connections')
+    .selectAll()
+    .select((eb) => [
+      eb
+        .selectFrom('roster')
+        .select(
+          sql<Record<string, number>>`json_build_object(
+          'people', count(*) filter (where wanted is not null and retracted_at is null),
+          'separated', count(*) filter (where wanted ->> 'separatedAt' is not null and retracted_at is null),
+          'behind', count(*) filter (where wanted is distinct from confirmed and wanted is not null and retracted_at is null))`.as(
+            'tally',
+          ),
+        )
+        .whereRef('roster.connection', '=', 'connections.name')
+        .as('tally'),
+      eb
+        .selectFrom('problems')
+        .select(sql<number>`count(*)::int`.as('problems'))
+        .whereRef('problems.connection', '=', 'connections.name')
+        .as('problems'),
+    ])
+    .orderBy('name')
+  if (name !== undefined) query = query.where('name', '=', name)
+  return (await query.execute()).map((row) => ({
+    name: row.name,
+    targetKey: row.target_key,
+    targetId: row.target_id,
+    lacksUpdate: row.lacks_update,
+    acceptedAsOf: row.accepted_as_of?.toISOString() ?? null,
+    blocked:
+      row.blocked_at && row.blocked_status !== null
+        ? { status: row.blocked_status, reason: row.blocked_reason ?? '', since: row.blocked_at.toISOString() }
+        : null,
+    people: row.tally?.people ?? 0,
+    separated: row.tally?.separated ?? 0,
+    behind: row.tally?.behind ?? 0,
+    problems: row.problems ?? 0,
+  }))
+}
+
+export type Target = { readonly key: string | null; readonly id: number | null; readonly lacksUpdate: boolean }
+
+export async function targetOf(db: Db, connection: string): Promise<Target> {
+  const row = await db
+    .selectFrom('connections')
+    .select(['target_key', 'target_id', 'lacks_update'])
+    .where('name', '=', connection)
+    .executeTakeFirstOrThrow()
+  return { key: row.target_key, id: row.target_id, lacksUpdate: row.lacks_update }
+}
+
+export async function setTarget(db: Db, connection: string, target: { key: string; id: number | null }): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ target_key: target.key, target_id: target.id, lacks_update: false })
+    .where('name', '=', connection)
+    .execute()
+}
+
+export async function setLacksUpdate(db: Db, connection: string): Promise<void> {
+  await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
+}
+
+export async function acceptedAsOf(db: Db, connection: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('connections')
+    .select('accepted_as_of')
+    .where('name', '=', connection)
+    .executeTakeFirst()
+  return row?.accepted_as_of?.toISOString() ?? null
+}
+
+/** Takes the right to look the target up, or to create it; false while somebody who lives does so. */
+export async function claimTarget(
+  db: Db,
+  { connection, owner }: { connection: string; owner: Owner },
+): Promise<boolean> {
+  const claimed = await db
+    .updateTable('connections')
+    .set({ resolver: owner.id })
+    .where('name', '=', connection)
+    .where(unowned(sql`connections.resolver`))
+    .executeTakeFirst()
+  return claimed.numUpdatedRows > 0n
+}
+
+export async function releaseTarget(db: Db, connection: string): Promise<void> {
+  await db.updateTable('connections').set({ resolver: null }).where('name', '=', connection).execute()
+}
+
+/** Until when nothing may be sent because the connection is blocked; null where it is free or may be tried again. */
+export async function blockedUntil(
+  db: Db,
+  { connection, now }: { connection: string; now: Date },
+): Promise<Date | null> {
+  const row = await db
+    .selectFrom('connections')
+    .select('probe_at')
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .where('probe_at', '>', now)
+    .executeTakeFirst()
+  return row?.probe_at ?? null
+}
+
+/** Notes why nothing more can be delivered, and when to try again; `since` stays that of the first time. */
+export async function blockConnection(
+  db: Db,
+  {
+    connection,
+    status,
+    reason,
+    now,
+    probeAt,
+  }: { connection: string; status: number; reason: string; now: Date; probeAt: Date },
+): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({
+      blocked_status: status,
+      blocked_reason: reason,
+      blocked_at: sql`coalesce(blocked_at, ${now})`,
+      probe_at: probeAt,
+    })
+    .where('name', '=', connection)
+    .execute()
+}
+
+/** True where the connection was blocked and no longer is. */
+export async function freeConnection(db: Db, connection: string): Promise<boolean> {
+  const freed = await db
+    .updateTable('connections')
+    .set({ blocked_status: null, blocked_reason: null, blocked_at: null, probe_at: null })
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .executeTakeFirst()
+  return freed.numUpdatedRows > 0n
+}
+
+/** Takes a nightly slot; false where it was taken before, so that one night never runs twice. */
+export async function takeSlot(
+  db: Db,
+  { connection, slot, now }: { connection: string; slot: string; now: Date },
+): Promise<boolean> {
+  const taken = await db
+    .insertInto('slots')
+    .values({ connection, slot, taken_at: now })
+    .onConflict((c) => c.doNothing())
+    .executeTakeFirst()
+  return (taken.numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/** The newest slot taken for a connection, in the order of their names. */
+export async function lastSlot(db: Db, connection: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('slots')
+    .select('slot')
+    .where('connection', '=', connection)
+    .orderBy('slot', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.slot ?? null
+}

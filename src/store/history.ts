@@ -1,0 +1,152 @@
+import { sql } from 'kysely'
+import type { Change, FieldChanges } from '../identity/change.ts'
+import type { Origin, Reject, RosterEntry } from '../identity/record.ts'
+import { toChange } from './plans.ts'
+import { rosterEntry } from './roster.ts'
+import type { Answer, Db } from './schema.ts'
+
+/** A change with everything that can be said of it: from which row it came, by which run, when it was sent and what the platform answered. */
+export type AccountedChange = {
+  readonly runId: string
+  readonly connection: string
+  readonly change: Change
+  readonly origin: Origin | null
+  readonly state: 'planned' | 'due' | 'confirmed' | 'problem' | 'dropped'
+  /** When the run that planned it was asked for. */
+  readonly plannedAt: string
+  readonly requests: number
+  readonly sentAt: string | null
+  readonly answeredAt: string | null
+  readonly answer: Answer | null
+}
+
+/** A run's changes in key order, from behind `after`. */
+export async function changesOf(
+  db: Db,
+  runId: string,
+  { after = '', limit = 500 }: { after?: string; limit?: number } = {},
+): Promise<AccountedChange[]> {
+  const rows = await accounted(db)
+    .where('changes.run_id', '=', runId)
+    .where('changes.identity_id', '>', after)
+    .orderBy('changes.identity_id')
+    .limit(limit)
+    .execute()
+  return rows.map(toAccounted)
+}
+
+/** A run's rejects by line, from behind the line `after`. */
+export async function rejectsOf(
+  db: Db,
+  runId: string,
+  { after = 0, limit = 500 }: { after?: number; limit?: number } = {},
+): Promise<Reject[]> {
+  const rows = await db
+    .selectFrom('rejects')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('line', '>', after)
+    .orderBy('line')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    line: row.line,
+    column: row.column_name,
+    reason: row.reason,
+    identityId: row.identity_id,
+  }))
+}
+
+export type Problem = {
+  readonly connection: string
+  readonly identityId: string
+  readonly runId: string
+  readonly kind: string
+  readonly status: number | null
+  readonly message: string
+  readonly firstAt: string
+  readonly lastAt: string
+  readonly times: number
+}
+
+/** The changes that the platform refused and that are still wanted, the longest standing first. */
+export async function listProblems(db: Db, { connection }: { connection?: string } = {}): Promise<Problem[]> {
+  let query = db.selectFrom('problems').selectAll().orderBy('first_at').orderBy('connection').orderBy('identity_id')
+  if (connection !== undefined) query = query.where('connection', '=', connection)
+  return (await query.execute()).map((row) => ({
+    connection: row.connection,
+    identityId: row.identity_id,
+    runId: row.run_id,
+    kind: row.kind,
+    status: row.status,
+    message: row.message,
+    firstAt: row.first_at.toISOString(),
+    lastAt: row.last_at.toISOString(),
+    times: row.times,
+  }))
+}
+
+/** What is known of one person and how it came about, the newest change first; null for a key never seen. */
+export async function personOf(
+  db: Db,
+  person: { connection: string; identityId: string },
+): Promise<{ entry: RosterEntry | null; changes: AccountedChange[] } | null> {
+  const entry = await rosterEntry(db, person)
+  const rows = await accounted(db)
+    .where('changes.identity_id', '=', person.identityId)
+    .where('runs.connection', '=', person.connection)
+    .orderBy('runs.created_at', 'desc')
+    .limit(200)
+    .execute()
+  if (!entry && rows.length === 0) return null
+  return { entry, changes: rows.map(toAccounted) }
+}
+
+/** Drops the problems of people whose newest wanted facts the platform has acknowledged, or who are withheld. */
+export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
+  await sql`
+    delete from problems using roster
+    where problems.connection = ${connection} and roster.connection = problems.connection
+      and roster.identity_id = problems.identity_id
+      and (roster.wanted = roster.confirmed or roster.retracted_at is not null)`.execute(db)
+}
+
+function accounted(db: Db) {
+  return db
+    .selectFrom('changes')
+    .innerJoin('runs', 'runs.id', 'changes.run_id')
+    .selectAll('changes')
+    .select(['runs.connection', 'runs.created_at'])
+}
+
+function toAccounted(row: {
+  run_id: string
+  connection: string
+  identity_id: string
+  kind: string
+  record: unknown
+  fields: FieldChanges | null
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+  origin: Origin | null
+  state: string
+  requests: number
+  sent_at: Date | null
+  answered_at: Date | null
+  answer: Answer | null
+  created_at: Date
+}): AccountedChange {
+  return {
+    runId: row.run_id,
+    connection: row.connection,
+    change: toChange(row as Parameters<typeof toChange>[0]),
+    origin: row.origin,
+    state: row.state as AccountedChange['state'],
+    plannedAt: row.created_at.toISOString(),
+    requests: row.requests,
+    sentAt: row.sent_at?.toISOString() ?? null,
+    answeredAt: row.answered_at?.toISOString() ?? null,
+    answer: row.answer,
+  }
+}

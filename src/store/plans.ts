@@ -1,0 +1,216 @@
+import { sql } from 'kysely'
+import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
+import type { WantedSide } from '../identity/plan.ts'
+import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
+import { type ClaimedRun, moveRun } from './runs.ts'
+import type { Db, Verification } from './schema.ts'
+
+/** What a plan decided about one person: a new wanted side, a change to send, or both. */
+export type PlannedPerson = {
+  readonly identityId: string
+  readonly entry: WantedSide | null
+  readonly change: Change | null
+  readonly origin: Origin | null
+}
+
+export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
+
+/** Rejects beyond this number are counted and not kept one by one. */
+export const rejectsKept = 10_000
+
+/** Removes whatever an earlier attempt at this run left behind. */
+export async function clearPlan(db: Db, runId: string): Promise<void> {
+  for (const table of ['changes', 'plan_entries', 'rejects'] as const) {
+    await db.deleteFrom(table).where('run_id', '=', runId).execute()
+  }
+}
+
+/** Adds people to the plan of a run that is being read; saying the same again changes nothing. */
+export async function stagePeople(db: Db, runId: string, people: readonly PlannedPerson[]): Promise<void> {
+  const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
+  if (entries.length > 0) {
+    await sql`
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", absences
+      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz, absences integer)
+      on conflict do nothing`.execute(db)
+  }
+  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
+  if (changes.length > 0) {
+    await sql`
+      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
+      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
+      from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, reason text, origin jsonb)
+      on conflict do nothing`.execute(db)
+  }
+}
+
+/** Takes people out of the plan again: a later row of the source cast doubt on them. */
+export async function unstagePeople(db: Db, runId: string, identityIds: readonly string[]): Promise<void> {
+  if (identityIds.length === 0) return
+  for (const table of ['changes', 'plan_entries'] as const) {
+    await db
+      .deleteFrom(table)
+      .where('run_id', '=', runId)
+      .where(sql<boolean>`identity_id = any(${identityIds})`)
+      .execute()
+  }
+}
+
+/** A run's changes in key order, page by page. */
+export async function* stagedChanges(db: Db, runId: string, pageSize = 5000): AsyncGenerator<StagedChange[]> {
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('changes')
+      .select(['identity_id', 'kind', 'record', 'fields', 'inferred', 'carried', 'reason', 'origin'])
+      .where('run_id', '=', runId)
+      .where('identity_id', '>', after)
+      .orderBy('identity_id')
+      .limit(pageSize)
+      .execute()
+    const last = rows.at(-1)
+    if (last) yield rows.map((row) => ({ change: toChange(row), origin: row.origin }))
+    if (!last || rows.length < pageSize) return
+    after = last.identity_id
+  }
+}
+
+export type ChangeRow = {
+  identity_id: string
+  kind: string
+  record: IdentityRecord | null
+  fields: unknown
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+}
+
+export function toChange(row: ChangeRow): Change {
+  if (row.kind === 'retract') {
+    return { kind: 'retract', identityId: row.identity_id, reason: row.reason ?? '', carried: row.carried }
+  }
+  return {
+    kind: row.kind,
+    identityId: row.identity_id,
+    record: row.record,
+    fields: row.fields,
+    inferred: row.inferred,
+    carried: row.carried,
+  } as Change
+}
+
+export type PlanSummary = {
+  readonly source: { readonly name: string; readonly bytes: number }
+  readonly asOf: string
+  readonly rows: number
+  readonly records: number
+  readonly counts: PlanCounts
+  readonly guards: readonly Verdict[]
+  readonly digest: string
+  readonly verification: Verification | null
+  readonly rejects: readonly Reject[]
+}
+
+/** Completes a plan and makes every older held plan of the connection void. False: another attempt has taken over. */
+export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
+  const { id, connection } = claim.run
+  if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
+  await tx
+    .updateTable('runs')
+    .set({
+      source: JSON.stringify(plan.source),
+      as_of: new Date(plan.asOf),
+      rows: plan.rows,
+      records: plan.records,
+      counts: JSON.stringify(plan.counts),
+      guards: JSON.stringify(plan.guards),
+      digest: plan.digest,
+      verification: JSON.stringify(plan.verification),
+    })
+    .where('id', '=', id)
+    .execute()
+  await sql`
+    insert into rejects (run_id, line, column_name, reason, identity_id)
+    select ${id}, line, "column", reason, "identityId"
+    from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
+      as r(line integer, "column" text, reason text, "identityId" text)`.execute(tx)
+  const older = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', '=', 'held')
+    .where(sql<boolean>`not options ? 'retract'`)
+    .execute()
+  for (const held of older) {
+    await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
+    await dropPlan(tx, held.id)
+  }
+  return true
+}
+
+/** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
+export async function dropPlan(tx: Db, runId: string): Promise<void> {
+  await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await tx
+    .updateTable('changes')
+    .set({ state: 'dropped' })
+    .where('run_id', '=', runId)
+    .where('state', 'in', ['planned', 'due'])
+    .execute()
+  await tx
+    .updateTable('deliveries')
+    .set({ state: 'cancelled' })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'due')
+    .execute()
+}
+
+export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
+
+/**
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches.
+ * Belongs into the transaction that moves the run to `delivering`. Answers the number of batches; with none there is nothing to deliver.
+ */
+export async function commitPlan(
+  tx: Db,
+  { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
+): Promise<number> {
+  await sql`
+    insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, absences)
+    select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, absences from plan_entries where run_id = ${runId}
+    on conflict (connection, identity_id) do update set
+      wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
+      as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
+  await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await sql`
+    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of)
+    from runs where runs.id = ${runId} and connections.name = runs.connection`.execute(tx)
+  await sql`
+    update roster set retracted_reason = changes.reason, retracted_at = ${now}
+    from changes
+    where changes.run_id = ${runId} and changes.kind = 'retract'
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
+  await sql`
+    with kinds as (
+      select identity_id, record,
+        case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end as job
+      from changes where run_id = ${runId} and state = 'planned'
+    ), portions as (
+      select identity_id, job,
+        (row_number() over by_key - 1) / ${limits.batchSize}::int as by_count,
+        coalesce(sum(octet_length(record::text)) over by_key, 0) / ${limits.batchBytes}::int as by_bytes
+      from kinds window by_key as (partition by job order by identity_id)
+    ), batches as (
+      select identity_id, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
+    )
+    update changes set batch = batches.batch, state = 'due'
+    from batches where changes.run_id = ${runId} and changes.identity_id = batches.identity_id`.execute(tx)
+  const added = await sql`
+    insert into deliveries (run_id, batch, kind, state, due_at)
+    select run_id, batch,
+      min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}
+    from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
+  return Number(added.numAffectedRows ?? 0n)
+}

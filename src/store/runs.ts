@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { PlanCounts, Verdict } from '../identity/change.ts'
+import type { Owner } from './owner.ts'
+import { unowned } from './owner.ts'
+import type { Db, RunOptions, RunRow, Verification } from './schema.ts'
+
+export const triggers = ['schedule', 'operator', 'start'] as const
+export type Trigger = (typeof triggers)[number]
+
+/** The states of a run and where each may go. */
+export const moves = {
+  waiting: ['reading', 'cancelled', 'failed'],
+  reading: ['planned', 'failed'],
+  planned: ['delivering', 'held', 'unchanged', 'failed'],
+  held: ['delivering', 'rejected', 'superseded', 'cancelled'],
+  delivering: ['finished', 'finished_with_problems', 'cancelled', 'failed'],
+  unchanged: [],
+  finished: [],
+  finished_with_problems: [],
+  rejected: [],
+  superseded: [],
+  cancelled: [],
+  failed: [],
+} as const satisfies Record<string, readonly string[]>
+
+export type RunState = keyof typeof moves
+
+/** The states in which a run has come to rest for good. */
+export const settledStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
+
+/** The states that may move to `to`. */
+export function statesBefore(to: RunState): RunState[] {
+  return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
+}
+
+export type Sent = { readonly requests: number; readonly people: number }
+
+export type Run = {
+  readonly id: string
+  readonly connection: string
+  readonly trigger: Trigger
+  readonly state: RunState
+  readonly options: RunOptions
+  readonly source: { readonly name: string; readonly bytes: number } | null
+  readonly asOf: string | null
+  readonly rows: number | null
+  readonly records: number | null
+  readonly counts: PlanCounts | null
+  readonly guards: Verdict[] | null
+  readonly digest: string | null
+  readonly verification: Verification | null
+  readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
+  readonly confirmed: number
+  readonly problems: number
+  /** Changes that are accepted and neither confirmed nor refused yet. */
+  readonly remaining: number
+  readonly reason: string | null
+  /** The code of the failure that ended a failed run. */
+  readonly failure: string | null
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly durationMs: number | null
+  readonly decidedBy: string | null
+  readonly decidedAt: string | null
+}
+
+/** Makes the connection's row where there is none yet. */
+export async function ensureConnection(db: Db, name: string): Promise<void> {
+  await db
+    .insertInto('connections')
+    .values({ name })
+    .onConflict((c) => c.doNothing())
+    .execute()
+}
+
+/** Adds the connection's waiting run, or joins the one that waits already: its options are widened by the new ones. */
+export async function addWaitingRun(
+  db: Db,
+  run: { connection: string; trigger: Trigger; options: RunOptions; now: Date },
+): Promise<string> {
+  const row = await db
+    .insertInto('runs')
+    .values({
+      id: randomUUID(),
+      connection: run.connection,
+      trigger: run.trigger,
+      state: 'waiting',
+      options: JSON.stringify(run.options),
+      created_at: run.now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['connection'])
+        .where('state', '=', 'waiting')
+        .doUpdateSet({ options: sql`runs.options || excluded.options` }),
+    )
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return row.id
+}
+
+/** Adds a run that reads no source and waits for approval at once. */
+export async function addHeldRun(
+  db: Db,
+  run: { connection: string; options: RunOptions; counts: PlanCounts; guards: Verdict[]; digest: string; now: Date },
+): Promise<string> {
+  const id = randomUUID()
+  await db
+    .insertInto('runs')
+    .values({
+      id,
+      connection: run.connection,
+      trigger: 'operator',
+      state: 'held',
+      options: JSON.stringify(run.options),
+      counts: JSON.stringify(run.counts),
+      guards: JSON.stringify(run.guards),
+      digest: run.digest,
+      rows: 0,
+      records: 0,
+      reason: heldReason(run.guards),
+      created_at: run.now,
+      started_at: run.now,
+    })
+    .execute()
+  return id
+}
+
+export function heldReason(guards: readonly Verdict[]): string {
+  return guards
+    .filter((guard) => !guard.ok)
+    .map((guard) => `${guard.name}: ${guard.reason ?? `${guard.actual} is over the limit of ${guard.limit}`}`)
+    .join('; ')
+}
+
+export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
+
+/**
+ * Takes a waiting run up, or one whose process died while it read or planned; null where there is nothing to do now,
+ * because the connection has another active run or somebody who lives works on this one.
+ */
+export async function claimRun(
+  db: Db,
+  { id, owner, now }: { id: string; owner: Owner; now: Date },
+): Promise<ClaimedRun | null> {
+  return await db.transaction().execute(async (tx) => {
+    const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
+    if (!found) return null
+    // All claims of a connection queue up on its row, so that two waiting starts never race for the one active place.
+    await tx.selectFrom('connections').select('name').where('name', '=', found.connection).forUpdate().execute()
+    const run = await tx
+      .updateTable('runs')
+      .set({
+        state: sql`case state when 'waiting' then 'reading' else state end`,
+        owner: owner.id,
+        attempt: sql`attempt + 1`,
+        started_at: sql`coalesce(started_at, ${now})`,
+      })
+      .where('id', '=', id)
+      .where('state', 'in', ['waiting', 'reading', 'planned'])
+      .where(unowned(sql`runs.owner`))
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('runs as other')
+              .select('other.id')
+              .whereRef('other.connection', '=', 'runs.connection')
+              .whereRef('other.id', '<>', 'runs.id')
+              .where('other.state', 'in', ['reading', 'planned', 'delivering']),
+          ),
+        ),
+      )
+      .returningAll()
+      .executeTakeFirst()
+    return run ? { run, attempt: run.attempt } : null
+  })
+}
+
+/** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
+export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ owner: null })
+    .where('id', '=', claim.run.id)
+    .where('attempt', '=', claim.attempt)
+    .execute()
+}
+
+/** True while this attempt is the one that may write; taken inside the transaction that writes. */
+export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
+  const row = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', claim.run.id)
+    .where('attempt', '=', claim.attempt)
+    .where('state', 'in', ['reading', 'planned'])
+    .forUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Moves a run by the table of moves; false where it is not in a state that may move there. */
+export async function moveRun(
+  db: Db,
+  run: {
+    id: string
+    to: RunState
+    now: Date
+    reason?: string
+    failure?: string
+    by?: string
+    digest?: string
+    attempt?: number
+  },
+): Promise<boolean> {
+  const settled = settledStates.includes(run.to)
+  let update = db
+    .updateTable('runs')
+    .set({
+      state: run.to,
+      ...(settled && { finished_at: run.now, owner: null }),
+      ...(run.to === 'held' && { owner: null }),
+      ...(run.reason !== undefined && { reason: run.reason }),
+      ...(run.failure !== undefined && { failure: run.failure }),
+      ...(run.by !== undefined && { decided_by: run.by, decided_at: run.now }),
+    })
+    .where('id', '=', run.id)
+    .where('state', 'in', statesBefore(run.to))
+  if (run.digest !== undefined) update = update.where('digest', '=', run.digest)
+  if (run.attempt !== undefined) update = update.where('attempt', '=', run.attempt)
+  const result = await update.executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** The id of the run that waits for this connection, if any. */
+export async function waitingRunOf(db: Db, connection: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', '=', 'waiting')
+    .executeTakeFirst()
+  return row?.id ?? null
+}
+
+export async function getRun(db: Db, id: string): Promise<Run | null> {
+  const row = await runs(db).where('runs.id', '=', id).executeTakeFirst()
+  return row ? toRun(row) : null
+}
+
+/** The newest first. */
+export async function listRuns(db: Db, options: { connection?: string; limit: number }): Promise<Run[]> {
+  let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(options.limit)
+  if (options.connection !== undefined) query = query.where('runs.connection', '=', options.connection)
+  return (await query.execute()).map(toRun)
+}
+
+function runs(db: Db) {
+  return db
+    .selectFrom('runs')
+    .selectAll('runs')
+    .select((eb) =>
+      eb
+        .selectFrom('changes')
+        .select(
+          sql<Tally>`json_build_object(
+          'confirmed', count(*) filter (where state = 'confirmed'),
+          'problems', count(*) filter (where state = 'problem'),
+          'remaining', count(*) filter (where state = 'due'),
+          'upsert', count(*) filter (where sent_at is not null and kind in ('join', 'update')),
+          'update', count(*) filter (where sent_at is not null and kind in ('leave', 'return', 'redate')),
+          'delete', count(*) filter (where sent_at is not null and kind = 'retract'))`.as('tally'),
+        )
+        .whereRef('changes.run_id', '=', 'runs.id')
+        .as('tally'),
+    )
+    .select((eb) =>
+      eb
+        .selectFrom('deliveries')
+        .select(
+          sql<Tally>`json_build_object(
+          'upsert', coalesce(sum(requests) filter (where kind = 'upsert'), 0),
+          'update', coalesce(sum(requests) filter (where kind = 'update'), 0),
+          'delete', coalesce(sum(requests) filter (where kind = 'delete'), 0))`.as('requests'),
+        )
+        .whereRef('deliveries.run_id', '=', 'runs.id')
+        .as('requests'),
+    )
+}
+
+type Tally = Record<string, number>
+
+function toRun(row: RunRow & { tally: Tally | null; requests: Tally | null }): Run {
+  const tally = row.tally ?? {}
+  const requests = row.requests ?? {}
+  const sent = (kind: string) => ({ requests: requests[kind] ?? 0, people: tally[kind] ?? 0 })
+  return {
+    id: row.id,
+    connection: row.connection,
+    trigger: row.trigger as Trigger,
+    state: row.state as RunState,
+    options: row.options,
+    source: row.source,
+    asOf: row.as_of?.toISOString() ?? null,
+    rows: row.rows,
+    records: row.records,
+    counts: row.counts,
+    guards: row.guards,
+    digest: row.digest,
+    verification: row.verification,
+    sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
+    confirmed: tally.confirmed ?? 0,
+    problems: tally.problems ?? 0,
+    remaining: row.state === 'delivering' ? (tally.remaining ?? 0) : 0,
+    reason: row.reason,
+    failure: row.failure,
+    createdAt: row.created_at.toISOString(),
+    startedAt: row.started_at?.toISOString() ?? null,
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    durationMs: row.started_at && row.finished_at ? row.finished_at.getTime() - row.started_at.getTime() : null,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,138 @@
+import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
+import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
+import type { IdentityRecord, Origin } from '../identity/record.ts'
+
+/** Read as a value, written as JSON text. */
+type Json<T> = ColumnType<T, string, string>
+type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | null>
+
+export type RunOptions = {
+  /** Send everybody again, also those without a difference. */
+  readonly full?: boolean
+  /** Read the platform's list first and repair every difference. */
+  readonly verify?: boolean
+  /** The one person this run takes back; such a run reads no source. */
+  readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
+}
+
+export type Verification = {
+  readonly listed: number
+  readonly lost: number
+  readonly changed: number
+  readonly foreign: number
+}
+
+export type Answer = { readonly status: number | string; readonly message?: string }
+
+type RunsTable = {
+  id: string
+  connection: string
+  trigger: string
+  state: string
+  options: Json<RunOptions>
+  attempt: Generated<number>
+  owner: number | null
+  source: NullableJson<{ name: string; bytes: number }>
+  as_of: Date | null
+  rows: number | null
+  records: number | null
+  counts: NullableJson<PlanCounts>
+  guards: NullableJson<Verdict[]>
+  digest: string | null
+  verification: NullableJson<Verification>
+  reason: string | null
+  failure: string | null
+  created_at: Date
+  started_at: Date | null
+  finished_at: Date | null
+  decided_by: string | null
+  decided_at: Date | null
+}
+
+type RosterTable = {
+  connection: string
+  identity_id: string
+  wanted: NullableJson<IdentityRecord>
+  inferred: boolean
+  deferred_to: string | null
+  as_of: Date
+  absences: number
+  confirmed: NullableJson<IdentityRecord>
+  confirmed_at: Date | null
+  retracted_reason: string | null
+  retracted_at: Date | null
+}
+
+type ChangesTable = {
+  run_id: string
+  identity_id: string
+  kind: string
+  record: NullableJson<IdentityRecord>
+  fields: NullableJson<FieldChanges>
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+  origin: NullableJson<Origin>
+  batch: number | null
+  state: string
+  step: string | null
+  requests: number
+  sent_at: Date | null
+  answered_at: Date | null
+  answer: NullableJson<Answer>
+}
+
+/** The daemon's store, as Kysely sees it. `migrations/` makes it so. */
+export type StoreSchema = {
+  connections: {
+    name: string
+    target_key: string | null
+    target_id: number | null
+    lacks_update: Generated<boolean>
+    accepted_as_of: Date | null
+    blocked_status: number | null
+    blocked_reason: string | null
+    blocked_at: Date | null
+    probe_at: Date | null
+    resolver: number | null
+  }
+  runs: RunsTable
+  roster: RosterTable
+  plan_entries: Omit<RosterTable, 'connection' | 'confirmed' | 'confirmed_at' | 'retracted_reason' | 'retracted_at'> & {
+    run_id: string
+  }
+  changes: ChangesTable
+  deliveries: {
+    run_id: string
+    batch: number
+    kind: string
+    state: string
+    due_at: Date
+    attempts: number
+    owner: number | null
+    requests: number
+    last_failure: string | null
+  }
+  rejects: {
+    run_id: string
+    line: number
+    column_name: string | null
+    reason: string
+    identity_id: string | null
+  }
+  problems: {
+    connection: string
+    identity_id: string
+    run_id: string
+    kind: string
+    status: number | null
+    message: string
+    first_at: Date
+    last_at: Date
+    times: number
+  }
+  slots: { connection: string; slot: string; taken_at: Date }
+}
+
+export type Db = Kysely<StoreSchema>
+export type RunRow = Selectable<RunsTable>

@@ -1,0 +1,54 @@
+import type { Connector } from '../connectors/connector.ts'
+import type { customConnections } from '../contract/custom-connections.ts'
+import type { hrisUserIdentities } from '../contract/hris-user-identities.ts'
+import type { Database } from '../database/database.ts'
+import type { Client } from '../http/client.ts'
+import type { Guards } from '../identity/guards.ts'
+import type { Mapping } from '../identity/mapping.ts'
+import type { Queue } from '../queue/queue.ts'
+import type { Owner } from '../store/owner.ts'
+import type { StoreSchema } from '../store/schema.ts'
+import type { Events } from '../telemetry/events.ts'
+import type { Pace } from './pace.ts'
+
+/** The operations of the platform that a sync needs. */
+export type PlatformClient = Client<typeof customConnections & typeof hrisUserIdentities>
+
+export type Platform = {
+  readonly client: PlatformClient
+  readonly baseUrl: string
+  readonly pace: Pace
+  /** How many requests of one batch may be under way at once. */
+  readonly inFlight: number
+}
+
+/** One connection as a run needs it: where it reads, how rows become records, what a plan may do and where it goes. */
+export type SyncConnection = {
+  readonly name: string
+  readonly target: { readonly name: string } | { readonly id: number }
+  readonly open: Connector
+  readonly mapping: Mapping
+  readonly absence: 'separate' | 'hold' | 'ignore'
+  readonly graceRuns: number
+  readonly timeZone: string
+  /** What is done with a leaving date that lies ahead. */
+  readonly future: 'send' | 'defer'
+  readonly guards: Guards
+  readonly delivery: {
+    readonly batchSize: number
+    readonly batchBytes: number
+    /** More people than this in one batch of updates go through the batch upsert. */
+    readonly updateWave: number
+  }
+}
+
+/** What the use cases of this folder are given. */
+export type SyncContext = {
+  readonly store: Database<StoreSchema>
+  readonly connections: ReadonlyMap<string, SyncConnection>
+  readonly enqueue: Queue['enqueue']
+  readonly platform: Platform
+  readonly events: Events
+  readonly now: () => Date
+  readonly owner: Owner
+}

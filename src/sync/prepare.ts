@@ -1,0 +1,227 @@
+import type { Verdict } from '../identity/change.ts'
+import { planHasher } from '../identity/digest.ts'
+import { judge, type Tallied, tally } from '../identity/guards.ts'
+import { compileMapping } from '../identity/mapping.ts'
+import { type Decision, decide, type PlanContext, type Seen } from '../identity/plan.ts'
+import type { Reject, RosterEntry, Sighting } from '../identity/record.ts'
+import { acceptedAsOf } from '../store/connections.ts'
+import { type PlannedPerson, type PlanSummary, rejectsKept } from '../store/plans.ts'
+import { headcount, rosterEntries, rosterKeys } from '../store/roster.ts'
+import type { SyncConnection, SyncContext } from './context.ts'
+import type { Stage } from './stage.ts'
+
+/** How many people are looked up and staged together. */
+const pageSize = 1000
+
+export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
+
+/**
+ * Reads a connection's source to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
+ * `everybody`: also people without a difference are staged, to be sent again.
+ */
+export async function preparePlan(
+  ctx: Pick<SyncContext, 'store' | 'now'>,
+  connection: SyncConnection,
+  {
+    stage,
+    everybody,
+    signal,
+    onProgress,
+  }: { stage: Stage; everybody: boolean; signal: AbortSignal; onProgress: Progress },
+): Promise<Omit<PlanSummary, 'verification'>> {
+  const { db } = ctx.store
+  const reading = await connection.open({ now: ctx.now, signal })
+  const mapping = compileMapping(connection.mapping, reading.headers)
+  const planContext: PlanContext = {
+    mode: reading.mode,
+    absence: connection.absence,
+    graceRuns: connection.graceRuns,
+    asOf: reading.asOf,
+    exportDate: dateIn(connection.timeZone, reading.asOf),
+    today: dateIn(connection.timeZone, ctx.now().toISOString()),
+    future: connection.future,
+    ...(mapping.ok && { mapped: mapping.mapped }),
+  }
+  const people = decider({ ctx, connection, stage, everybody, planContext })
+
+  for await (const rows of reading.rows) {
+    signal.throwIfAborted()
+    for (const row of rows) {
+      people.rows++
+      if (!mapping.ok) continue
+      const mapped = mapping.map(row)
+      if ('reason' in mapped) people.reject(mapped)
+      else people.see(mapped)
+    }
+    await people.decidePage()
+    onProgress({ rows: people.rows, rejected: people.rejected })
+  }
+  if (mapping.ok) await people.decideRest(signal)
+
+  const tallied = people.tally
+  const facts = tallied.facts({
+    rows: people.rows,
+    headcount: await headcount(db, connection.name),
+    missingColumns: mapping.ok ? [] : mapping.missing,
+    absence: connection.absence,
+  })
+  const hasher = planHasher()
+  for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
+  return {
+    source: reading.source,
+    asOf: reading.asOf,
+    rows: people.rows,
+    records: people.records,
+    counts: tallied.counts(),
+    guards: [...judge(facts, connection.guards), await staleExport(ctx, connection, reading.asOf)],
+    digest: hasher.digest(),
+    rejects: people.rejects.toSorted((a, b) => a.line - b.line),
+  }
+}
+
+/** Decides about people as rows come in, page by page, and about those whom no row named at the end. */
+function decider({
+  ctx,
+  connection,
+  stage,
+  everybody,
+  planContext,
+}: {
+  ctx: Pick<SyncContext, 'store'>
+  connection: SyncConnection
+  stage: Stage
+  everybody: boolean
+  planContext: PlanContext
+}) {
+  const { db } = ctx.store
+  const tallied = tally()
+  const rejects: Reject[] = []
+  // By key: the line that first named the person, and what was counted for it. 0 where no row of the person can be used.
+  const seen = new Map<string, { line: number; counted: Tallied }>()
+  const untouched = new Set<string>()
+  const doubled: string[] = []
+  let page = new Map<string, Sighting>()
+
+  const state = {
+    rows: 0,
+    records: 0,
+    rejected: 0,
+    rejects,
+    tally: tallied,
+
+    reject(reject: Reject): void {
+      state.rejected++
+      tallied.reject(reject)
+      if (rejects.length < rejectsKept) rejects.push(reject)
+      if (reject.identityId === null) return
+      if (seen.has(reject.identityId)) withdraw(reject.identityId)
+      else seen.set(reject.identityId, { line: reject.line, counted: 0 })
+      untouched.add(reject.identityId)
+    },
+
+    see(sighting: Sighting): void {
+      const { identityId } = sighting
+      const line = 'line' in sighting.origin ? sighting.origin.line : 0
+      const before = seen.get(identityId)
+      if (before === undefined) {
+        state.records++
+        seen.set(identityId, { line, counted: 0 })
+        page.set(identityId, sighting)
+        return
+      }
+      const known = untouched.has(identityId)
+      withdraw(identityId)
+      untouched.add(identityId)
+      const reason = (other: number) => `the key stands in this file more than once, also in line ${other}`
+      if (!known) state.reject({ line: before.line, column: null, reason: reason(line), identityId })
+      state.reject({ line, column: null, reason: reason(before.line), identityId })
+    },
+
+    async decidePage(): Promise<void> {
+      const sightings = [...page.values()]
+      page = new Map()
+      for (let start = 0; start < sightings.length; start += pageSize) {
+        const slice = sightings.slice(start, start + pageSize)
+        const known = await rosterEntries(db, {
+          connection: connection.name,
+          identityIds: slice.map(({ identityId }) => identityId),
+        })
+        await stage.put(slice.flatMap((sighting) => plan(known.get(sighting.identityId), sighting)))
+      }
+    },
+
+    /** Decides about everybody of the roster whom no usable row named. */
+    async decideRest(signal: AbortSignal): Promise<void> {
+      await stage.drop(doubled)
+      for await (const keys of rosterKeys(db, connection.name)) {
+        signal.throwIfAborted()
+        const rest = keys.filter((key) => !seen.has(key) || untouched.has(key))
+        for (let start = 0; start < rest.length; start += pageSize) {
+          const slice = rest.slice(start, start + pageSize)
+          const known = await rosterEntries(db, { connection: connection.name, identityIds: slice })
+          await stage.put([...known.values()].flatMap((entry) => plan(entry, unseen(untouched.has(entry.identityId)))))
+        }
+      }
+    },
+  }
+  return state
+
+  function unseen(present: boolean): Seen {
+    return present || planContext.mode === 'delta' ? 'untouched' : 'absent'
+  }
+
+  function withdraw(identityId: string): void {
+    if (untouched.has(identityId)) return
+    state.records--
+    if (page.delete(identityId)) return
+    tallied.remove(seen.get(identityId)?.counted ?? 0)
+    doubled.push(identityId)
+  }
+
+  function plan(entry: RosterEntry | undefined, about: Seen): PlannedPerson[] {
+    const decision = decide(entry, about, planContext)
+    const counted = tallied.add(decision, about)
+    const origin = typeof about === 'string' ? null : about.origin
+    const identityId = typeof about === 'string' ? entry?.identityId : about.identityId
+    if (identityId === undefined) return []
+    const place = seen.get(identityId)
+    if (place && typeof about !== 'string') place.counted = counted
+    const change = decision.change ?? (everybody ? resend(entry, decision) : null)
+    const stored = sayingNews(entry, decision, planContext) ? decision.entry : null
+    return stored || change ? [{ identityId, entry: stored, change, origin }] : []
+  }
+}
+
+// That an accepted snapshot said the same again is kept once for the connection, not for every person.
+function sayingNews(entry: RosterEntry | undefined, { entry: side }: Decision, { mode }: PlanContext): boolean {
+  if (side === null) return false
+  if (entry === undefined || mode === 'delta') return true
+  return (
+    side.wanted !== entry.wanted ||
+    side.inferred !== entry.inferred ||
+    side.deferredTo !== entry.deferredTo ||
+    side.absences !== entry.absences
+  )
+}
+
+function resend(entry: RosterEntry | undefined, decision: Decision): PlannedPerson['change'] {
+  const record = decision.entry?.wanted ?? entry?.wanted ?? null
+  if (record === null || entry === undefined || entry.retracted !== null) return null
+  return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
+}
+
+async function staleExport(
+  ctx: Pick<SyncContext, 'store'>,
+  connection: SyncConnection,
+  asOf: string,
+): Promise<Verdict> {
+  const accepted = await acceptedAsOf(ctx.store.db, connection.name)
+  const older = accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
+  const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
+  if (!older) return { ...verdict, ok: true }
+  return { ...verdict, ok: false, reason: `the source speaks of ${asOf}, before the last accepted one of ${accepted}` }
+}
+
+function dateIn(timeZone: string, instant: string): string {
+  return Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString()
+}

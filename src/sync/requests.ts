@@ -1,0 +1,168 @@
+import { Failure } from '../errors.ts'
+import { planDigest } from '../identity/digest.ts'
+import { judge, tally } from '../identity/guards.ts'
+import { retractChange } from '../identity/plan.ts'
+import { hasten } from '../store/deliveries.ts'
+import { dropPlan, stagePeople } from '../store/plans.ts'
+import { headcount, rosterEntry, unretract } from '../store/roster.ts'
+import { addHeldRun, addWaitingRun, ensureConnection, getRun, moveRun, type Run, type Trigger } from '../store/runs.ts'
+import type { RunOptions } from '../store/schema.ts'
+import type { SyncConnection, SyncContext } from './context.ts'
+import { afterCommit, commit } from './run.ts'
+import { enqueueWaiting, sweep } from './sweep.ts'
+
+/** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
+export async function requestRun(
+  ctx: SyncContext,
+  request: { connection: string; trigger: Trigger; options?: Pick<RunOptions, 'full' | 'verify'> },
+): Promise<Run> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, request.connection)
+  const now = ctx.now()
+  await ensureConnection(db, connection.name)
+  if (request.trigger === 'operator') await hasten(db, { connection: connection.name, now })
+  const runId = await addWaitingRun(db, {
+    connection: connection.name,
+    trigger: request.trigger,
+    options: request.options ?? {},
+    now,
+  })
+  ctx.events.runRequested({ runId, connection: connection.name, trigger: request.trigger })
+  await sweep(ctx)
+  return await runOf(ctx, runId)
+}
+
+/** Lets a held run deliver exactly the plan that `digest` names. */
+export async function approveRun(
+  ctx: SyncContext,
+  { runId, digest, by }: { runId: string; digest: string; by: string },
+): Promise<Run> {
+  const { db } = ctx.store
+  const run = await runOf(ctx, runId)
+  if (run.state !== 'held') throw new Failure('conflict', `run ${runId} is ${run.state}, not held`)
+  if (run.digest !== digest)
+    throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
+  const connection = connectionOf(ctx, run.connection)
+  const now = ctx.now()
+  const batches = await db.transaction().execute(async (tx) => {
+    // One active run a connection: the row's lock makes approvals and starts queue up, and the index refuses the second.
+    await tx.selectFrom('connections').select('name').where('name', '=', run.connection).forUpdate().execute()
+    const active = await tx
+      .selectFrom('runs')
+      .select('id')
+      .where('connection', '=', run.connection)
+      .where('state', 'in', ['reading', 'planned', 'delivering'])
+      .executeTakeFirst()
+    if (active)
+      throw new Failure('conflict', `run ${active.id} of "${run.connection}" is active; approve when it has ended`)
+    if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
+      throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
+    }
+    const due = await commit(tx, run, connection, now)
+    if (due === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return due
+  })
+  ctx.events.runApproved({ runId, connection: run.connection, by, digest })
+  await afterCommit(ctx, run, batches)
+  return await runOf(ctx, runId)
+}
+
+/** Drops the plan of a held run. */
+export async function rejectRun(ctx: SyncContext, { runId, by }: { runId: string; by: string }): Promise<Run> {
+  const run = await endRun(ctx, { runId, by, to: 'rejected' })
+  ctx.events.runRejected({ runId, connection: run.connection, by })
+  return run
+}
+
+/** Ends a run that waits, is held or delivers. What was delivered stays; what was not is planned again by the next run. */
+export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string; by: string }): Promise<Run> {
+  const run = await endRun(ctx, { runId, by, to: 'cancelled' })
+  await enqueueWaiting(ctx, run.connection)
+  return run
+}
+
+/**
+ * Prepares the deletion of one person's data as sent in error. The run is always held: somebody approves what somebody asked for.
+ * Afterwards the person is withheld, whatever the source says, until the retraction is taken back.
+ */
+export async function retractPerson(
+  ctx: SyncContext,
+  request: { connection: string; identityId: string; reason: string; by: string },
+): Promise<Run> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, request.connection)
+  const entry = await rosterEntry(db, request)
+  if (!entry) throw new Failure('not_found', `"${connection.name}" has no person ${request.identityId}`)
+  if (entry.retracted)
+    throw new Failure('conflict', `person ${request.identityId} was retracted at ${entry.retracted.at}`)
+
+  const { identityId, reason, by } = request
+  const change = retractChange(entry, reason)
+  const counted = tally()
+  counted.retract()
+  const facts = counted.facts({
+    rows: 1,
+    headcount: await headcount(db, connection.name),
+    missingColumns: [],
+    absence: 'ignore',
+  })
+  const guards = judge(facts, connection.guards).filter(({ name }) => name === 'retractions')
+  const always = guards.map((guard) => ({
+    ...guard,
+    ok: false,
+    reason: guard.reason ?? 'a retraction always waits for an approval',
+  }))
+  const runId = await db.transaction().execute(async (tx) => {
+    const id = await addHeldRun(tx, {
+      connection: connection.name,
+      options: { retract: { identityId, reason, by } },
+      counts: counted.counts(),
+      guards: always,
+      digest: planDigest([change]),
+      now: ctx.now(),
+    })
+    await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
+    return id
+  })
+  ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
+  return await runOf(ctx, runId)
+}
+
+/** Takes a retraction back and asks for a run, which sends the person again as the source has them. */
+export async function restorePerson(
+  ctx: SyncContext,
+  person: { connection: string; identityId: string },
+): Promise<Run> {
+  const connection = connectionOf(ctx, person.connection)
+  if (!(await unretract(ctx.store.db, person))) {
+    throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
+  }
+  return await requestRun(ctx, { connection: connection.name, trigger: 'operator' })
+}
+
+export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
+  const connection = ctx.connections.get(name)
+  if (connection) return connection
+  const known = [...ctx.connections.keys()].join(', ')
+  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has: ${known}`)
+}
+
+async function endRun(
+  ctx: SyncContext,
+  { runId, by, to }: { runId: string; by: string; to: 'rejected' | 'cancelled' },
+): Promise<Run> {
+  const before = await runOf(ctx, runId)
+  await ctx.store.db.transaction().execute(async (tx) => {
+    if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by }))) {
+      throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
+    }
+    await dropPlan(tx, runId)
+  })
+  return await runOf(ctx, runId)
+}
+
+async function runOf(ctx: SyncContext, runId: string): Promise<Run> {
+  const run = await getRun(ctx.store.db, runId)
+  if (!run) throw new Failure('not_found', `there is no run ${runId}`)
+  return run
+}

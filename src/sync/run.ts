@@ -1,0 +1,147 @@
+import { Failure } from '../errors.ts'
+import type { Payload } from '../queue/jobs.ts'
+import { setTarget, targetOf } from '../store/connections.ts'
+import { dropSolvedProblems } from '../store/history.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned } from '../store/plans.ts'
+import { forgetConfirmed } from '../store/roster.ts'
+import { type ClaimedRun, claimRun, getRun, heldReason, moveRun, type Run, releaseRun } from '../store/runs.ts'
+import type { Db } from '../store/schema.ts'
+import type { SyncConnection, SyncContext } from './context.ts'
+import { preparePlan } from './prepare.ts'
+import { Overtaken, storeStage } from './stage.ts'
+import { enqueueDeliveries, enqueueWaiting } from './sweep.ts'
+import { targetKey } from './target.ts'
+import { verifyAgainstPlatform } from './verify.ts'
+
+/**
+ * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
+ * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
+ */
+export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, signal: AbortSignal): Promise<void> {
+  const claim = await claimRun(ctx.store.db, { id: runId, owner: ctx.owner, now: ctx.now() })
+  if (!claim) return
+  const connection = ctx.connections.get(claim.run.connection)
+  if (!connection) {
+    await failRun(
+      ctx,
+      claim,
+      new Failure('config_invalid', `connection "${claim.run.connection}" is not in the configuration`),
+    )
+    return
+  }
+
+  try {
+    if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, signal)
+    await accept(ctx, claim, connection)
+  } catch (error) {
+    if (error instanceof Overtaken) return
+    if (signal.aborted || (error instanceof Failure && error.retry) || !(error instanceof Failure)) {
+      await releaseRun(ctx.store.db, claim)
+      throw error
+    }
+    await failRun(ctx, claim, error)
+  }
+}
+
+async function readAndPlan(
+  ctx: SyncContext,
+  claim: ClaimedRun,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = ctx.store
+  const about = { runId: claim.run.id, connection: connection.name }
+  ctx.events.runStarted({ ...about, trigger: claim.run.trigger })
+  await clearPlan(db, claim.run.id)
+  await noteTarget(ctx, connection)
+  const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, signal) : null
+
+  const plan = await preparePlan(ctx, connection, {
+    stage: storeStage(db, claim),
+    everybody: claim.run.options.full ?? false,
+    signal,
+    onProgress: (read) => ctx.events.runRead({ ...about, ...read }),
+  })
+
+  const planned = await db.transaction().execute((tx) => markPlanned(tx, claim, { ...plan, verification }, ctx.now()))
+  if (!planned) throw new Overtaken()
+}
+
+/** Lets a planned run go on as its guards say: held, unchanged, or delivering. */
+async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConnection): Promise<void> {
+  const { db } = ctx.store
+  const run = await getRun(db, claim.run.id)
+  if (run?.state !== 'planned') throw new Overtaken()
+  const about = { runId: run.id, connection: run.connection }
+  const now = ctx.now()
+
+  const reason = heldReason(run.guards ?? [])
+  if (reason !== '') {
+    const held = await moveRun(db, { id: run.id, to: 'held', now, reason, attempt: claim.attempt })
+    if (!held) throw new Overtaken()
+    ctx.events.runHeld({ ...about, reason })
+    await enqueueWaiting(ctx, run.connection)
+    return
+  }
+
+  const batches = await db.transaction().execute(async (tx) => {
+    const due = await commit(tx, run, connection, now)
+    const moved = await moveRun(tx, {
+      id: run.id,
+      to: due > 0 ? 'delivering' : 'unchanged',
+      now,
+      attempt: claim.attempt,
+    })
+    if (!moved) throw new Overtaken()
+    return due
+  })
+  await afterCommit(ctx, run, batches)
+}
+
+/** Makes an accepted plan the connection's truth; answers how many batches are due. */
+export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+  const batches = await commitPlan(tx, { runId: run.id, connection: run.connection, limits: connection.delivery, now })
+  await dropSolvedProblems(tx, run.connection)
+  return batches
+}
+
+/** Tells what follows from a commit, and enqueues it. */
+export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
+  const about = { runId: run.id, connection: run.connection }
+  if (batches === 0) {
+    ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
+    await enqueueWaiting(ctx, run.connection)
+    return
+  }
+  ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
+  await enqueueDeliveries(ctx, run.id)
+}
+
+async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): Promise<void> {
+  const { id, connection } = claim.run
+  await ctx.store.db.transaction().execute(async (tx) => {
+    const failed = await moveRun(tx, {
+      id,
+      to: 'failed',
+      now: ctx.now(),
+      reason: failure.message,
+      failure: failure.code,
+      attempt: claim.attempt,
+    })
+    if (failed) await dropPlan(tx, id)
+  })
+  ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
+  await enqueueWaiting(ctx, connection)
+}
+
+/** Another platform, or another of its connections, than last time: nothing of what was acknowledged there holds here. */
+async function noteTarget(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  const { db } = ctx.store
+  const key = targetKey(ctx, connection)
+  const known = await targetOf(db, connection.name)
+  if (known.key === key) return
+  await db.transaction().execute(async (tx) => {
+    if (known.key !== null) await forgetConfirmed(tx, connection.name)
+    await setTarget(tx, connection.name, { key, id: null })
+  })
+}

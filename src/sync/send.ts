@@ -1,0 +1,259 @@
+import type { Identity } from '../contract/hris-user-identities.ts'
+import { byIdentityId } from '../contract/hris-user-identities.ts'
+import { WalkInterrupted, walk } from '../http/walk.ts'
+import type { IdentityRecord } from '../identity/record.ts'
+import { asStop, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
+import type { Platform } from './context.ts'
+
+/** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
+const readOneByOne = 20
+const listSize = 500
+
+/** The way to one connection of the platform during one attempt at a batch; counts its requests. */
+export type Lane = {
+  readonly platform: Platform
+  readonly connectionId: number
+  readonly signal: AbortSignal
+  requests: number
+}
+
+/** What the platform made of one record. `stored` is its leaving date afterwards. */
+export type Sent =
+  | { readonly kind: 'taken'; readonly status: number; readonly stored: string | null }
+  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  /** The person is not there, or the platform does not have the operation. */
+  | { readonly kind: 'missing' }
+
+/** By key what became of whom; whoever is not named was not settled, for the reason in `stop`. */
+export type Results = { readonly sent: ReadonlyMap<string, Sent>; readonly stop: Stop | null }
+
+/**
+ * Sends records through the batch upsert. A batch that is refused as a whole is split in half until the guilty are alone, which
+ * takes at most two requests for each level of halving and guilty person.
+ */
+export async function upsert(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
+  const sent = new Map<string, Sent>()
+  const unsure: IdentityRecord[] = []
+  const stop = await upsertInto({ lane, sent, unsure }, records)
+  const readStop = await settleByReading(lane, unsure, sent)
+  return { sent, stop: stop ?? readStop }
+}
+
+type Upserting = { readonly lane: Lane; readonly sent: Map<string, Sent>; readonly unsure: IdentityRecord[] }
+
+async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): Promise<Stop | null> {
+  const { lane, sent, unsure } = into
+  const answer = await request(lane, (client, options) =>
+    client.upsertHrisUserIdentities({ params: { connectionId: lane.connectionId }, body: [...records] }, options),
+  )
+  const judged = judgeAnswer(answer)
+  switch (judged.kind) {
+    case 'done': {
+      const results = judged.body
+      // A list of another length cannot be matched to what was sent: everybody is looked up.
+      if (results.length !== records.length) {
+        unsure.push(...records)
+        return null
+      }
+      records.forEach((record, position) => {
+        const result = results[position]
+        if (!result || (result.data && result.data.identityId !== record.identityId)) unsure.push(record)
+        else if (result.statusCode >= 400) {
+          const message = result.error?.message ?? 'the platform gave no reason'
+          sent.set(record.identityId, { kind: 'refused', status: result.statusCode, message })
+        } else if (result.data) {
+          sent.set(record.identityId, taken(result.statusCode, result.data))
+        } else if (record.separatedAt) {
+          // Nothing changed, which also happens where a stored leaving date kept the sent one out.
+          unsure.push(record)
+        } else {
+          sent.set(record.identityId, { kind: 'taken', status: result.statusCode, stored: null })
+        }
+      })
+      return null
+    }
+    case 'missing':
+      return {
+        kind: 'blocked',
+        status: 404,
+        message: `the platform has no custom connection ${lane.connectionId}: ${judged.message}`,
+      }
+    case 'refused': {
+      const [only, ...others] = records
+      if (only && others.length === 0) {
+        sent.set(only.identityId, { kind: 'refused', status: judged.status, message: judged.message })
+        return null
+      }
+      const middle = Math.ceil(records.length / 2)
+      return (await upsertInto(into, records.slice(0, middle))) ?? (await upsertInto(into, records.slice(middle)))
+    }
+    default:
+      return judged
+  }
+}
+
+/** Sends each record through the update operation, several at once. */
+export async function update(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
+  return await forEach(lane, records, async (record) => {
+    const { identityId, ...fields } = record
+    const answer = await request(lane, (client, options) =>
+      client.updateHrisUserIdentity({ params: paramsOf(lane, identityId), body: fields }, options),
+    )
+    const judged = judgeAnswer(answer)
+    switch (judged.kind) {
+      case 'done':
+        return taken(judged.status, judged.body)
+      case 'missing':
+        return { kind: 'missing' }
+      default:
+        return judged
+    }
+  })
+}
+
+/** Takes people's data off the platform; whoever is not there counts as done. */
+export async function remove(lane: Lane, identityIds: readonly string[]): Promise<Results> {
+  const people = identityIds.map((identityId) => ({ identityId }))
+  return await forEach(lane, people, async ({ identityId }) => {
+    const answer = await request(lane, (client, options) =>
+      client.deleteHrisUserIdentity({ params: paramsOf(lane, identityId) }, options),
+    )
+    const judged = judgeAnswer(answer)
+    if (judged.kind === 'done' || judged.kind === 'missing')
+      return { kind: 'taken', status: judged.status, stored: null }
+    return judged
+  })
+}
+
+/** Whether the platform holds this person, as far as it says so. */
+export async function exists(lane: Lane, identityId: string): Promise<boolean | Stop> {
+  const found = await readOne(lane, identityId)
+  return 'kind' in found ? found : found.identity !== null
+}
+
+async function settleByReading(
+  lane: Lane,
+  unsure: readonly IdentityRecord[],
+  sent: Map<string, Sent>,
+): Promise<Stop | null> {
+  if (unsure.length === 0) return null
+  const { found, stop } = await readBack(
+    lane,
+    unsure.map(({ identityId }) => identityId),
+  )
+  for (const record of unsure) {
+    const identity = found.get(record.identityId)
+    // Who is not there, or is there with something else than was sent, is sent again in the next attempt.
+    if (identity && holds(identity, record)) sent.set(record.identityId, taken(200, identity))
+  }
+  if (stop) return stop
+  const open = unsure.filter(({ identityId }) => !sent.has(identityId)).length
+  return open === 0
+    ? null
+    : { kind: 'retry', status: 'unknown', message: `the platform's answer left ${open} people unsettled` }
+}
+
+/** What the platform holds of these people; whoever it does not hold is left out. */
+async function readBack(
+  lane: Lane,
+  identityIds: readonly string[],
+): Promise<{ found: Map<string, Identity>; stop: Stop | null }> {
+  const found = new Map<string, Identity>()
+  if (identityIds.length <= readOneByOne) {
+    for (const identityId of identityIds) {
+      const read = await readOne(lane, identityId)
+      if ('kind' in read) return { found, stop: read }
+      if (read.identity) found.set(identityId, read.identity)
+    }
+    return { found, stop: null }
+  }
+  const asked = new Set(identityIds)
+  const stop = await listIdentities(lane, async (identities) => {
+    for (const identity of identities) if (asked.has(identity.identityId)) found.set(identity.identityId, identity)
+  })
+  return { found, stop }
+}
+
+/** Hands everybody whom the platform's connection holds to `take`, some hundred at a time; answers what ended the walk early. */
+export async function listIdentities(
+  lane: Lane,
+  take: (identities: readonly Identity[]) => Promise<void>,
+): Promise<Stop | null> {
+  const list = (input: Parameters<Platform['client']['listHrisUserIdentities']>[0]) =>
+    request(lane, (client, options) => client.listHrisUserIdentities(input, options))
+  let page: Identity[] = []
+  try {
+    for await (const identity of walk(list, {
+      params: { connectionId: lane.connectionId },
+      query: { size: listSize },
+    })) {
+      if (page.push(identity) < listSize) continue
+      await take(page)
+      page = []
+    }
+    await take(page)
+    return null
+  } catch (error) {
+    if (error instanceof WalkInterrupted) return asStop(judgeRefusal(error.answer))
+    throw error
+  }
+}
+
+async function readOne(lane: Lane, identityId: string): Promise<{ identity: Identity | null } | Stop> {
+  const answer = await request(lane, (client, options) =>
+    client.getHrisUserIdentity({ params: paramsOf(lane, identityId) }, options),
+  )
+  const judged = judgeAnswer(answer)
+  switch (judged.kind) {
+    case 'done':
+      return { identity: judged.body }
+    case 'missing':
+    case 'refused':
+      return { identity: null }
+    default:
+      return judged
+  }
+}
+
+function holds(identity: Identity, record: IdentityRecord): boolean {
+  const { identityId: _key, separatedAt: _date, ...fields } = record
+  return Object.entries(fields).every(([name, value]) => identity[name as keyof typeof fields] === value)
+}
+
+function taken(status: number, identity: Identity): Sent {
+  return { kind: 'taken', status, stored: identity.separatedAt }
+}
+
+function paramsOf(lane: Lane, identityId: string) {
+  return { connectionId: lane.connectionId, userIdentityId: byIdentityId(identityId) }
+}
+
+async function request<A>(
+  lane: Lane,
+  send: (client: Platform['client'], options: { signal: AbortSignal }) => Promise<A>,
+): Promise<A> {
+  await lane.platform.pace.take(lane.signal)
+  lane.requests++
+  return await send(lane.platform.client, { signal: lane.signal })
+}
+
+/** Runs `send` for everybody, `inFlight` at a time; after a stop nobody further is sent. */
+async function forEach<P extends { readonly identityId: string }>(
+  lane: Lane,
+  people: readonly P[],
+  send: (person: P) => Promise<Sent | Stop>,
+): Promise<Results> {
+  const sent = new Map<string, Sent>()
+  let stop: Stop | null = null
+  const waiting = people.values()
+  const work = async (): Promise<void> => {
+    for (const person of waiting) {
+      const result = await send(person)
+      if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') stop ??= result
+      else sent.set(person.identityId, result)
+      if (stop) return
+    }
+  }
+  await Promise.all(Array.from({ length: lane.platform.inFlight }, work))
+  return { sent, stop }
+}

@@ -1,0 +1,30 @@
+import { type DueDelivery, dueDeliveries, dueRuns } from '../store/deliveries.ts'
+import { waitingRunOf } from '../store/runs.ts'
+import type { SyncContext } from './context.ts'
+
+/**
+ * Enqueues whatever the store says is due and nobody works on. The queue may have lost any of it; what it still has is left as it is.
+ */
+export async function sweep(ctx: SyncContext): Promise<{ readonly enqueued: number }> {
+  const { db } = ctx.store
+  const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
+  const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(asJob)
+  await ctx.enqueue([...runs, ...deliveries])
+  const enqueued = runs.length + deliveries.length
+  if (enqueued > 0) ctx.events.sweepEnqueued({ jobs: enqueued })
+  return { enqueued }
+}
+
+export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promise<void> {
+  await ctx.enqueue((await dueDeliveries(ctx.store.db, { now: ctx.now(), runId })).map(asJob))
+}
+
+/** Starts the run that waited for another one of its connection to end, if any. */
+export async function enqueueWaiting(ctx: SyncContext, connection: string): Promise<void> {
+  const runId = await waitingRunOf(ctx.store.db, connection)
+  if (runId !== null) await ctx.enqueue([{ name: 'run', payload: { runId }, id: runId }])
+}
+
+function asJob({ runId, batch, kind, jobId }: DueDelivery) {
+  return { name: kind, payload: { runId, batch }, id: jobId } as const
+}

@@ -1,0 +1,13 @@
+import type { Workers } from '../queue/jobs.ts'
+import type { SyncContext } from './context.ts'
+import { deliver } from './deliver.ts'
+import { executeRun } from './run.ts'
+
+export type { Platform, PlatformClient, SyncConnection, SyncContext } from './context.ts'
+export { type PlanDocument, planOnly } from './plan-only.ts'
+export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from './requests.ts'
+export { sweep } from './sweep.ts'
+export { lookUpTarget } from './target.ts'
+
+/** What the queue's jobs do. */
+export const syncWorkers: Workers<SyncContext> = { run: executeRun, upsert: deliver, update: deliver, delete: deliver }

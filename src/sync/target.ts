@@ -1,0 +1,91 @@
+import { WalkInterrupted, walk } from '../http/walk.ts'
+import { claimTarget, releaseTarget, setTarget, targetOf } from '../store/connections.ts'
+import { asStop, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
+import type { Platform, SyncConnection, SyncContext } from './context.ts'
+
+/** How long to wait while another worker looks the target up. */
+const lookUpPatienceMs = 1000
+
+/** What a target was resolved from. */
+export function targetKey({ platform }: Pick<SyncContext, 'platform'>, { target }: SyncConnection): string {
+  return JSON.stringify([platform.baseUrl, target])
+}
+
+/** The id of the platform's connection that this one feeds: looked up once, created where a name is new. */
+export async function resolveTarget(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<number | Stop> {
+  const { db } = ctx.store
+  const known = await targetOf(db, connection.name)
+  if (known.id !== null) return known.id
+  // Two workers that both find nothing would both create it.
+  if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
+    return { kind: 'wait', status: 0, delayMs: lookUpPatienceMs, message: 'another worker looks the connection up' }
+  }
+  try {
+    const found = await findTarget(ctx, connection, signal)
+    if (typeof found === 'number') await setTarget(db, connection.name, { key: targetKey(ctx, connection), id: found })
+    return found
+  } finally {
+    await releaseTarget(db, connection.name)
+  }
+}
+
+/** Looks the target up without creating it: its id, null where no connection has the name, or why it cannot be used. */
+export async function lookUpTarget(
+  { platform }: Pick<SyncContext, 'platform'>,
+  { target }: Pick<SyncConnection, 'target'>,
+  signal: AbortSignal,
+): Promise<number | null | Stop> {
+  return 'id' in target ? await byId(platform, target.id, signal) : await byName(platform, target.name, signal)
+}
+
+async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
+  const found = await lookUpTarget(ctx, connection, signal)
+  if (found !== null || !('name' in connection.target)) return found ?? blocked(404, 'the connection does not exist')
+  const { client, pace } = ctx.platform
+  await pace.take(signal)
+  const judged = judgeAnswer(
+    await client.createCustomConnection(
+      { body: { name: connection.target.name, providerTypes: ['HRIS'] } },
+      { signal },
+    ),
+  )
+  return judged.kind === 'done' ? judged.body.id : asStop(judged)
+}
+
+async function byId({ client, pace }: Platform, id: number, signal: AbortSignal): Promise<number | Stop> {
+  await pace.take(signal)
+  const judged = judgeAnswer(await client.getCustomConnection({ params: { connectionId: id }, query: {} }, { signal }))
+  if (judged.kind === 'missing') return blocked(404, `the platform has no custom connection ${id}`)
+  if (judged.kind !== 'done') return asStop(judged)
+  const types = judged.body.providerTypes ?? []
+  if (types.includes('HRIS')) return id
+  return blocked(409, `custom connection ${id} of the platform is of type ${types.join(', ') || 'unknown'}, not HRIS`)
+}
+
+async function byName({ client, pace }: Platform, name: string, signal: AbortSignal): Promise<number | null | Stop> {
+  const matches: number[] = []
+  try {
+    const list = async (input: Parameters<typeof client.listCustomConnections>[0]) => {
+      await pace.take(signal)
+      return await client.listCustomConnections(input, { signal })
+    }
+    for await (const { id, clientAlias, providerTypes } of walk(list, { query: { size: 500 } })) {
+      if (clientAlias === name && providerTypes?.includes('HRIS')) matches.push(id)
+    }
+  } catch (error) {
+    if (error instanceof WalkInterrupted) return asStop(judgeRefusal(error.answer))
+    throw error
+  }
+  const [first, second] = matches
+  if (second === undefined) return first ?? null
+  const ids = matches.join(', ')
+  return blocked(409, `the platform has ${matches.length} HRIS connections named "${name}" (${ids}); name one by id`)
+}
+
+function blocked(status: number, message: string): Stop {
+  return { kind: 'blocked', status, message }
+}
