@@ -1,0 +1,106 @@
+import { z } from 'zod'
+
+/** The longest text that fits the platform's short columns, counted in UTF-16 units. */
+export const shortTextLimit = 191
+
+/** A text that every part of the platform can store: databases refuse NUL, and half of a surrogate pair is no character. */
+export function text(maxLength: number) {
+  return z
+    .string()
+    .max(maxLength)
+    .refine(isStorable, { error: 'must not hold NUL characters or halves of surrogate pairs' })
+}
+
+/** An address as callers may submit it. */
+export const Email = z.email({ error: 'must be an e-mail address' }).max(shortTextLimit)
+
+/** A moment as callers may submit it: ISO 8601 with `Z` or an offset. */
+export const SubmittedTimestamp = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 date and time with Z or an offset' })
+  .refine(isStorableMoment, { error: 'must lie between the years 1000 and 9998' })
+
+/** A moment as the platform answers it: ISO 8601 in UTC with milliseconds. */
+export const Timestamp = z.iso.datetime({ offset: true })
+
+/** An address as the platform answers it; one that an older rule let in must not make a whole page unreadable. */
+export const AnsweredEmail = z.string().meta({ format: 'email' })
+
+export const Id = z.int().min(1)
+
+const DebugInfo = z
+  .object({ name: z.string(), message: z.string(), stack: z.string().optional() })
+  .describe('Diagnostics; this server never sends them.')
+
+const refusalFields = {
+  statusCode: z.int().describe('Repeats the HTTP status.'),
+  message: z.string().describe('What is wrong, for a person.'),
+  code: z.int().describe('The kind of refusal as a stable number.'),
+  debugInfo: DebugInfo.optional(),
+}
+
+/** The body of 401, 402, 403, 412, 429 and 500. */
+export const ExceptionResponse = z
+  .object(refusalFields)
+  .meta({ id: 'ExceptionResponseDto', description: 'The caller may not do this, or the server failed.' })
+export type ExceptionResponse = z.infer<typeof ExceptionResponse>
+
+/** The body of 400, 404, 409, 413, 422 and 503. */
+export const NamedExceptionResponse = z
+  .object({ name: z.string().describe('The kind of refusal as a word.'), ...refusalFields })
+  .meta({ id: 'ExceptionResponsePublicV2Dto', description: 'The request as such cannot be fulfilled.' })
+export type NamedExceptionResponse = z.infer<typeof NamedExceptionResponse>
+
+export const SortField = z.enum(['createdAt', 'updatedAt']).meta({ id: 'SortTypeLimitedEnum' })
+export const SortDirection = z.enum(['ASC', 'DESC']).meta({ id: 'SortDirectionEnum' })
+
+/** The query parameters that every list takes. */
+export const listQuery = {
+  cursor: z.string().optional().describe('Where to go on: the cursor of the page before. Left out for the first page.'),
+  size: z.int().min(1).max(500).default(50).describe('How many entries a page holds at most.'),
+  sort: SortField.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
+  sortDir: SortDirection.optional().describe('The direction of the order; ascending where it is left out.'),
+  includeTotalCount: z
+    .boolean()
+    .default(false)
+    .describe('Whether to count all matches. Only the first page carries the count.'),
+}
+
+export const Pagination = z
+  .object({
+    cursor: z.string().nullish().describe('Asks for the next page. Absent on the last one.'),
+    totalCount: z.int().min(0).nullish().describe('All matches, on the first page of a walk that asked for them.'),
+  })
+  .meta({ id: 'PaginationTotalCountResponsePublicV2Dto' })
+export type Pagination = z.infer<typeof Pagination>
+
+/** The envelope of a list. */
+export function page<T extends z.ZodType>(entry: T) {
+  return z.object({ data: z.array(entry).describe('The page.'), pagination: Pagination })
+}
+
+export const UserCompact = z
+  .object({
+    id: Id,
+    email: z.string(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'UserCompactResponsePublicV2Dto', description: 'A user of the platform in short.' })
+export type UserCompact = z.infer<typeof UserCompact>
+
+export const CustomFieldValue = z
+  .object({ customFieldId: Id, name: z.string(), value: z.string().nullish() })
+  .meta({ id: 'CustomFieldResponsePublicV2Dto', description: 'The value of a field that the account defined itself.' })
+export type CustomFieldValue = z.infer<typeof CustomFieldValue>
+
+function isStorable(value: string): boolean {
+  return value.isWellFormed() && !value.includes('\0')
+}
+
+// Offsets can move a moment into the year before or after, so the outermost years that fit four digits are left out.
+function isStorableMoment(value: string): boolean {
+  const year = Number(value.slice(0, 4))
+  return year >= 1000 && year <= 9998
+}

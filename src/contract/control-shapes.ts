@@ -1,0 +1,227 @@
+import { z } from 'zod'
+
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+const Count = z.number().int().min(0)
+
+export const RunState = z.enum([
+  'waiting',
+  'reading',
+  'planned',
+  'delivering',
+  'held',
+  'unchanged',
+  'finished',
+  'finished_with_problems',
+  'rejected',
+  'superseded',
+  'failed',
+  'cancelled',
+])
+export type RunState = z.infer<typeof RunState>
+
+/** The states in which nothing happens by itself any more: those that end a run, and `held`, which waits for a person. */
+export const restingStates = [
+  'held',
+  'unchanged',
+  'finished',
+  'finished_with_problems',
+  'rejected',
+  'superseded',
+  'failed',
+  'cancelled',
+] as const satisfies readonly RunState[]
+
+export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'redate', 'retract'])
+
+export const Counts = z.object({
+  join: Count,
+  update: Count,
+  leave: Count,
+  return: Count,
+  redate: Count,
+  retract: Count,
+  unchanged: Count.describe('People of the source whom the platform already has as HR says.'),
+  rejected: Count.describe('Rows that could not become a record.'),
+})
+export type Counts = z.infer<typeof Counts>
+
+export const Verdict = z.object({
+  name: z.string().describe('The guard.'),
+  actual: z.number(),
+  limit: z.number().nullable().describe('Null for a guard that has no number to exceed.'),
+  ok: z.boolean(),
+  reason: z.string().optional(),
+})
+export type Verdict = z.infer<typeof Verdict>
+
+export const RunOptions = z.object({
+  full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),
+  verify: z.boolean().optional().describe('Read the list of the platform first and repair every difference.'),
+  retract: z
+    .object({ identityId: z.string(), reason: z.string(), by: z.string() })
+    .optional()
+    .describe('The one person whom this run takes back.'),
+})
+
+const Sent = z.object({ requests: Count, people: Count })
+
+export const Run = z
+  .object({
+    id: z.string(),
+    connection: z.string(),
+    trigger: z.enum(['schedule', 'operator', 'start']),
+    state: RunState,
+    options: RunOptions,
+    digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
+    asOf: Instant.nullable().describe('When the facts of the source were true.'),
+    source: z.object({ name: z.string(), bytes: Count }).nullable(),
+    rows: Count.nullable(),
+    records: Count.nullable().describe('Rows that became a record.'),
+    counts: Counts.nullable(),
+    guards: z.array(Verdict).nullable(),
+    verification: z
+      .object({ listed: Count, lost: Count, changed: Count, foreign: Count })
+      .nullable()
+      .describe('What reading the list of the platform found.'),
+    sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
+    confirmed: Count.describe('Changes that the platform acknowledged.'),
+    problems: Count.describe('Changes that the platform refused.'),
+    remaining: Count.describe('Changes that are accepted and neither acknowledged nor refused yet.'),
+    reason: z.string().nullable().describe('Why the run is held, failed or was ended.'),
+    failure: z.string().nullable().describe('The code of the failure that ended the run.'),
+    createdAt: Instant,
+    startedAt: Instant.nullable(),
+    finishedAt: Instant.nullable(),
+    decidedBy: z.string().nullable().describe('Who approved, rejected or cancelled the run.'),
+    decidedAt: Instant.nullable(),
+    durationMs: Count.nullable(),
+  })
+  .meta({ id: 'Run' })
+export type Run = z.infer<typeof Run>
+
+const FieldValue = z.union([z.string(), z.boolean(), z.null()])
+
+export const FieldChange = z
+  .union([
+    z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
+    z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
+  ])
+  .meta({ id: 'FieldChange' })
+export type FieldChange = z.infer<typeof FieldChange>
+
+export const ChangeView = z
+  .object({
+    kind: ChangeKind,
+    identityId: z.string(),
+    fields: z.record(z.string(), FieldChange).optional(),
+    reason: z.string().optional().describe('Why a person is retracted.'),
+    carried: z.boolean().describe('An earlier accepted run already contained this change and could not deliver it.'),
+  })
+  .meta({ id: 'Change' })
+export type ChangeView = z.infer<typeof ChangeView>
+
+export const RejectView = z
+  .object({
+    line: Count.describe('Counted from 1, the header included.'),
+    column: z.string().nullable(),
+    reason: z.string(),
+    identityId: z.string().nullable(),
+  })
+  .meta({ id: 'Reject' })
+export type RejectView = z.infer<typeof RejectView>
+
+export const PlanDocument = z
+  .object({
+    connection: z.string(),
+    mode: z.enum(['snapshot', 'delta']),
+    source: z.object({ name: z.string(), bytes: Count }),
+    asOf: Instant,
+    digest: z.string(),
+    rows: Count,
+    records: Count,
+    counts: Counts,
+    guards: z.array(Verdict),
+    changes: z.array(ChangeView),
+    rejects: z.array(RejectView),
+  })
+  .meta({ id: 'Plan' })
+export type PlanDocument = z.infer<typeof PlanDocument>
+
+export const Problem = z
+  .object({
+    connection: z.string(),
+    identityId: z.string(),
+    runId: z.string().describe('The run that met it last.'),
+    kind: ChangeKind,
+    status: z.number().int().nullable().describe('What the platform answered.'),
+    message: z.string(),
+    firstAt: Instant,
+    lastAt: Instant,
+    times: Count,
+  })
+  .meta({ id: 'Problem' })
+export type Problem = z.infer<typeof Problem>
+
+const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
+
+export const RecordView = z.record(z.string(), FieldView)
+export type RecordView = z.infer<typeof RecordView>
+
+export const PersonChange = z.object({
+  runId: z.string(),
+  kind: ChangeKind,
+  state: z.string().describe('How far its delivery has come.'),
+  fields: z.record(z.string(), FieldChange).optional(),
+  reason: z.string().optional(),
+  source: z.string().nullable().describe('The row that said so, as `file:line`, or the event.'),
+  plannedAt: Instant,
+  sentAt: Instant.nullable(),
+  answeredAt: Instant.nullable(),
+  answer: z.object({ status: z.union([z.number(), z.string()]), message: z.string().optional() }).nullable(),
+})
+export type PersonChange = z.infer<typeof PersonChange>
+
+export const Person = z
+  .object({
+    connection: z.string(),
+    identityId: z.string(),
+    wanted: RecordView.nullable().describe('What HR says.'),
+    confirmed: RecordView.nullable().describe('What the platform acknowledged last.'),
+    due: z.array(z.string()).describe('The fields in which the two differ.'),
+    asOf: Instant.nullable().describe('When the wanted facts were true.'),
+    inferred: z.boolean().describe('The wanted leaving date was inferred.'),
+    deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
+    absences: Count,
+    retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
+    changes: z.array(PersonChange).describe('Newest first.'),
+  })
+  .meta({ id: 'Person' })
+export type Person = z.infer<typeof Person>
+
+export const ConnectionStatus = z.object({
+  name: z.string(),
+  target: z.string().describe('The connection of the platform that this one feeds.'),
+  people: z.object({
+    wanted: Count.describe('Everybody HR has told of.'),
+    separated: Count.describe('Those of them who have left.'),
+    due: Count.describe('Those of whom the platform has yet to hear.'),
+  }),
+  problems: Count,
+  blocked: z.object({ status: z.int(), reason: z.string(), since: Instant }).nullable(),
+  active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
+  last: Run.nullable().describe('The newest run that has ended.'),
+  nextAt: Instant.nullable().describe('When the schedule takes its next slot.'),
+})
+export type ConnectionStatus = z.infer<typeof ConnectionStatus>
+
+export const Status = z
+  .object({
+    version: z.string(),
+    daemon: z.object({ pid: z.number().int(), startedAt: Instant }).nullable().describe('Null where none runs.'),
+    database: z.string(),
+    queue: z.string(),
+    platform: z.string(),
+    connections: z.array(ConnectionStatus),
+  })
+  .meta({ id: 'Status' })
+export type Status = z.infer<typeof Status>

@@ -1,0 +1,27 @@
+import type { Operation } from '../contract/operation.ts'
+import { writeText } from './text.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+/** The path and query of a request. Every path parameter stays one segment, whatever characters it holds. */
+export function requestPath(
+  base: URL,
+  operation: Operation,
+  { params = {}, query = {} }: { readonly params?: Values | undefined; readonly query?: Values | undefined },
+): string {
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const path = operation.path.replace(/:(\w+)/g, (_, name: string) => segment(name, params[name]))
+  const pairs = Object.entries(query).flatMap(([name, value]) => writeText(value).map((text) => pair(name, text)))
+  return pairs.length === 0 ? `${prefix}${path}` : `${prefix}${path}?${pairs.join('&')}`
+}
+
+function segment(name: string, value: unknown): string {
+  const text = writeText(value)[0]
+  if (text === undefined || text === '') throw new TypeError(`the path parameter ${name} is missing`)
+  // Segments of dots would be taken for a step up the path by whatever stands in between.
+  return /^\.+$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+}
+
+function pair(name: string, text: string): string {
+  return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+}

@@ -1,0 +1,49 @@
+import type { z } from 'zod'
+import type { Operation } from '../contract/operation.ts'
+
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What an error body says. `code` and `name` are null where it leaves them out. */
+export type AnswerError = { readonly message: string; readonly code: number | null; readonly name: string | null }
+
+export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted'
+
+/** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null where the server named no time. */
+export type Undeclared = {
+  readonly status: 'undeclared'
+  readonly httpStatus: number
+  readonly error: AnswerError
+  readonly retryAfterMs: number | null
+}
+
+/** A listed status with a body that is not what the operation promises for it. The request may have been applied. */
+export type Unreadable = { readonly status: 'unreadable'; readonly httpStatus: number; readonly reason: string }
+
+/** No answer. `sent` is false where the request certainly never left. */
+export type Unreachable = {
+  readonly status: 'unreachable'
+  readonly reason: UnreachableReason
+  readonly message: string
+  readonly sent: boolean
+}
+
+type Success<O extends Operation> = {
+  [S in keyof O['success'] & number]: O['success'][S] extends z.ZodType
+    ? { readonly status: S; readonly body: z.output<O['success'][S]>; readonly headers: ResponseHeaders }
+    : { readonly status: S; readonly body?: undefined; readonly headers: ResponseHeaders }
+}[keyof O['success'] & number]
+
+type Listed<O extends Operation> = {
+  [S in O['errors'][number]]: { readonly status: S; readonly error: AnswerError; readonly headers: ResponseHeaders }
+}[O['errors'][number]]
+
+/** Everything that can become of a request, as one union told apart by `status`. */
+export type Answer<O extends Operation> = Success<O> | Listed<O> | Undeclared | Unreadable | Unreachable
+
+/** An answer whose operation is known at run time only. */
+export type AnyAnswer =
+  | { readonly status: number; readonly body?: unknown; readonly headers: ResponseHeaders }
+  | { readonly status: number; readonly error: AnswerError; readonly headers: ResponseHeaders }
+  | Undeclared
+  | Unreadable
+  | Unreachable

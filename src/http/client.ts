@@ -1,0 +1,87 @@
+import { Agent, type Dispatcher } from 'undici'
+import type { ArgumentsOf, Operation, OperationTable } from '../contract/operation.ts'
+import { requestPath } from './address.ts'
+import type { Answer, AnyAnswer } from './answer.ts'
+import { readAnswer } from './read-answer.ts'
+import { type Ending, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
+
+/** A function for each operation of a table. None of them throws for anything that the network or the server does. */
+export type Client<T extends OperationTable> = {
+  readonly [K in keyof T]: (input: ArgumentsOf<T[K]>, options?: CallOptions) => Promise<Answer<T[K]>>
+}
+
+export type CallOptions = { readonly signal?: AbortSignal }
+
+export type ClientOptions = {
+  /** With the prefix below which the operations are served. */
+  readonly baseUrl: string
+  /** The key, or a function that is asked for it before every request. What that function throws reaches the caller. */
+  readonly bearer: string | (() => Promise<string>)
+  readonly dispatcher?: Dispatcher
+  /** From the call to the last byte of the answer. */
+  readonly timeoutMs?: number
+  readonly maxResponseBytes?: number
+}
+
+type Values = Readonly<Record<string, unknown>>
+type Input = { readonly params?: Values; readonly query?: Values; readonly body?: unknown }
+type Call = (input: Input, options?: CallOptions) => Promise<AnyAnswer>
+
+const connectTimeoutMs = 10_000
+const defaultTimeoutMs = 60_000
+const defaultMaxResponseBytes = 32 * 1024 * 1024
+
+/** The typed client of a table. It follows no redirects and repeats nothing by itself. */
+export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
+  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: connectTimeoutMs } })
+  const calls = Object.entries(table).map(([name, operation]) => [name, caller(operation, dispatcher, options)])
+  return Object.fromEntries(calls) as Client<T>
+}
+
+function caller(operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
+  const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
+  const base = new URL(options.baseUrl)
+  return async (input, { signal } = {}) => {
+    const request = await buildRequest(operation, base, input, options.bearer)
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const ending: Ending = { host: base.host, timeoutMs, timeout, signal }
+    const progress: Progress = { sent: false }
+    const stop = signal ? AbortSignal.any([signal, timeout]) : timeout
+    const limits = { signal: stop, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
+    try {
+      stop.throwIfAborted()
+      const responding = dispatcher.compose(noticeSending(progress)).request({ ...request, ...limits })
+      const response = await unlessAborted(stop, responding)
+      return await readAnswer(operation, response, { maxBytes, stopped: (error) => stoppedReading(error, ending) })
+    } catch (error) {
+      return unreachable(error, progress, ending)
+    }
+  }
+}
+
+// A request that waits for a connection does not hear its signal; once it is its turn, it is dropped without being sent.
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+async function buildRequest(operation: Operation, base: URL, input: Input, bearer: ClientOptions['bearer']) {
+  const body = input.body === undefined ? null : JSON.stringify(input.body)
+  return {
+    origin: base.origin,
+    path: requestPath(base, operation, input),
+    method: operation.method,
+    headers: {
+      accept: 'application/json',
+      authorization: `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`,
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+    },
+    body,
+  }
+}

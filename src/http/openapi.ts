@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { ExceptionResponse, NamedExceptionResponse } from '../contract/common.ts'
+import type { Operation, OperationTable } from '../contract/operation.ts'
+import { isNamedStatus } from './refusal.ts'
+
+export type Area = { readonly tag: string; readonly operations: OperationTable }
+
+export type DocumentInfo = {
+  readonly title: string
+  readonly version: string
+  readonly description?: string
+  /** Base addresses, each with the prefix below which the operations are served. */
+  readonly servers?: readonly string[]
+}
+
+type Json = Readonly<Record<string, unknown>>
+/** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
+type Describe = (schema: z.ZodType) => Described
+type Described = Json & {
+  readonly properties?: Readonly<Record<string, Json>>
+  readonly required?: readonly string[]
+  readonly $defs?: Readonly<Record<string, Json>>
+}
+
+const componentPath = '#/components/schemas/'
+
+const statusTexts: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  204: 'Done; there is nothing to say.',
+  207: 'Some or all items were refused; every item has its own result.',
+  400: 'The request is malformed or breaks a rule.',
+  401: 'The key is missing, unknown, expired or revoked.',
+  402: 'The plan of the account does not include this feature.',
+  403: 'The key does not hold the permission.',
+  404: 'There is no such thing.',
+  409: 'The state of the thing does not allow this now.',
+  412: 'The account has not accepted the terms.',
+  413: 'The body is too large.',
+  422: 'The request is well formed and cannot be carried out.',
+  500: 'The server failed.',
+  503: 'The server cannot answer now.',
+}
+
+/** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
+export function openapi(areas: readonly Area[], { servers = [], ...info }: DocumentInfo): Json {
+  const components = new Map<string, Json>()
+  const describe: Describe = (schema) => describeSchema(schema, components)
+  const paths = describePaths(areas, describe)
+  return {
+    openapi: '3.1.0',
+    info,
+    ...(servers.length > 0 && { servers: servers.map((url) => ({ url })) }),
+    tags: areas.map(({ tag }) => ({ name: tag })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function describePaths(areas: readonly Area[], describe: Describe): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const { tag, operations } of areas) {
+    for (const [name, operation] of Object.entries(operations)) {
+      const path = operation.path.replace(/:(\w+)/g, '{$1}')
+      paths[path] = {
+        ...paths[path],
+        [operation.method.toLowerCase()]: describeOperation(name, tag, operation, describe),
+      }
+    }
+  }
+  return paths
+}
+
+function describeOperation(name: string, tag: string, operation: Operation, describe: Describe): Json {
+  const { summary, description, permission, entitlement, params, query, body } = operation
+  const parameters = [...describeParameters(params, 'path', describe), ...describeParameters(query, 'query', describe)]
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    ...(description && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: jsonContent(describeBody(operation, body, describe)) } }),
+    responses: describeResponses(operation, describe),
+    security: [{ bearer: [] }],
+    ...(permission && { 'x-permissions': [permission].flat() }),
+    ...(entitlement && { 'x-entitlement': entitlement }),
+  }
+}
+
+function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'query', describe: Describe): Json[] {
+  if (schema === undefined) return []
+  const { properties = {}, required = [] } = describe(schema)
+  return Object.entries(properties).map(([name, { description, ...field }]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: field,
+  }))
+}
+
+function describeBody({ item }: Operation, body: z.ZodType, describe: Describe): Json {
+  return item ? { ...describe(body), items: describe(item) } : describe(body)
+}
+
+function describeResponses({ success, errors }: Operation, describe: Describe): Json {
+  const successes = Object.entries(success).map(([status, schema]) => [
+    status,
+    response(Number(status), schema && describe(schema)),
+  ])
+  const refusals = errors.map((status) => [
+    status,
+    response(status, describe(isNamedStatus(status) ? NamedExceptionResponse : ExceptionResponse)),
+  ])
+  return Object.fromEntries([...successes, ...refusals])
+}
+
+function response(status: number, schema: Json | null): Json {
+  return { description: statusTexts[status] ?? `Status ${status}.`, ...(schema && { content: jsonContent(schema) }) }
+}
+
+function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
+
+function describeSchema(schema: z.ZodType, components: Map<string, Json>): Described {
+  // `input` shows a field with a default as one that may be left out; no schema of a table changes a value otherwise.
+  const document = z.toJSONSchema(schema, { io: 'input', override: dropRedundantLimits })
+  const { $schema: _, $defs = {}, ...root } = pointToComponents(document)
+  for (const [id, definition] of Object.entries($defs)) addComponent(components, id, definition)
+  return root
+}
+
+// Whole numbers are safe integers and formats are checked by patterns; the document would only repeat both.
+function dropRedundantLimits({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+}
+
+function addComponent(components: Map<string, Json>, id: string, schema: Json): void {
+  const known = components.get(id)
+  if (known !== undefined && !isDeepStrictEqual(known, schema)) throw new Error(`two different schemas are named ${id}`)
+  components.set(id, schema)
+}
+
+function pointToComponents(document: z.core.JSONSchema.BaseSchema): Described {
+  return JSON.parse(JSON.stringify(document), (key, value) =>
+    key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', componentPath) : value,
+  )
+}

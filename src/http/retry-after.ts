@@ -1,0 +1,18 @@
+import type { ResponseHeaders } from './answer.ts'
+
+/** How long the server asks to wait, from `Retry-After` in seconds or as a date; null where it asks for nothing readable. */
+export function retryAfterMs(headers: ResponseHeaders, now: Date = new Date()): number | null {
+  const value = single(headers['retry-after'])
+  if (value === null) return null
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  const until = Date.parse(value)
+  if (Number.isNaN(until)) return null
+  // Both dates from one clock: the server's and ours can differ by more than the wait.
+  const sent = Date.parse(single(headers.date) ?? '')
+  return Math.max(0, until - (Number.isNaN(sent) ? now.getTime() : sent))
+}
+
+function single(value: string | readonly string[] | undefined): string | null {
+  const first = typeof value === 'string' ? value : value?.[0]
+  return first?.trim() || null
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+// Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are no other names of a known id.
+const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+
+/** Gives the values that a schema expects to the texts of an address. What fits no value stays a text, for the schema to refuse. */
+export function readText(schema: z.core.$ZodType, text: string | readonly string[]): unknown {
+  const inner = unwrap(schema)
+  if (inner instanceof z.ZodArray) return [text].flat().map((entry) => readText(inner.element, entry))
+  if (typeof text !== 'string') return text
+  if (inner instanceof z.ZodUnion) return readUnion(inner.options, text)
+  if (inner instanceof z.ZodNumber) return decimal.test(text) ? Number(text) : text
+  if (inner instanceof z.ZodBoolean) return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+/** The texts by which a value travels in an address; a list travels as several. */
+export function writeText(value: unknown): string[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value.flatMap(writeText) : [String(value)]
+}
+
+/** Whether a schema expects a list, whose name an address may repeat. */
+export function expectsList(schema: z.core.$ZodType): boolean {
+  return unwrap(schema) instanceof z.ZodArray
+}
+
+function readUnion(options: readonly z.core.$ZodType[], text: string): unknown {
+  for (const option of options) {
+    const value = readText(option, text)
+    if (value !== text) return value
+  }
+  return text
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrap(schema.unwrap())
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) return unwrap(schema.unwrap())
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in)
+  return schema
+}

@@ -1,0 +1,76 @@
+import type { Dispatcher } from 'undici'
+import type { Unreachable, UnreachableReason } from './answer.ts'
+
+/** What ended a request, beside the error itself. */
+export type Ending = {
+  readonly host: string
+  readonly timeoutMs: number
+  readonly timeout: AbortSignal
+  readonly signal: AbortSignal | undefined
+}
+
+/** Whether a connection stood and writing the request had begun. */
+export type Progress = { sent: boolean }
+
+const reasonsByCode: Readonly<Record<string, UnreachableReason>> = {
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  UND_ERR_PRX_TLS: 'tls',
+  EPROTO: 'tls',
+}
+
+const tlsCode = /^(?:CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA)/
+
+const descriptions: Readonly<Record<UnreachableReason, string>> = {
+  connect: 'cannot be connected to',
+  dns: 'has no address that could be found',
+  tls: 'could not prove who it is, or does not speak TLS',
+  timeout: 'did not answer in time',
+  reset: 'ended the connection before it answered',
+  aborted: 'was not waited for, because the caller stopped',
+}
+
+/** An interceptor that notes when a request begins to be written, which is when it may take effect. */
+export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    handler.onRequestStart = (controller, context) => {
+      start?.(controller, context)
+      progress.sent = !controller.aborted
+    }
+    return dispatch(options, handler)
+  }
+}
+
+/** The answer for a request that failed below HTTP. Rethrows what is no failure of the network but a request that cannot be written. */
+export function unreachable(error: unknown, { sent }: Progress, ending: Ending): Unreachable {
+  const code = codeOf(error)
+  if (code === 'UND_ERR_INVALID_ARG') throw error
+  const reason = reasonOf(code, sent, ending)
+  const details = reason === 'timeout' ? `limit ${ending.timeoutMs} ms` : code
+  return { status: 'unreachable', reason, message: `${ending.host} ${descriptions[reason]} (${details})`, sent }
+}
+
+/** The answer for a body whose reading the caller or the clock stopped; null where the server or the network did. */
+export function stoppedReading(error: unknown, ending: Ending): Unreachable | null {
+  const answer = unreachable(error, { sent: true }, ending)
+  return answer.reason === 'aborted' || answer.reason === 'timeout' ? answer : null
+}
+
+function reasonOf(code: string, sent: boolean, { signal, timeout }: Ending): UnreachableReason {
+  if (signal?.aborted) return 'aborted'
+  if (timeout.aborted) return 'timeout'
+  const known = reasonsByCode[code]
+  if (known !== undefined) return known
+  if (tlsCode.test(code)) return 'tls'
+  return sent ? 'reset' : 'connect'
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

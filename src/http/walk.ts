@@ -1,0 +1,48 @@
+import type { AnyAnswer } from './answer.ts'
+
+/** A page as every list of the platform answers it. */
+type Page<Entry> = {
+  readonly status: 200
+  readonly body: {
+    readonly data: readonly Entry[]
+    readonly pagination: { readonly cursor?: string | null | undefined }
+  }
+}
+
+type ListInput = { readonly query?: { readonly cursor?: string | undefined } | undefined }
+
+/** A walk met an answer that is no page. The walk ends; what it yielded until then is not the whole list. */
+export class WalkInterrupted extends Error {
+  override readonly name = 'WalkInterrupted'
+  readonly answer: AnyAnswer
+
+  constructor(answer: AnyAnswer) {
+    super(`the list ended early: a page was answered with ${answer.status}`)
+    this.answer = answer
+  }
+}
+
+/**
+ * Every entry of a list, page by page. Throws a `WalkInterrupted` for an answer that is no page, and an error where the
+ * server repeats a cursor, because such a walk would never end.
+ */
+export async function* walk<Entry, Input extends ListInput>(
+  list: (input: Input) => Promise<Page<Entry> | AnyAnswer>,
+  input: Input,
+): AsyncGenerator<Entry, void, undefined> {
+  const seen = new Set<string>()
+  let cursor = input.query?.cursor
+  while (true) {
+    const answer = await list(cursor === undefined ? input : { ...input, query: { ...input.query, cursor } })
+    if (!isPage(answer)) throw new WalkInterrupted(answer)
+    yield* answer.body.data
+    cursor = answer.body.pagination.cursor || undefined
+    if (cursor === undefined) return
+    if (seen.has(cursor)) throw new Error(`the list does not end: page ${seen.size + 1} repeats an earlier cursor`)
+    seen.add(cursor)
+  }
+}
+
+function isPage<Entry>(answer: Page<Entry> | AnyAnswer): answer is Page<Entry> {
+  return answer.status === 200
+}
