@@ -1,0 +1,82 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import { z } from 'zod'
+import { Failure } from '../errors.ts'
+
+const Holder = z.object({ pid: z.int(), host: z.string(), startedAt: z.string() })
+type Holder = z.infer<typeof Holder>
+
+const busy = 5
+const settleMs = 500
+const namingAttempts = 20
+const namingPauseMs = 50
+
+/**
+ * Claims a folder for this process until disposed, or refuses at once with the pid of the process that has it.
+ *
+ * The claim is an exclusive lock of the operating system on the file `lock.db` (SQLite is how Node reaches one). The
+ * system drops it with the process, however that ends, so there is no stale claim to judge: no reused pid, no race of two
+ * starters over a dead one's file. The file `lock` only says who has it.
+ */
+export async function lockFolder(folder: string): Promise<AsyncDisposable> {
+  const claim = takeClaim(folder)
+  if (claim === null)
+    throw new Failure(
+      'already_active',
+      `${folder} is in use by ${await nameHolder(folder)}; stop it, or use its control API`,
+    )
+  await using opening = new AsyncDisposableStack()
+  opening.defer(() => claim.close())
+  const holder: Holder = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString() }
+  opening.defer(() => rm(whoFile(folder), { force: true }))
+  await writeFile(whoFile(folder), `${JSON.stringify(holder)}\n`)
+  return opening.move()
+}
+
+function takeClaim(folder: string): DatabaseSync | null {
+  // Two who try at the same moment see each other for an instant; the timeout lets one of them win.
+  const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: settleMs })
+  try {
+    claim.exec('BEGIN EXCLUSIVE')
+    return claim
+  } catch (error) {
+    claim.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) return null
+    throw error
+  }
+}
+
+/** Who has the folder. A holder that has just begun may not have written its name yet, and `lock` still names a dead one. */
+async function nameHolder(folder: string): Promise<string> {
+  for (let attempt = 0; attempt < namingAttempts; attempt++) {
+    const holder = await readHolder(folder)
+    if (holder !== null && holder.host !== hostname()) return `process ${holder.pid} on ${holder.host}`
+    if (holder !== null && isAlive(holder.pid)) return `process ${holder.pid}`
+    await setTimeout(namingPauseMs)
+  }
+  return 'another process'
+}
+
+async function readHolder(folder: string): Promise<Holder | null> {
+  try {
+    return Holder.parse(JSON.parse(await readFile(whoFile(folder), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function whoFile(folder: string): string {
+  return join(folder, 'lock')
+}

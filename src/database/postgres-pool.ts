@@ -1,0 +1,47 @@
+import { Failure } from '../errors.ts'
+import { createPool } from './base-pool.ts'
+import type { Pool } from './pool.ts'
+import { settingArguments } from './session-settings.ts'
+
+const defaultPoolSize = 10
+const connectTimeoutMs = 30_000
+
+export type PostgresAddress = {
+  readonly url: URL
+  /** Host, port and database, fit for messages: it never holds user or password. */
+  readonly place: string
+}
+
+/** Reads `postgres://user:password@host:5432/name`; refuses what is no such address without repeating it, as it may hold a password. */
+export function parsePostgresAddress(at: string): PostgresAddress {
+  const url = URL.parse(at)
+  if (url === null) {
+    throw new Failure(
+      'config_invalid',
+      'the database address cannot be read; write postgres://user:password@host:5432/name and percent-encode special characters in the password',
+    )
+  }
+  const host = decodeURIComponent(url.hostname) || url.searchParams.get('host') || 'localhost'
+  const port = url.port || url.searchParams.get('port') || '5432'
+  return { url, place: `PostgreSQL at ${host}:${port}${url.pathname}` }
+}
+
+/** A pool over a PostgreSQL server. Connects lazily; what the address says in `options` comes before our settings. */
+export function createPostgresPool(
+  { url }: PostgresAddress,
+  {
+    settings,
+    poolSize = defaultPoolSize,
+  }: { settings: Readonly<Record<string, string>>; poolSize?: number | undefined },
+): Pool {
+  const bare = new URL(url)
+  bare.searchParams.delete('options')
+  const options = [url.searchParams.get('options') ?? '', ...settingArguments(settings)].join(' ').trim()
+  return createPool({
+    connectionString: bare.href,
+    options,
+    max: poolSize,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+  })
+}

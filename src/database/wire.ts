@@ -1,0 +1,77 @@
+/** The few parts of PostgreSQL's frontend/backend protocol (version 3) that sharing one backend needs. */
+
+const headerBytes = 5
+const messages = {
+  query: 'Q'.charCodeAt(0),
+  sync: 'S'.charCodeAt(0),
+  terminate: 'X'.charCodeAt(0),
+  notification: 'A'.charCodeAt(0),
+} as const
+
+/** The answer to a startup message: authentication is fine (R), and the session is ready and idle (Z). */
+export const startupAnswer = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))])
+
+/** A simple query message. */
+export function queryMessage(sql: string): Buffer {
+  return message('Q', Buffer.from(`${sql}\0`))
+}
+
+/** The text of a batch that is one simple query, else null. */
+export function simpleQueryText(batch: Buffer): string | null {
+  return batch[0] === messages.query ? batch.toString('utf8', headerBytes, batch.length - 1) : null
+}
+
+/**
+ * Cuts what a client has written into batches that the server answers as a whole: everything up to a Query or a Sync.
+ * `rest` is what has not been written to its end yet.
+ */
+export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } {
+  const batches: Buffer[] = []
+  let start = 0
+  for (const { type, from, to } of frames(bytes)) {
+    if (type === messages.terminate) start = to
+    if (type !== messages.query && type !== messages.sync) continue
+    batches.push(bytes.subarray(Math.min(start, from), to))
+    start = to
+  }
+  return { batches, rest: bytes.subarray(start) }
+}
+
+export type Notification = { readonly channel: string; readonly frame: Buffer }
+
+/** Separates a server's answer from the notifications that it carries for whoever listens. */
+export function splitAnswer(bytes: Buffer): { answer: Buffer; notifications: Notification[] } {
+  const notifications: Notification[] = []
+  const others: Buffer[] = []
+  let kept = 0
+  for (const { type, from, to } of frames(bytes)) {
+    if (type !== messages.notification) continue
+    notifications.push({ channel: channelOf(bytes.subarray(from, to)), frame: bytes.subarray(from, to) })
+    others.push(bytes.subarray(kept, from))
+    kept = to
+  }
+  const answer = others.length === 0 ? bytes : Buffer.concat([...others, bytes.subarray(kept)])
+  return { answer, notifications }
+}
+
+function message(type: string, body: Buffer): Buffer {
+  const header = Buffer.alloc(headerBytes)
+  header.write(type, 0, 'latin1')
+  header.writeUInt32BE(body.length + 4, 1)
+  return Buffer.concat([header, body])
+}
+
+function* frames(bytes: Buffer): Generator<{ type: number; from: number; to: number }> {
+  let from = 0
+  while (from + headerBytes <= bytes.length) {
+    const to = from + 1 + bytes.readUInt32BE(from + 1)
+    if (to > bytes.length) return
+    yield { type: bytes.readUInt8(from), from, to }
+    from = to
+  }
+}
+
+function channelOf(frame: Buffer): string {
+  const channelAt = headerBytes + 4
+  return frame.toString('utf8', channelAt, frame.indexOf(0, channelAt))
+}
