@@ -1,0 +1,75 @@
+import { createHash, hash } from 'node:crypto'
+import type { Change } from './change.ts'
+import { fieldNames, type IdentityRecord } from './record.ts'
+
+// Stands for "not mapped", which is another statement than null. No field holds a number, so it cannot be mistaken.
+const notMapped = 0
+
+/** Equal for equal records whatever the order of their keys; a field that is absent differs from one that is null. */
+export function recordDigest(record: IdentityRecord): string {
+  return hash('sha256', JSON.stringify(recordValues(record)), 'base64url')
+}
+
+export type PlanHasher = {
+  /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */
+  add(change: Change): void
+  /** The digest of everything added; ends the hasher. */
+  digest(): string
+}
+
+/**
+ * Digests a plan while it streams by. Equal plans have equal digests: what happens to whom counts,
+ * not whether an earlier run had already tried to deliver it.
+ */
+export function planHasher(): PlanHasher {
+  const sha256 = createHash('sha256')
+  let previous: string | null = null
+
+  return {
+    add(change) {
+      if (previous !== null && compareKeys(previous, change.identityId) >= 0) {
+        throw new Error('a plan is hashed in the order of its keys, each person once')
+      }
+      previous = change.identityId
+      sha256.update(`${JSON.stringify(changeValues(change))}\n`)
+    },
+    digest: () => `sha256:${sha256.digest('hex')}`,
+  }
+}
+
+/** The digest of a whole plan in key order, as an approval names it. */
+export function planDigest(changes: Iterable<Change>): string {
+  const hasher = planHasher()
+  for (const change of changes) hasher.add(change)
+  return hasher.digest()
+}
+
+/** Orders keys as their UTF-8 bytes do, which is how the database orders them under COLLATE "C". */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const left = a.charCodeAt(i)
+    const right = b.charCodeAt(i)
+    if (left !== right) return utf8Rank(left) - utf8Rank(right)
+  }
+  return a.length - b.length
+}
+
+// UTF-16 puts surrogate pairs (code points from U+10000) before U+E000–U+FFFF; UTF-8 puts them after.
+function utf8Rank(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
+function recordValues(record: IdentityRecord): unknown[] {
+  return [record.identityId, ...fieldNames.map((field) => record[field] ?? (record[field] === null ? null : notMapped))]
+}
+
+function changeValues(change: Change): unknown[] {
+  if (change.kind === 'retract') return [change.kind, change.identityId, change.reason]
+  const fields = fieldNames.flatMap((field) => {
+    const difference = change.fields[field]
+    return difference === undefined ? [] : [[field, difference.from, difference.to, difference.inferred ?? false]]
+  })
+  return [change.kind, recordValues(change.record), fields, change.inferred]
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { changeKinds, type PlanCounts, type Verdict } from './change.ts'
+import type { Decision, Seen } from './plan.ts'
+import type { Reject } from './record.ts'
+
+const limit = (what: string, { count, share }: { count: number; share: number }) =>
+  z
+    .strictObject({
+      count: z.int().min(0).default(count).describe('So many always pass.'),
+      share: z.number().min(0).max(1).default(share).describe('A share between 0 and 1 that passes where it is more.'),
+    })
+    .prefault({})
+    .describe(`${what} The plan is held when both the count and the share are exceeded.`)
+
+/** How far a plan may go before a person has to approve it. */
+export const Guards = z.strictObject({
+  leavers: limit('People who would be separated, measured against those employed.', { count: 5, share: 0.05 }),
+  rejectedRows: limit('Rows that could not become records, measured against all rows.', { count: 5, share: 0.02 }),
+  emailChanges: limit('People whose e-mail address changes, measured against those employed.', {
+    count: 10,
+    share: 0.1,
+  }),
+  retractions: limit('People whose data would be deleted, measured against those employed.', { count: 0, share: 0 }),
+})
+export type Guards = z.infer<typeof Guards>
+export type Limit = Guards[keyof Guards]
+
+/** What the guards look at. Counts of changes hold what is new in this plan; what a former run accepted is not judged again. */
+export type GuardFacts = {
+  readonly rows: number
+  /** People employed according to the roster before this run. */
+  readonly headcount: number
+  readonly leavers: number
+  readonly emailChanges: number
+  readonly retractions: number
+  readonly rejected: number
+  /** Rejected rows whose key could not be read, so that nobody knows whom they were about. */
+  readonly unreadableKeys: number
+  /** Employed people whom the snapshot lacks. */
+  readonly absent: number
+  /** One sentence for each mapped column that the source lacks. */
+  readonly missingColumns: readonly string[]
+  readonly absence: 'separate' | 'hold' | 'ignore'
+}
+
+/** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
+export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
+  const { rows, headcount } = facts
+  return [
+    zeroRows(facts),
+    missingColumn(facts),
+    limited('rejectedRows', limits.rejectedRows, { actual: facts.rejected, base: rows, of: 'rows are rejected' }),
+    unreadableKeys(facts),
+    limited('leavers', limits.leavers, { actual: facts.leavers, base: headcount, of: 'people would be separated' }),
+    absentUnderHold(facts),
+    limited('emailChanges', limits.emailChanges, {
+      actual: facts.emailChanges,
+      base: headcount,
+      of: 'people would get another e-mail address',
+    }),
+    limited('retractions', limits.retractions, {
+      actual: facts.retractions,
+      base: headcount,
+      of: 'people would be deleted',
+    }),
+  ]
+}
+
+/** What one decision added to a tally, so that it can be taken out again; 0 for nothing. A number, since there is one for each person. */
+export type Tallied = number
+
+/** Counts a plan while its decisions stream by. */
+export type Tally = {
+  add(decision: Decision, seen: Seen): Tallied
+  /** Takes a decision out again whose row turned out not to count. */
+  remove(tallied: Tallied): void
+  reject(reject: Reject): void
+  retract(): void
+  counts(): PlanCounts
+  facts(about: Pick<GuardFacts, 'rows' | 'headcount' | 'missingColumns' | 'absence'>): GuardFacts
+}
+
+export function tally(): Tally {
+  const counts = { join: 0, update: 0, leave: 0, return: 0, redate: 0, retract: 0, unchanged: 0, rejected: 0 }
+  const news = { leavers: 0, emailChanges: 0, retractions: 0, unreadableKeys: 0, absent: 0 }
+
+  function count(tallied: Tallied, step: 1 | -1): void {
+    for (const kind of countedKinds) if (tallied & bits[kind]) counts[kind] += step
+    for (const fact of countedNews) if (tallied & bits[fact]) news[fact] += step
+  }
+
+  return {
+    add({ change, absent, news: { leaves, emailChanged } }, seen) {
+      let tallied: Tallied = 0
+      if (change !== null) tallied |= bits[change.kind]
+      else if (typeof seen !== 'string') tallied |= bits.unchanged
+      if (leaves) tallied |= bits.leavers
+      if (emailChanged) tallied |= bits.emailChanges
+      if (absent) tallied |= bits.absent
+      count(tallied, 1)
+      return tallied
+    },
+    remove: (tallied) => count(tallied, -1),
+    reject({ identityId }) {
+      counts.rejected++
+      if (identityId === null) news.unreadableKeys++
+    },
+    retract() {
+      counts.retract++
+      news.retractions++
+    },
+    counts: () => ({ ...counts }),
+    facts: (about) => ({ ...about, ...news, rejected: counts.rejected }),
+  }
+}
+
+const countedKinds = [...changeKinds, 'unchanged'] as const
+const countedNews = ['leavers', 'emailChanges', 'absent'] as const
+const bits = {
+  join: 1,
+  update: 2,
+  leave: 4,
+  return: 8,
+  redate: 16,
+  retract: 32,
+  unchanged: 64,
+  leavers: 128,
+  emailChanges: 256,
+  absent: 512,
+} as const
+
+function limited(
+  name: string,
+  { count, share }: Limit,
+  { actual, base, of }: { actual: number; base: number; of: string },
+): Verdict {
+  const most = Math.max(count, Math.floor(share * base))
+  if (actual <= most) return { name, actual, limit: most, ok: true }
+  return { name, actual, limit: most, ok: false, reason: `${actual} of ${base} ${of}; the limit is ${most}` }
+}
+
+function zeroRows({ rows }: GuardFacts): Verdict {
+  const verdict = { name: 'zeroRows', actual: rows, limit: null }
+  return rows > 0 ? { ...verdict, ok: true } : { ...verdict, ok: false, reason: 'the source holds no rows' }
+}
+
+function missingColumn({ missingColumns }: GuardFacts): Verdict {
+  const verdict = { name: 'missingColumn', actual: missingColumns.length, limit: null }
+  return missingColumns.length === 0
+    ? { ...verdict, ok: true }
+    : { ...verdict, ok: false, reason: missingColumns.join('; ') }
+}
+
+function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {
+  const verdict = { name: 'unreadableKeys', actual, limit: null }
+  if (actual === 0 || absent === 0) return { ...verdict, ok: true }
+  const reason = `the key of ${actual} rows cannot be read while ${absent} people are absent, who may be in those rows`
+  return { ...verdict, ok: false, reason }
+}
+
+function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
+  const verdict = { name: 'absentUnderHold', actual: absent, limit: null }
+  if (absent === 0 || absence !== 'hold') return { ...verdict, ok: true }
+  return { ...verdict, ok: false, reason: `the source lacks ${absent} people, and the connection says "absence: hold"` }
+}

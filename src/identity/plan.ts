@@ -1,0 +1,211 @@
+import type { Change, PlanCounts } from './change.ts'
+import { changeTo, sameRecord } from './difference.ts'
+import { compareKeys } from './digest.ts'
+import {
+  type Employment,
+  type EmploymentRules,
+  employmentAbsent,
+  employmentSeen,
+  employmentUntouched,
+  knownEmployment,
+} from './employment.ts'
+import {
+  type FieldName,
+  fieldNames,
+  type IdentityFields,
+  type IdentityRecord,
+  type RosterEntry,
+  type Sighting,
+} from './record.ts'
+
+export type PlanContext = EmploymentRules & {
+  /** What a snapshot's silence about a person means. `hold` plans like `separate`; a guard then holds the plan. */
+  readonly absence: 'separate' | 'hold' | 'ignore'
+  /** When the facts were true, an ISO instant. */
+  readonly asOf: string
+  /** The fields that the source maps; what is wanted in others is forgotten. Left out: every field is kept. */
+  readonly mapped?: ReadonlySet<FieldName>
+}
+
+/** What a run learned about a person. `untouched`: present, but the row cannot be used (rejected, or its key stands there twice). */
+export type Seen = Sighting | 'absent' | 'untouched'
+
+/** The part of a roster entry that follows HR. */
+export type WantedSide = Pick<RosterEntry, 'wanted' | 'inferred' | 'deferredTo' | 'asOf' | 'absences'>
+
+export type Decision = {
+  /** The entry's new wanted side; null where nothing needs storing. `wanted` is the very object of before where it says the same. */
+  readonly entry: WantedSide | null
+  readonly change: Change | null
+  /** The snapshot lacks this person, who was employed until now and has no leaving date ahead. */
+  readonly absent: boolean
+  /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
+  readonly news: { readonly leaves: boolean; readonly emailChanged: boolean }
+}
+
+export type Plan = {
+  /** Ordered by key. */
+  readonly changes: readonly Change[]
+  readonly entries: ReadonlyMap<string, WantedSide>
+  readonly counts: PlanCounts
+  /** How many people the snapshot lacks who were employed until now. */
+  readonly absent: number
+}
+
+const nothing: Decision = { entry: null, change: null, absent: false, news: { leaves: false, emailChanged: false } }
+
+/** What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing. */
+export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
+  if (entry === undefined) return typeof seen === 'string' ? nothing : decideFirstSight(seen, ctx)
+
+  const { side, absent } = nextSide(entry, seen, ctx)
+  const stored = sameSide(entry, side) ? null : side
+  if (side.wanted === null || entry.retracted !== null) return { ...nothing, entry: stored }
+
+  const carried = side.wanted === entry.wanted
+  const change = changeTo(side.wanted, { confirmed: entry.confirmed, inferred: side.inferred, carried })
+  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, side.wanted) }
+}
+
+/** What turns the roster into what HR says, with everybody of both in view. For small sources: a stream uses `decide`. */
+export function plan(
+  sightings: Iterable<Sighting>,
+  roster: ReadonlyMap<string, RosterEntry>,
+  ctx: PlanContext,
+  untouched: ReadonlySet<string> = new Set(),
+): Plan {
+  const seen = seenByKey(sightings, untouched)
+  const changes: Change[] = []
+  const entries = new Map<string, WantedSide>()
+  const counts = {
+    join: 0,
+    update: 0,
+    leave: 0,
+    return: 0,
+    redate: 0,
+    retract: 0,
+    unchanged: 0,
+    rejected: untouched.size,
+  }
+  let absent = 0
+
+  for (const identityId of [...new Set([...seen.keys(), ...roster.keys()])].sort(compareKeys)) {
+    const what = seen.get(identityId) ?? (ctx.mode === 'snapshot' ? 'absent' : 'untouched')
+    const decision = decide(roster.get(identityId), what, ctx)
+    if (decision.entry !== null) entries.set(identityId, decision.entry)
+    if (decision.absent) absent++
+    if (decision.change !== null) changes.push(decision.change)
+    if (decision.change !== null) counts[decision.change.kind]++
+    else if (typeof what !== 'string') counts.unchanged++
+  }
+  return { changes, entries, counts, absent }
+}
+
+/** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
+export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
+  return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
+}
+
+function decideFirstSight(sighting: Sighting, ctx: PlanContext): Decision {
+  const employment = employmentSeen(knownEmployment(undefined), sighting, ctx)
+  const wanted = fold(null, sighting, employment)
+  const change = changeTo(wanted, { confirmed: null, inferred: employment.inferred, carried: false })
+  return { ...nothing, entry: sideOf(wanted, employment, { asOf: ctx.asOf, absences: 0 }), change }
+}
+
+function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
+  const older = entry.wanted !== null && isBefore(ctx.asOf, entry.asOf)
+  if (seen === 'untouched' || older) {
+    const absences = seen === 'untouched' && ctx.mode === 'snapshot' && !older ? 0 : entry.absences
+    return { side: untouchedSide(entry, absences, ctx), absent: false }
+  }
+  if (seen !== 'absent') return { side: seenSide(entry, seen, ctx), absent: false }
+  if (ctx.mode === 'delta' || ctx.absence === 'ignore') {
+    return { side: untouchedSide(entry, entry.absences, ctx), absent: false }
+  }
+  return absentSide(entry, ctx)
+}
+
+function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): WantedSide {
+  const employment = employmentSeen(knownEmployment(entry), sighting, ctx)
+  const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  return keepWanted(entry, sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, absences: 0 }))
+}
+
+function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
+  const employment = employmentUntouched(knownEmployment(entry), ctx)
+  const wanted = entry.wanted && { ...entry.wanted, separatedAt: employment.separatedAt }
+  return keepWanted(entry, sideOf(wanted, employment, { asOf: entry.asOf, absences }))
+}
+
+function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
+  const known = knownEmployment(entry)
+  const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  const missed = record !== null && known.separatedAt === null
+  // The same export once more is the same absence: it uses up no further grace.
+  const counts = missed && (entry.absences === 0 || isBefore(entry.asOf, ctx.asOf))
+  const absences = entry.absences + (counts ? 1 : 0)
+
+  const employment = employmentAbsent(known, absences, ctx)
+  const leaves = record !== null && employment.separatedAt !== known.separatedAt
+  const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
+  const side = sideOf(wanted, employment, { asOf: ctx.asOf, absences })
+  return { side: keepWanted(entry, side), absent: counts && known.deferredTo === null }
+}
+
+function fold(known: Partial<IdentityFields> | null, sighting: Sighting, { separatedAt }: Employment): IdentityRecord {
+  return { ...known, ...sighting.fields, identityId: sighting.identityId, separatedAt }
+}
+
+function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName> | undefined) {
+  if (known === null || mapped === undefined) return known
+  const kept: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...known }
+  for (const field of fieldNames) if (kept[field] !== undefined && !mapped.has(field)) delete kept[field]
+  return kept
+}
+
+function sideOf(
+  wanted: IdentityRecord | null,
+  { inferred, deferredTo }: Employment,
+  { asOf, absences }: { asOf: string; absences: number },
+): WantedSide {
+  return { wanted, inferred, deferredTo, asOf, absences }
+}
+
+function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
+  const same = entry.wanted !== null && side.wanted !== null && sameRecord(entry.wanted, side.wanted)
+  return same ? { ...side, wanted: entry.wanted } : side
+}
+
+function sameSide(entry: RosterEntry, side: WantedSide): boolean {
+  return (
+    entry.wanted === side.wanted &&
+    entry.inferred === side.inferred &&
+    entry.deferredTo === side.deferredTo &&
+    entry.asOf === side.asOf &&
+    entry.absences === side.absences
+  )
+}
+
+function newsOf(known: IdentityRecord | null, wanted: IdentityRecord): Decision['news'] {
+  const hadEmail = known?.email ?? null
+  return {
+    leaves: known !== null && (known.separatedAt ?? null) === null && wanted.separatedAt !== null,
+    emailChanged: hadEmail !== null && wanted.email !== undefined && wanted.email !== hadEmail,
+  }
+}
+
+function isBefore(a: string, b: string): boolean {
+  return a !== b && Temporal.Instant.compare(a, b) < 0
+}
+
+// A key that stands in the source twice says nothing certain about the person, whichever row comes last.
+function seenByKey(sightings: Iterable<Sighting>, untouched: ReadonlySet<string>): Map<string, Seen> {
+  const seen = new Map<string, Seen>()
+  for (const sighting of sightings) {
+    const { identityId } = sighting
+    seen.set(identityId, seen.has(identityId) || untouched.has(identityId) ? 'untouched' : sighting)
+  }
+  for (const identityId of untouched) seen.set(identityId, 'untouched')
+  return seen
+}
