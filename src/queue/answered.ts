@@ -1,0 +1,30 @@
+import { setTimeout as after } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import { isConnectionError } from './trouble.ts'
+
+/** Whether the promise settled, well or badly, before the time was over. Its own outcome is left to whoever made it. */
+export async function settledWithin(limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController()
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  const late = after(limitMs, false, { signal: timer.signal }).catch(() => false)
+  try {
+    return await Promise.race([settled, late])
+  } finally {
+    timer.abort()
+  }
+}
+
+/** What a queue answers; a `queue_unreachable` failure where its server is away or takes too long. */
+export async function answeredWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
+  if (!(await settledWithin(limitMs, answer))) throw unreachable(place)
+  return answer.catch((error: unknown) => {
+    throw isConnectionError(error) ? unreachable(place, error) : error
+  })
+}
+
+function unreachable(place: string, cause?: unknown): Failure {
+  return new Failure('queue_unreachable', `The queue in ${place} does not answer: check that it runs`, { cause })
+}

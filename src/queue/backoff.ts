@@ -1,0 +1,18 @@
+/** How often a job is tried, and how long it waits between two attempts. */
+export type Retry = {
+  readonly attempts: number
+  /** The longest wait before the second attempt; it doubles with each further one. */
+  readonly firstSeconds: number
+  readonly mostSeconds: number
+}
+
+export const defaultRetry: Retry = { attempts: 5, firstSeconds: 2, mostSeconds: 120 }
+
+/**
+ * How long to wait after a failed attempt: anything up to the doubled bound, so that jobs which failed together
+ * (full jitter) do not come back together. Never zero, which a queue could take for "at once, and first".
+ */
+export function backoffMs(attemptsMade: number, retry: Retry, random: () => number = Math.random): number {
+  const boundSeconds = Math.min(retry.mostSeconds, retry.firstSeconds * 2 ** (attemptsMade - 1))
+  return Math.max(1, Math.round(random() * boundSeconds * 1000))
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+/** Every job by name with its payload: ids only. A worker reads the present state from the store when it runs. */
+export const jobs = {
+  run: z.strictObject({ runId: z.uuid() }),
+  upsert: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
+  update: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
+  delete: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
+} as const
+
+export type JobName = keyof typeof jobs
+
+type Payloads = { readonly [N in JobName]: z.infer<(typeof jobs)[N]> }
+export type Payload<N extends JobName> = Payloads[N]
+
+/** The function behind each job. Running one twice gives the same end as running it once. */
+export type Workers<Ctx> = {
+  readonly [N in JobName]: (ctx: Ctx, payload: Payloads[N], signal: AbortSignal) => Promise<void>
+}
+
+/** Workers that have their context already, as a queue runs them. */
+export type BoundWorkers = {
+  readonly [N in JobName]: (payload: Payloads[N], signal: AbortSignal) => Promise<void>
+}
+
+/** A job to enqueue. While a job of the same id is unfinished, enqueueing it again does nothing. */
+export type Enqueued = {
+  readonly [N in JobName]: {
+    readonly name: N
+    readonly payload: Payloads[N]
+    /** Unique in the queue; holds no colon and is not just a number. */
+    readonly id: string
+    readonly delayMs?: number
+  }
+}[JobName]
+
+/** What the queue calls a name it cannot have enqueued itself is no job. */
+export function isJobName(name: string): name is JobName {
+  return Object.hasOwn(jobs, name)
+}
+
+/** The payload of the named job, or a ZodError for anything that is not one. */
+export function parsePayload<N extends JobName>(name: N, data: unknown): Payloads[N] {
+  const schemas: { readonly [K in JobName]: z.ZodType<Payloads[K]> } = jobs
+  return schemas[name].parse(data)
+}

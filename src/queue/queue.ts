@@ -1,0 +1,91 @@
+import type { Pool } from '../database/pool.ts'
+import type { Events } from '../telemetry/events.ts'
+import { answeredWithin } from './answered.ts'
+import type { Backend, Locks, Producer } from './backend.ts'
+import { defaultRetry, type Retry } from './backoff.ts'
+import { openDatabaseBackend } from './database-backend.ts'
+import { type BoundWorkers, type Enqueued, parsePayload } from './jobs.ts'
+import { openRedisBackend } from './redis-backend.ts'
+import { startWorking, type Working } from './working.ts'
+
+export type QueueOptions = {
+  readonly backend:
+    | { readonly kind: 'redis'; readonly url: string }
+    | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly place: string } }
+  /** Tells queues apart that share one Redis or one database; without a colon. */
+  readonly name?: string
+  readonly events: Events
+  readonly retry?: Partial<Retry>
+  readonly locks?: Partial<Locks>
+}
+
+/** The queue of jobs. It may lose them: what has to be done stands in the store, which enqueues it again. */
+export type Queue = {
+  /** For messages; never holds a password. */
+  readonly place: string
+  /** Adds jobs in bulk. A job whose id is already there and unfinished is left as it is. */
+  enqueue(jobs: readonly Enqueued[]): Promise<void>
+  /** Starts working on jobs, several at a time. */
+  work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
+  /** Resolves when the queue answers; a `queue_unreachable` failure otherwise. */
+  check(): Promise<void>
+  /** Removes every job, also those being worked on. Only for who knows that nobody else works. */
+  clear(): Promise<void>
+  /** Stops what still works at once, and closes the queue's own connections. A database it was given stays open. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const defaultName = 'jobs'
+const defaultLocks: Locks = { lockSeconds: 30, checkSeconds: 15 }
+const answerMs = 5000
+
+/**
+ * Opens the queue in Redis or in a database. Fails with `queue_unreachable` where it is not there, and with
+ * `config_invalid` where a Redis would lose jobs or refuses the credentials.
+ */
+export async function openQueue({
+  backend: where,
+  name = defaultName,
+  events,
+  ...options
+}: QueueOptions): Promise<Queue> {
+  const retry = { ...defaultRetry, ...options.retry }
+  const locks = { ...defaultLocks, ...options.locks }
+  await using opening = new AsyncDisposableStack()
+  const backend = opening.use(await openBackend(where, events))
+  const producer = backend.createProducer(name, retry)
+  opening.defer(() => producer.close())
+  await answeredWithin(answerMs, producer.getVersion(), backend.place)
+  const workings = new Set<Working>()
+  opening.defer(async () => {
+    await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
+  })
+  const opened = opening.move()
+
+  return {
+    place: backend.place,
+    async enqueue(jobs) {
+      if (jobs.length > 0) await answeredWithin(answerMs, producer.addBulk(jobs.map(bulkEntry)), backend.place)
+    },
+    async work(workers, { concurrency }) {
+      const working = await startWorking({ backend, name, workers, settings: { retry, locks, concurrency }, events })
+      workings.add(working)
+      return working
+    },
+    async check() {
+      await answeredWithin(answerMs, producer.getWaitingCount(), backend.place)
+    },
+    async clear() {
+      await producer.obliterate({ force: true })
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+function openBackend(where: QueueOptions['backend'], events: Events): Promise<Backend> {
+  return where.kind === 'redis' ? openRedisBackend(where.url, events) : openDatabaseBackend(where.database, events)
+}
+
+function bulkEntry({ name, payload, id, delayMs }: Enqueued): Parameters<Producer['addBulk']>[0][number] {
+  return { name, data: parsePayload(name, payload), opts: { jobId: id, delay: delayMs ?? 0 } }
+}

@@ -1,0 +1,101 @@
+import { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { Failure } from '../errors.ts'
+import type { Events } from '../telemetry/events.ts'
+import { settledWithin } from './answered.ts'
+import type { Backend } from './backend.ts'
+import { consumerOptions, producerOptions } from './bull-options.ts'
+import { createTroubleReport } from './trouble.ts'
+
+const prefix = 'rollcall'
+const connectWithinMs = 5000
+const slowestReconnectMs = 5000
+
+// A producer's caller waits for the answer, so a command that Redis cannot take soon fails. A consumer's commands wait
+// until Redis is back, as BullMQ demands.
+const producing = { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: 5000 }
+const consuming = { maxRetriesPerRequest: null }
+
+/** Jobs kept in Redis. Refuses a server that is not there (`queue_unreachable`) or may evict jobs (`config_invalid`). */
+export async function openRedisBackend(url: string, events: Events): Promise<Backend> {
+  const place = placeOf(url)
+  const trouble = createTroubleReport(place, events)
+  const client = connectionTo(url, producing)
+  try {
+    await connect(client, place)
+    await checkSettings(client, place, events)
+  } catch (error) {
+    client.disconnect()
+    throw error
+  }
+  client.on('error', trouble.heard).on('ready', trouble.back)
+
+  return {
+    place,
+    createProducer(name, retry) {
+      return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', trouble.heard)
+    },
+    createConsumer(name, processor, settings) {
+      const connection = connectionTo(url, consuming).on('error', trouble.heard).on('ready', trouble.back)
+      const worker = new BullWorker(name, processor, { ...consumerOptions(settings), prefix, connection })
+      worker.on('error', trouble.heard)
+      return { worker, [Symbol.dispose]: () => connection.disconnect() }
+    },
+    async [Symbol.asyncDispose]() {
+      client.disconnect()
+    },
+  }
+}
+
+function placeOf(url: string): string {
+  const address = URL.parse(url)
+  if (address === null || !['redis:', 'rediss:'].includes(address.protocol) || address.hostname === '') {
+    throw new Failure('config_invalid', 'The address of the queue is not one of Redis: write redis://host:port')
+  }
+  return `Redis at ${address.hostname}:${address.port || '6379'}`
+}
+
+function connectionTo(url: string, options: typeof producing | typeof consuming): Redis {
+  return new Redis(url, {
+    ...options,
+    connectTimeout: connectWithinMs,
+    retryStrategy: (times) => Math.min(100 * 2 ** times, slowestReconnectMs),
+  })
+}
+
+async function connect(client: Redis, place: string): Promise<void> {
+  // The promise only says that the connection closed; why is told by an event.
+  let reason: Error | undefined
+  client.on('error', (error) => {
+    reason = error
+  })
+  const connected = client.connect()
+  if (!(await settledWithin(connectWithinMs, connected))) {
+    throw new Failure('queue_unreachable', `${place} does not answer: check its address and that it runs`)
+  }
+  await connected.catch(() => {
+    throw refusalOf(reason, place)
+  })
+}
+
+// The reason is not kept as a cause: ioredis attaches the command that failed, and for AUTH that is the password.
+function refusalOf(reason: Error | undefined, place: string): Failure {
+  if (reason !== undefined && /^(NOAUTH|WRONGPASS|ERR invalid password)/.test(reason.message)) {
+    return new Failure('config_invalid', `${place} refuses the credentials: set user name and password in its address`)
+  }
+  const code = reason !== undefined && 'code' in reason ? ` (${String(reason.code)})` : ''
+  return new Failure('queue_unreachable', `Cannot connect to ${place}${code}: check its address and that it runs`)
+}
+
+// INFO tells the same as CONFIG, which a managed Redis may have disabled; BullMQ needs it anyway.
+async function checkSettings(client: Redis, place: string, events: Events): Promise<void> {
+  const info = await client.info().catch(() => {
+    throw new Failure('config_invalid', `${place} does not let this user run INFO: allow it`)
+  })
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  if (policy === undefined) events.queuePolicyUnknown({ place })
+  else if (policy !== 'noeviction') {
+    throw new Failure('config_invalid', `${place} evicts keys (maxmemory-policy ${policy}): set noeviction`)
+  }
+  if (/^aof_enabled:0/m.test(info)) events.queueAppendOnlyOff({ place })
+}

@@ -1,0 +1,121 @@
+import { ZodError } from 'zod'
+import { Failure } from '../errors.ts'
+import type { Events } from '../telemetry/events.ts'
+import { type BoundWorkers, isJobName, type JobName, parsePayload } from './jobs.ts'
+import { Postponed } from './postponed.ts'
+
+/** A job as a queue hands it out: nothing of it is trusted yet. */
+export type HandedOut = {
+  readonly id: string
+  readonly name: string
+  readonly data: unknown
+  /** Counted from 1. */
+  readonly attempt: number
+  readonly attempts: number
+}
+
+/** How a job ended, and thereby what the queue has to do with it. */
+export type Outcome =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'postponed'; readonly delayMs: number }
+  | { readonly kind: 'returned' }
+  | { readonly kind: 'failed'; readonly final: boolean; readonly code: string; readonly reason: string }
+
+type Context = { readonly signal: AbortSignal; readonly events: Events }
+
+// How long a worker that was told to stop may take to put its things in order.
+const lastWordsMs = 1000
+
+/**
+ * Runs a job's worker and says how it ended; never throws. Final are the last attempt, a payload that is none, and a
+ * failure that trying again cannot help. What has not ended well when `signal` is aborted is returned.
+ */
+export async function runJob(job: HandedOut, workers: BoundWorkers, context: Context): Promise<Outcome> {
+  const startedMs = performance.now()
+  const outcome = await outcomeOf(job, workers, context)
+  tell(outcome, job, Math.round(performance.now() - startedMs), context.events)
+  return outcome
+}
+
+async function outcomeOf(job: HandedOut, workers: BoundWorkers, { signal, events }: Context): Promise<Outcome> {
+  if (signal.aborted) return { kind: 'returned' }
+  const { name } = job
+  if (!isJobName(name)) return { kind: 'failed', final: true, code: 'job_unknown', reason: 'no job has this name' }
+  try {
+    return await unlessAbandoned(() => work(name, job.data, workers, signal), signal)
+  } catch (error) {
+    if (signal.aborted) return { kind: 'returned' }
+    if (error instanceof Postponed) return { kind: 'postponed', delayMs: error.delayMs }
+    return failed(error, job, events)
+  }
+}
+
+async function work<N extends JobName>(
+  name: N,
+  data: unknown,
+  workers: BoundWorkers,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  await workers[name](payloadOf(name, data), signal)
+  return { kind: 'finished' }
+}
+
+class PayloadInvalid extends Error {
+  override readonly name = 'PayloadInvalid'
+}
+
+function payloadOf<N extends JobName>(name: N, data: unknown) {
+  try {
+    return parsePayload(name, data)
+  } catch (error) {
+    if (!(error instanceof ZodError)) throw error
+    throw new PayloadInvalid('the payload does not fit its schema', { cause: error })
+  }
+}
+
+/** The outcome of the work that it starts, or `returned` where that goes on some time after it was told to stop. */
+async function unlessAbandoned(start: () => Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
+  const abandoned = Promise.withResolvers<Outcome>()
+  let timer: NodeJS.Timeout | undefined
+  const startWaiting = (): void => {
+    timer = setTimeout(() => abandoned.resolve({ kind: 'returned' }), lastWordsMs)
+  }
+  signal.addEventListener('abort', startWaiting, { once: true })
+  try {
+    return await Promise.race([start(), abandoned.promise])
+  } finally {
+    signal.removeEventListener('abort', startWaiting)
+    clearTimeout(timer)
+  }
+}
+
+function failed(error: unknown, job: HandedOut, events: Events): Outcome {
+  const isLast = job.attempt >= job.attempts
+  if (error instanceof PayloadInvalid) {
+    return { kind: 'failed', final: true, code: 'payload_invalid', reason: error.message }
+  }
+  if (error instanceof Failure) {
+    return { kind: 'failed', final: isLast || !error.retry, code: error.code, reason: error.message }
+  }
+  events.unexpected({ during: `job ${job.name} ${job.id}`, error })
+  return { kind: 'failed', final: isLast, code: 'unexpected', reason: 'an unexpected error' }
+}
+
+function tell(outcome: Outcome, { name: job, id, attempt }: HandedOut, durationMs: number, events: Events): void {
+  switch (outcome.kind) {
+    case 'finished':
+      events.jobFinished({ job, id, durationMs })
+      break
+    case 'postponed':
+      events.jobPostponed({ job, id, delayMs: outcome.delayMs })
+      break
+    case 'returned':
+      events.jobReturned({ job, id })
+      break
+    case 'failed':
+      events.jobFailed({ job, id, attempt, final: outcome.final, code: outcome.code, reason: outcome.reason })
+      break
+    default:
+      outcome satisfies never
+  }
+}

@@ -1,0 +1,54 @@
+import type { Events } from '../telemetry/events.ts'
+
+// What ioredis, node-postgres and pg-pool tell by message only, and what a Redis says that is there but not for us.
+const awayMessages = [
+  /^connection (is closed|terminated|ended)/i,
+  /^command timed out/i,
+  /max retries per request/i,
+  /timeout exceeded when trying to connect/i,
+  /cannot use a pool after calling end/i,
+  /client was closed|client has encountered a connection error/i,
+  /^(NOAUTH|WRONGPASS|LOADING|READONLY|MASTERDOWN) /,
+]
+
+// BullMQ's way of saying that a job's lock or the job itself is gone: flushed, or taken over after a stall.
+const lostJob =
+  /^(could not renew lock for job|missing (key|lock) for job|lock mismatch for job|job \S+ is not in the)/i
+
+/** Whether an error of a queue's client tells of its server being away rather than of a mistake. */
+export function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return awayMessages.some((pattern) => pattern.test(error.message)) || isAwayCode(codeOf(error))
+}
+
+/** Reports what a queue's clients complain about in the background: each outage once when it begins and once when it ends. */
+export function createTroubleReport(place: string, events: Events) {
+  let isAway = false
+
+  function away(error: Error): void {
+    if (!isAway) events.queueUnreachable({ place, code: codeOf(error) ?? error.name })
+    isAway = true
+  }
+
+  return {
+    heard(error: Error): void {
+      if (isConnectionError(error)) away(error)
+      else if (lostJob.test(error.message)) events.queueLostJob({ place })
+      else events.unexpected({ during: `talking to ${place}`, error })
+    },
+    back(): void {
+      if (isAway) events.queueReachable({ place })
+      isAway = false
+    },
+  }
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+// System calls (ECONNREFUSED), and of SQLSTATE the classes of connections (08), of the operator's intervention (57P) and
+// of exhausted connections (53300).
+function isAwayCode(code: string | undefined): boolean {
+  return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300)$/.test(code)
+}

@@ -1,0 +1,95 @@
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq'
+import type { Events } from '../telemetry/events.ts'
+import { answeredWithin, settledWithin } from './answered.ts'
+import type { Backend, Settings } from './backend.ts'
+import type { BoundWorkers } from './jobs.ts'
+import { type HandedOut, type Outcome, runJob } from './run-job.ts'
+
+/** A worker at work. */
+export type Working = {
+  /**
+   * Takes no further jobs and lets those in flight finish within the bound; then aborts them and hands them back.
+   * Takes at most a few seconds longer than the bound, also while the queue is unreachable.
+   */
+  stop(options: { readonly withinMs: number }): Promise<void>
+  /** Stops at once. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+// How long a started consumer may take to be connected, the queue to note how the last jobs ended, and to close.
+const readyWithinMs = 5000
+const noteWithinMs = 3000
+const closeWithinMs = 1000
+
+type Started = {
+  readonly consumer: ReturnType<Backend['createConsumer']>
+  readonly inFlight: ReadonlySet<Promise<Outcome>>
+  readonly stopping: AbortController
+}
+
+/** Starts taking jobs from the queue, as many at a time as the settings allow. */
+export async function startWorking(options: {
+  readonly backend: Backend
+  readonly name: string
+  readonly workers: BoundWorkers
+  readonly settings: Settings
+  readonly events: Events
+}): Promise<Working> {
+  const { backend, name, workers, settings, events } = options
+  const stopping = new AbortController()
+  const inFlight = new Set<Promise<Outcome>>()
+
+  async function process(job: Job, token: string | undefined): Promise<void> {
+    const running = runJob(handedOut(job), workers, { signal: stopping.signal, events })
+    inFlight.add(running)
+    const outcome = await running
+    inFlight.delete(running)
+    await obey(outcome, job, token)
+  }
+
+  const started: Started = { consumer: backend.createConsumer(name, process, settings), inFlight, stopping }
+  try {
+    await answeredWithin(readyWithinMs, started.consumer.worker.waitUntilReady(), backend.place)
+  } catch (error) {
+    await stopWorking(started, 0)
+    throw error
+  }
+  let stopped: Promise<void> | undefined
+  const stop = (withinMs: number): Promise<void> => {
+    stopped ??= stopWorking(started, withinMs)
+    return stopped
+  }
+  return { stop: ({ withinMs }) => stop(withinMs), [Symbol.asyncDispose]: () => stop(0) }
+}
+
+function handedOut({ id = '', name, data, attemptsMade, opts }: Job): HandedOut {
+  return { id, name, data, attempt: attemptsMade + 1, attempts: opts.attempts ?? 1 }
+}
+
+/** Has the queue do what the outcome asks for. Only the code of a failure reaches it, never a message. */
+async function obey(outcome: Outcome, job: Job, token: string | undefined): Promise<void> {
+  switch (outcome.kind) {
+    case 'finished':
+      return
+    case 'postponed':
+      await job.moveToDelayed(Date.now() + outcome.delayMs, token)
+      throw new DelayedError()
+    case 'returned':
+      await job.moveToWait(token)
+      throw new WaitingError()
+    case 'failed':
+      throw outcome.final ? new UnrecoverableError(outcome.code) : new Error(outcome.code)
+    default:
+      return outcome satisfies never
+  }
+}
+
+// Every step is bounded, because each of them waits for ever while Redis is away.
+async function stopWorking({ consumer, inFlight, stopping }: Started, withinMs: number): Promise<void> {
+  const noted = consumer.worker.pause()
+  await settledWithin(withinMs, Promise.all(inFlight))
+  stopping.abort()
+  await settledWithin(noteWithinMs, noted)
+  await settledWithin(closeWithinMs, consumer.worker.close(true))
+  consumer[Symbol.dispose]()
+}

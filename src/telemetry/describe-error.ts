@@ -1,0 +1,44 @@
+/** What is told of an error: its kind, code, message and stack, and the same of its cause. */
+export type ErrorDescription = {
+  readonly type: string
+  readonly code?: string
+  readonly message?: string
+  readonly stack?: string
+  readonly cause?: ErrorDescription
+}
+
+// A chain of causes that leads back to itself must end somewhere.
+const deepestCause = 5
+
+/**
+ * Describes whatever was thrown without the data it was thrown about: databases and JSON.parse quote values in their
+ * messages, and database errors carry rows and parameters as further properties.
+ */
+export function describeError(error: unknown, depth = 0): ErrorDescription {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const code = codeOf(error)
+  return {
+    type: error.name,
+    ...(code !== undefined && { code }),
+    ...(!quotesData(error, code) && { message: error.message }),
+    ...framesOf(error),
+    ...(error.cause !== undefined && depth < deepestCause && { cause: describeError(error.cause, depth + 1) }),
+  }
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number')
+    ? String(error.code)
+    : undefined
+}
+
+function quotesData(error: Error, code: string | undefined): boolean {
+  const isSqlState = code !== undefined && /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code)
+  return isSqlState || error instanceof SyntaxError
+}
+
+// The head of a stack repeats the message; only the frames below it are kept.
+function framesOf(error: Error): { readonly stack?: string } {
+  const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
+  return frames === undefined || frames.length === 0 ? {} : { stack: frames.map((line) => line.trim()).join('\n') }
+}

@@ -1,0 +1,105 @@
+import type { Log } from './log.ts'
+
+type RunRef = { readonly runId: string; readonly connection: string }
+type BatchRef = RunRef & { readonly job: string; readonly batch: number }
+
+/** What each event tells. Ids, keys and counts only: people appear by key, secrets and personal values never. */
+export type EventFields = {
+  'run.requested': RunRef & { readonly trigger: string }
+  'run.started': RunRef & { readonly trigger: string }
+  'run.read': RunRef & { readonly rows: number; readonly rejected: number }
+  'run.planned': RunRef & { readonly counts: Readonly<Record<string, number>>; readonly batches: number }
+  'run.unchanged': RunRef & { readonly people: number }
+  'run.held': RunRef & { readonly reason: string }
+  'run.approved': RunRef & { readonly by: string; readonly digest: string }
+  'run.rejected': RunRef & { readonly by: string }
+  'run.finished': RunRef & { readonly confirmed: number; readonly problems: number; readonly durationMs: number }
+  'run.failed': RunRef & { readonly code: string; readonly reason: string }
+  'delivery.sent': BatchRef & { readonly people: number; readonly confirmed: number; readonly problems: number }
+  'delivery.failed': BatchRef & { readonly status: string; readonly reason: string }
+  'delivery.postponed': BatchRef & { readonly delayMs: number; readonly reason: string }
+  'person.refused': RunRef & { readonly identityId: string; readonly status: number }
+  'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
+  'connection.freed': { readonly connection: string }
+  'sweep.enqueued': { readonly jobs: number }
+  'job.finished': { readonly job: string; readonly id: string; readonly durationMs: number }
+  'job.postponed': { readonly job: string; readonly id: string; readonly delayMs: number }
+  'job.returned': { readonly job: string; readonly id: string }
+  'job.failed': {
+    readonly job: string
+    readonly id: string
+    readonly attempt: number
+    readonly final: boolean
+    readonly code: string
+    readonly reason: string
+  }
+  'queue.append_only_off': { readonly place: string }
+  'queue.policy_unknown': { readonly place: string }
+  'queue.unreachable': { readonly place: string; readonly code: string }
+  'queue.reachable': { readonly place: string }
+  'queue.lost_job': { readonly place: string }
+  'daemon.started': { readonly address: string; readonly connections: number }
+  'daemon.stopping': { readonly reason: string }
+  'daemon.stopped': { readonly durationMs: number }
+  'schedule.missed': { readonly connection: string; readonly slot: string }
+  unexpected: { readonly during: string; readonly error: unknown }
+}
+
+export type EventName = keyof EventFields
+
+/** One event as a listener gets it, told apart by `event`: what the log line holds besides its message. */
+export type Event = { readonly [N in EventName]: { readonly event: N } & EventFields[N] }[EventName]
+
+export type Events = ReturnType<typeof createEvents>
+
+/** One function for each event; each writes a line to `log` and tells `onEvent`, as a progress bar likes to know. */
+export function createEvents(log: Log, onEvent: (event: Event) => void = () => {}) {
+  function tells<N extends EventName>(level: keyof Log, name: N, message: string) {
+    return (fields: EventFields[N]): void => {
+      // The compiler does not see that name and fields belong together for every N.
+      const event = { event: name, ...fields } as Event
+      log[level](event, message)
+      onEvent(event)
+    }
+  }
+
+  return {
+    runRequested: tells('info', 'run.requested', 'run requested'),
+    runStarted: tells('info', 'run.started', 'run started reading its source'),
+    runRead: tells('debug', 'run.read', 'run read a part of its source'),
+    runPlanned: tells('info', 'run.planned', 'run planned'),
+    runUnchanged: tells('info', 'run.unchanged', 'run found nothing to change'),
+    runHeld: tells('warn', 'run.held', 'run held for an operator'),
+    runApproved: tells('info', 'run.approved', 'held run approved'),
+    runRejected: tells('info', 'run.rejected', 'held run rejected'),
+    runFinished: tells('info', 'run.finished', 'run finished'),
+    runFailed: tells('warn', 'run.failed', 'run failed'),
+    deliverySent: tells('info', 'delivery.sent', 'batch delivered'),
+    deliveryFailed: tells('warn', 'delivery.failed', 'batch could not be delivered'),
+    deliveryPostponed: tells('info', 'delivery.postponed', 'batch waits for the platform'),
+    personRefused: tells('warn', 'person.refused', 'platform refused a person'),
+    connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
+    connectionFreed: tells('info', 'connection.freed', 'connection works again'),
+    sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
+    jobFinished: tells('debug', 'job.finished', 'job finished'),
+    jobPostponed: tells('debug', 'job.postponed', 'job postponed'),
+    jobReturned: tells('info', 'job.returned', 'job handed back unfinished'),
+    jobFailed: tells('warn', 'job.failed', 'job failed'),
+    queueAppendOnlyOff: tells('warn', 'queue.append_only_off', 'Redis keeps no append-only file: a crash loses jobs'),
+    queuePolicyUnknown: tells('warn', 'queue.policy_unknown', 'Redis does not tell whether it evicts keys'),
+    queueUnreachable: tells('warn', 'queue.unreachable', 'queue unreachable, connecting again'),
+    queueReachable: tells('info', 'queue.reachable', 'queue reachable again'),
+    queueLostJob: tells('warn', 'queue.lost_job', 'queue lost a job that was being worked on; it is enqueued again'),
+    daemonStarted: tells('info', 'daemon.started', 'daemon started'),
+    daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
+    daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
+    scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
+    unexpected: tells('error', 'unexpected', 'unexpected error'),
+  }
+}
+
+/** Events that nobody logs; a test listens for those it waits for. */
+export function silentEvents(onEvent?: (event: Event) => void): Events {
+  const ignore = (): void => {}
+  return createEvents({ error: ignore, warn: ignore, info: ignore, debug: ignore }, onEvent)
+}
