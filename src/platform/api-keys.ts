@@ -1,0 +1,137 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Kysely, sql } from 'kysely'
+import { Failure } from '../errors.ts'
+import type { CreatedKey, KeyInput, KeyListing } from './operator-contract.ts'
+import type { KeyAccess, PlatformSchema } from './schema.ts'
+
+const secretBytes = 32
+
+/** The holder of a key that is neither expired nor revoked, with what the account and the key allow. */
+export type Caller = {
+  readonly accountId: number
+  readonly callerId: number
+  readonly termsAccepted: boolean
+  readonly entitlements: ReadonlySet<string>
+  readonly access: KeyAccess
+  readonly permissions: ReadonlySet<string>
+}
+
+/** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
+export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, now: Date): Promise<CreatedKey> {
+  const key = `rck_${randomBytes(secretBytes).toString('base64url')}`
+  const id = await db.transaction().execute(async (trx) => {
+    const account = await findAccount(trx, wanted.account)
+    const user = await insertKeyUser(trx, account.id, wanted.name, now)
+    const row = await trx
+      .insertInto('api_keys')
+      .values({
+        account_id: account.id,
+        user_id: user,
+        name: wanted.name,
+        hash: hashKey(key),
+        access: typeof wanted.permissions === 'string' ? wanted.permissions : 'custom',
+        permissions: typeof wanted.permissions === 'string' ? [] : [...wanted.permissions],
+        expires_at: wanted.expiresAt === undefined ? twelveMonthsAfter(now) : wanted.expiresAt,
+        revoked_at: null,
+        created_at: now,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    return row.id
+  })
+  return { id, key }
+}
+
+/** Ends a key for good; ending it again changes nothing. */
+export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Date): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ revoked_at: sql`coalesce(revoked_at, ${now}::timestamptz)` })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows === 0n)
+    throw new Failure('not_found', `there is no API key ${id}; \`platform keys list\` shows all`)
+}
+
+export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<KeyListing[]> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .selectAll('api_keys')
+    .select('accounts.name as account')
+    .orderBy('api_keys.id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    account: row.account,
+    name: row.name,
+    access: row.access,
+    permissions: row.permissions,
+    state: keyState(row, now),
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  }))
+}
+
+/** Who calls with `key`, or null where it is unknown, expired or revoked. */
+export async function findCaller(db: Kysely<PlatformSchema>, key: string, now: Date): Promise<Caller | null> {
+  const row = await db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .leftJoin('entitlements', 'entitlements.account_id', 'accounts.id')
+    .select(['api_keys.account_id', 'api_keys.user_id', 'api_keys.access', 'api_keys.permissions'])
+    .select(['api_keys.expires_at', 'api_keys.revoked_at', 'accounts.terms_accepted_at'])
+    .select(sql<string[]>`array_remove(array_agg(entitlements.name), null)`.as('entitlements'))
+    .where('api_keys.hash', '=', hashKey(key))
+    .groupBy(['api_keys.id', 'accounts.id'])
+    .executeTakeFirst()
+  if (!row || keyState(row, now) !== 'active') return null
+  return {
+    accountId: row.account_id,
+    callerId: row.user_id,
+    termsAccepted: row.terms_accepted_at !== null,
+    entitlements: new Set(row.entitlements),
+    access: row.access,
+    permissions: new Set(row.permissions),
+  }
+}
+
+/** The account of that name, or the failure that tells the operator so. */
+export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
+  const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
+  if (account) return account
+  throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
+}
+
+// A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.
+function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name: string, now: Date): Promise<number> {
+  const user = await db
+    .insertInto('users')
+    .values({
+      account_id: accountId,
+      email: `api-key-${randomBytes(8).toString('hex')}@api-key.invalid`,
+      first_name: name,
+      last_name: null,
+      origin: 'api_key',
+      created_at: now,
+      updated_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return user.id
+}
+
+function keyState(key: { expires_at: Date | null; revoked_at: Date | null }, now: Date): KeyListing['state'] {
+  if (key.revoked_at) return 'revoked'
+  return key.expires_at && key.expires_at <= now ? 'expired' : 'active'
+}
+
+function twelveMonthsAfter(now: Date): Date {
+  const zoned = now.toTemporalInstant().toZonedDateTimeISO('UTC').add({ months: 12 })
+  return new Date(zoned.epochMilliseconds)
+}

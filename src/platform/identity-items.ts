@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { IdentityRecord, type IdentityUpdate } from '../contract/hris-user-identities.ts'
+import type { IdentityValues } from './merge-identity.ts'
+
+/** A valid item of a batch: the key and only the fields that it names. */
+export type Submission = { readonly identityId: string; readonly values: Partial<IdentityValues> }
+
+export type CheckedItem = { readonly submission: Submission } | { readonly error: string }
+
+const record = z.compile(IdentityRecord)
+
+/** Judges every item by itself, by position. A key that occurs twice makes each of its items an error, so that order decides nothing. */
+export function checkItems(items: readonly unknown[]): CheckedItem[] {
+  const repeated = repeatedKeys(items)
+  return items.map((item) => {
+    const key = keyOf(item)
+    if (key !== undefined && repeated.has(key)) return { error: 'identityId occurs more than once in this batch' }
+    const checked = record.safeParse(item)
+    if (!checked.success) return { error: describe(checked.error) }
+    return { submission: { identityId: checked.data.identityId, values: submittedValues(checked.data) } }
+  })
+}
+
+/** The fields that a request names, with instants in UTC and to the millisecond. */
+export function submittedValues(fields: Omit<IdentityUpdate, 'identityId'>): Partial<IdentityValues> {
+  return {
+    ...(fields.email !== undefined && { email: fields.email }),
+    ...(fields.secondaryEmail !== undefined && { secondaryEmail: fields.secondaryEmail }),
+    ...(fields.firstName !== undefined && { firstName: fields.firstName }),
+    ...(fields.lastName !== undefined && { lastName: fields.lastName }),
+    ...(fields.jobTitle !== undefined && { jobTitle: fields.jobTitle }),
+    ...(fields.managerId !== undefined && { managerId: fields.managerId }),
+    ...(fields.managerName !== undefined && { managerName: fields.managerName }),
+    ...(fields.startedAt !== undefined && { startedAt: inUtc(fields.startedAt) }),
+    ...(fields.separatedAt !== undefined && { separatedAt: inUtc(fields.separatedAt) }),
+    ...(fields.isContractor !== undefined && { isContractor: fields.isContractor }),
+  }
+}
+
+function repeatedKeys(items: readonly unknown[]): ReadonlySet<string> {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const item of items) {
+    const key = keyOf(item)
+    if (key === undefined) continue
+    if (seen.has(key)) repeated.add(key)
+    seen.add(key)
+  }
+  return repeated
+}
+
+function keyOf(item: unknown): string | undefined {
+  if (typeof item !== 'object' || item === null || !('identityId' in item)) return undefined
+  return typeof item.identityId === 'string' ? item.identityId : undefined
+}
+
+// Names each field with its rule and never the value, which may be personal.
+function describe({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join('; ')
+}
+
+function inUtc(instant: string | null): string | null {
+  return instant === null ? null : new Date(instant).toISOString()
+}

@@ -1,0 +1,187 @@
+import { type Kysely, sql } from 'kysely'
+import { EmploymentStatus } from '../contract/personnel.ts'
+import { Failure } from '../errors.ts'
+import { matchIdentities } from './identity-matching.ts'
+import type { SyncResult } from './operator-contract.ts'
+import type { PlatformSchema, SyncTrigger } from './schema.ts'
+
+type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
+
+/**
+ * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
+ * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
+ */
+export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
+  const { accountId, now } = options
+  const began = performance.now()
+  return db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, accountId))) {
+      throw new Failure(
+        'conflict',
+        `an identity sync of account ${accountId} is already running; try again when it has ended`,
+      )
+    }
+    const at = now()
+    await holdConnections(trx, accountId)
+    await matchIdentities(trx, accountId, at)
+    await choosePeople(trx, at)
+    await followHr(trx, accountId, at)
+    const created = await addPersonnel(trx, accountId, at)
+    const changed = (await updatePersonnel(trx, at)) + (await forgetUnmatched(trx, accountId, at))
+    return storeResult(trx, options, { at, began, created, changed })
+  })
+}
+
+/** Holds what only one sync of an account may hold until the transaction ends; false where another one holds it. */
+export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select id from accounts where id = ${accountId} for no key update skip locked
+  `.execute(trx)
+  return rows.length === 1
+}
+
+// Deleting a connection takes its records and their matches along; waiting here first keeps the two from waiting for each other.
+async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+  await sql`
+    select id from custom_connections where account_id = ${accountId} and provider_type = 'HRIS' order by id for key share
+  `.execute(trx)
+}
+
+// Several records of one person: one that has not ended goes before one that has, a started one before a coming one,
+// then the latest start, then the older connection.
+async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
+  await sql`
+    create temp table sync_people (
+      user_id bigint primary key, address text not null, has_address boolean not null, first_name text, last_name text,
+      started_at timestamptz(3), separated_at timestamptz(3), status text not null
+    ) on commit drop
+  `.execute(trx)
+  await sql`
+    insert into sync_people
+    select distinct on (user_id) user_id, address, has_address, first_name, last_name, started_at, separated_at,
+      case
+        when is_contractor is null then 'UNKNOWN'
+        when separated_at <= ${at}::timestamptz then case when is_contractor then 'FORMER_CONTRACTOR' else 'FORMER_EMPLOYEE' end
+        when started_at > ${at}::timestamptz then 'FUTURE_HIRE'
+        when is_contractor then 'CURRENT_CONTRACTOR'
+        else 'CURRENT_EMPLOYEE'
+      end
+    from sync_identities
+    where user_id is not null
+    order by user_id,
+      coalesce(separated_at <= ${at}::timestamptz, false),
+      coalesce(started_at > ${at}::timestamptz, false),
+      started_at desc nulls last, connection_id, id
+  `.execute(trx)
+  await sql`analyze sync_people`.execute(trx)
+}
+
+// HR leads for names. It leads for the address only where the sync made the user, and only to one that nobody else has.
+async function followHr(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
+  await sql`
+    with wanted as (
+      select users.id,
+        coalesce(person.first_name, users.first_name) as first_name,
+        coalesce(person.last_name, users.last_name) as last_name,
+        case when users.origin = 'identity_sync' and person.has_address and other.id is null
+              and row_number() over (partition by lower(person.address) order by users.id) = 1
+          then person.address else users.email end as email
+      from sync_people as person
+      join users on users.id = person.user_id
+      left join users as other
+        on other.account_id = ${accountId} and lower(other.email) = lower(person.address) and other.id <> users.id
+    )
+    update users
+    set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,
+        updated_at = greatest(users.updated_at, ${at}::timestamptz)
+    from wanted
+    where users.id = wanted.id
+      and (users.first_name, users.last_name, users.email) is distinct from (wanted.first_name, wanted.last_name, wanted.email)
+  `.execute(trx)
+}
+
+async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<number> {
+  return affected(
+    await sql`
+    insert into personnel (account_id, user_id, employment_status, started_at, separated_at, created_at, updated_at)
+    select ${accountId}::bigint, user_id, status, started_at, separated_at, ${at}::timestamptz, ${at}::timestamptz
+    from sync_people
+    where not exists (select from personnel where personnel.user_id = sync_people.user_id)
+    order by user_id
+  `.execute(trx),
+  )
+}
+
+async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<number> {
+  return affected(
+    await sql`
+    update personnel
+    set employment_status = person.status, started_at = person.started_at, separated_at = person.separated_at,
+        not_human_reason = null, reason_provider_id = null,
+        updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
+    from sync_people as person
+    where personnel.user_id = person.user_id and personnel.status_updated_at is null
+      and (personnel.employment_status, personnel.started_at, personnel.separated_at)
+        is distinct from (person.status, person.started_at, person.separated_at)
+  `.execute(trx),
+  )
+}
+
+async function forgetUnmatched(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<number> {
+  return affected(
+    await sql`
+    update personnel
+    set employment_status = 'UNKNOWN', updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
+    where account_id = ${accountId} and status_updated_at is null and employment_status <> 'UNKNOWN'
+      and not exists (select from sync_people where sync_people.user_id = personnel.user_id)
+  `.execute(trx),
+  )
+}
+
+type Work = { readonly at: Date; readonly began: number; readonly created: number; readonly changed: number }
+
+async function storeResult(
+  trx: Kysely<PlatformSchema>,
+  { accountId, trigger }: SyncOptions,
+  { at, began, created, changed }: Work,
+): Promise<SyncResult> {
+  const counts = await statusCounts(trx, accountId)
+  const identities = await countIdentities(trx)
+  const durationMs = Math.round(performance.now() - began)
+  const row = await trx
+    .insertInto('identity_syncs')
+    .values({
+      account_id: accountId,
+      trigger,
+      started_at: at,
+      duration_ms: durationMs,
+      identities,
+      created,
+      changed,
+      counts: JSON.stringify(counts),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { id: row.id, trigger, startedAt: at.toISOString(), durationMs, identities, created, changed, counts }
+}
+
+async function statusCounts(trx: Kysely<PlatformSchema>, accountId: number): Promise<SyncResult['counts']> {
+  const rows = await trx
+    .selectFrom('personnel')
+    .select(['employment_status', sql<number>`count(*)::int`.as('people')])
+    .where('account_id', '=', accountId)
+    .groupBy('employment_status')
+    .execute()
+  const found = new Map(rows.map((row) => [row.employment_status, row.people]))
+  const counts = EmploymentStatus.options.map((status) => [status, found.get(status) ?? 0])
+  return Object.fromEntries(counts) as SyncResult['counts']
+}
+
+async function countIdentities(trx: Kysely<PlatformSchema>): Promise<number> {
+  const { rows } = await sql<{ total: number }>`select count(*)::int as total from sync_identities`.execute(trx)
+  return rows[0]?.total ?? 0
+}
+
+function affected({ numAffectedRows = 0n }: { numAffectedRows?: bigint | undefined }): number {
+  return Number(numAffectedRows)
+}

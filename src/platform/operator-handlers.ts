@@ -1,0 +1,49 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { Failure } from '../errors.ts'
+import type { Handlers } from '../http/mount.ts'
+import { Refusal } from '../http/refusal.ts'
+import { bearerToken } from './authorize.ts'
+import type { Operator } from './operator.ts'
+import type { operatorOperations } from './operator-contract.ts'
+
+export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
+  async createAccount(operator, { body }) {
+    return { status: 201, body: await refusing(operator.createAccount(body)) }
+  },
+  async createKey(operator, { body }) {
+    return { status: 201, body: await refusing(operator.createKey(body)) }
+  },
+  async listKeys(operator) {
+    return { status: 200, body: { data: await operator.listKeys() } }
+  },
+  async revokeKey(operator, { params }) {
+    await refusing(operator.revokeKey(params.keyId))
+    return { status: 204 }
+  },
+  async syncIdentities(operator, { body }) {
+    return { status: 201, body: await refusing(operator.syncIdentities(body.account)) }
+  },
+  async seed(operator, { body }) {
+    return { status: 201, body: await operator.seed(body) }
+  },
+}
+
+/** Lets in whoever presents `token`. */
+export function requireToken(request: FastifyRequest, token: string): void {
+  const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
+  const wanted = Buffer.from(token)
+  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
+  throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong')
+}
+
+// What an operator can act on keeps its message; anything else is a fault of the server.
+async function refusing<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'not_found') throw new Refusal(404, error.message)
+    if (error instanceof Failure && error.code === 'conflict') throw new Refusal(409, error.message)
+    throw error
+  }
+}

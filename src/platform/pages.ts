@@ -1,0 +1,136 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { Refusal } from '../http/refusal.ts'
+import type { PlatformContext } from './context.ts'
+import { type Position, readCursor, writeCursor } from './cursors.ts'
+import type { PlatformSchema } from './schema.ts'
+
+/** What can be listed: tables whose rows carry `id`, `created_at`, `updated_at` and `changed_in`. */
+type Rows = {
+  workspaces: Selectable<PlatformSchema['workspaces']>
+  custom_connections: Selectable<PlatformSchema['custom_connections']>
+  hris_user_identities: Selectable<PlatformSchema['hris_user_identities']>
+  personnel: Selectable<PlatformSchema['personnel']>
+}
+type Listed = keyof Rows
+type Row<T extends Listed> = Rows[T]
+
+export type ListQuery = {
+  readonly cursor?: string | undefined
+  readonly size: number
+  readonly sort?: 'createdAt' | 'updatedAt' | undefined
+  readonly sortDir?: 'ASC' | 'DESC' | undefined
+  readonly includeTotalCount?: boolean | undefined
+}
+
+export type Pagination = { readonly cursor?: string; readonly totalCount?: number }
+
+type Listing<T extends Listed> = {
+  readonly table: T
+  /** Which rows belong to the list; it must keep to the caller's account. */
+  readonly where: RawBuilder<unknown>
+  /** What distinguishes this list from others of the same operation: path parameters and filters. */
+  readonly filter?: Readonly<Record<string, unknown>>
+  readonly query: ListQuery
+}
+
+/**
+ * One page of a walk by sort value and id. A walk meets every row that is there from its first page to its last, also while
+ * rows are added, changed and removed; by `updatedAt` it may meet a row again that changes meanwhile.
+ */
+export async function listPage<T extends Listed>(
+  ctx: PlatformContext,
+  { table, where, filter = {}, query }: Listing<T>,
+): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
+  const order = {
+    column: query.sort === 'updatedAt' ? 'updated_at' : 'created_at',
+    dir: query.sortDir ?? 'ASC',
+  } as const
+  const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
+  const from = query.cursor === undefined ? null : knownPosition(ctx, scope, query.cursor)
+  const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
+
+  const found = await rowsAfter<T>(ctx, { table, where, order, from, snapshot, limit: query.size + 1 })
+  const given = found.slice(0, query.size)
+  const last = given.at(-1)
+  const next = found.length > query.size && last ? positionOf(last, order, snapshot) : null
+  const counted = query.includeTotalCount && !from ? { totalCount: await count(ctx, table, where) } : {}
+
+  return {
+    rows: given.map(({ row }) => row),
+    pagination: { ...(next && { cursor: writeCursor(ctx.cursorSecret, scope, next) }), ...counted },
+  }
+}
+
+type Order = { readonly column: 'created_at' | 'updated_at'; readonly dir: 'ASC' | 'DESC' }
+type Found<T extends Listed> = { readonly row: Row<T>; readonly late: boolean }
+type Step<T extends Listed> = {
+  readonly table: T
+  readonly where: RawBuilder<unknown>
+  readonly order: Order
+  readonly from: Position | null
+  readonly snapshot: string | undefined
+  readonly limit: number
+}
+
+function knownPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
+  const position = readCursor(ctx.cursorSecret, scope, cursor)
+  if (position) return position
+  throw new Refusal(
+    ctx.operation.errors.includes(400) ? 400 : 404,
+    'cursor was not given out for this list with these parameters; start again without a cursor',
+  )
+}
+
+// A row that changes during a walk from the newest to the oldest `updatedAt` jumps to where the walk has already been.
+// Such a walk therefore remembers what its start could see, and ends with the rows that changed since.
+async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string | undefined> {
+  if (order.column !== 'updated_at' || order.dir !== 'DESC') return undefined
+  const { rows } = await sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`.execute(ctx.db)
+  return rows[0]?.snapshot
+}
+
+async function rowsAfter<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
+  const { from, snapshot, limit } = step
+  const inOrder = from?.late ? [] : await orderedRows(ctx, step)
+  if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
+  return [...inOrder, ...(await lateRows(ctx, step, snapshot, limit - inOrder.length))]
+}
+
+async function orderedRows<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
+  const { table, where, order, from, limit } = step
+  const column = sql.ref(order.column)
+  const dir = sql.raw(order.dir)
+  const after = from
+    ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${new Date(from.at)}::timestamptz, ${from.id}::bigint)`
+    : sql``
+  const { rows } = await sql<Row<T>>`
+    select * from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
+  `.execute(ctx.db)
+  return rows.map((row) => ({ row, late: false }))
+}
+
+async function lateRows<T extends Listed>(
+  ctx: PlatformContext,
+  { table, where, from }: Step<T>,
+  snapshot: string,
+  limit: number,
+): Promise<Found<T>[]> {
+  const after = from?.late ? sql`and (updated_at, id) > (${new Date(from.at)}::timestamptz, ${from.id}::bigint)` : sql``
+  const { rows } = await sql<Row<T>>`
+    select * from ${sql.table(table)}
+    where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
+    order by updated_at, id limit ${limit}
+  `.execute(ctx.db)
+  return rows.map((row) => ({ row, late: true }))
+}
+
+async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::int as total from ${sql.table(table)} where ${where}
+  `.execute(ctx.db)
+  return rows[0]?.total ?? 0
+}
+
+function positionOf<T extends Listed>({ row, late }: Found<T>, order: Order, snapshot: string | undefined): Position {
+  return { at: row[order.column].getTime(), id: row.id, snapshot, late: late || undefined }
+}

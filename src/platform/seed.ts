@@ -1,0 +1,107 @@
+import { type Kysely, sql } from 'kysely'
+import type { SeedDocument, SeedResult } from './operator-contract.ts'
+import type { PlatformSchema } from './schema.ts'
+
+type SeedAccount = SeedDocument['accounts'][number]
+
+/** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
+export async function seed(db: Kysely<PlatformSchema>, { accounts }: SeedDocument, now: Date): Promise<SeedResult> {
+  return db.transaction().execute(async (trx) => {
+    const added = { accounts: 0, workspaces: 0, people: 0 }
+    for (const account of accounts) {
+      const { id, isNew } = await seedAccount(trx, account, now)
+      added.accounts += isNew ? 1 : 0
+      added.workspaces += await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
+      added.people += await seedPeople(trx, { accountId: id, people: account.people, now })
+    }
+    return added
+  })
+}
+
+async function seedAccount(
+  trx: Kysely<PlatformSchema>,
+  account: SeedAccount,
+  now: Date,
+): Promise<{ id: number; isNew: boolean }> {
+  const inserted = await trx
+    .insertInto('accounts')
+    .values({ name: account.name, terms_accepted_at: account.termsAcceptedAt, created_at: now })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  const { id } =
+    inserted ??
+    (await trx.selectFrom('accounts').select('id').where('name', '=', account.name).executeTakeFirstOrThrow())
+  const entitlements = account.entitlements.map((name) => ({ account_id: id, name }))
+  if (entitlements.length > 0) {
+    await trx
+      .insertInto('entitlements')
+      .values(entitlements)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+  return { id, isNew: inserted !== undefined }
+}
+
+async function seedWorkspaces(
+  trx: Kysely<PlatformSchema>,
+  { accountId, workspaces, now }: { accountId: number; workspaces: SeedAccount['workspaces']; now: Date },
+): Promise<number> {
+  if (workspaces.length === 0) return 0
+  const rows = workspaces.map(({ name, primary, description, howItWorks, url }) => ({
+    account_id: accountId,
+    is_primary: primary,
+    name,
+    description,
+    how_it_works: howItWorks,
+    url,
+    logo: null,
+    created_at: now,
+    updated_at: now,
+  }))
+  const inserted = await trx
+    .insertInto('workspaces')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returning('id')
+    .execute()
+  return inserted.length
+}
+
+// Until the identity sync finds an HR record for them, nobody knows whether they work here.
+async function seedPeople(
+  trx: Kysely<PlatformSchema>,
+  { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
+): Promise<number> {
+  if (people.length === 0) return 0
+  const rows = people.map(({ email, firstName, lastName }) => ({
+    account_id: accountId,
+    email,
+    first_name: firstName,
+    last_name: lastName,
+    origin: 'operator' as const,
+    created_at: now,
+    updated_at: now,
+  }))
+  const users = await trx
+    .insertInto('users')
+    .values(rows)
+    .onConflict((conflict) => conflict.expression(sql`account_id, lower(email)`).doNothing())
+    .returning('id')
+    .execute()
+  if (users.length === 0) return 0
+  const entries = users.map(({ id }) => ({
+    account_id: accountId,
+    user_id: id,
+    employment_status: 'UNKNOWN' as const,
+    started_at: null,
+    separated_at: null,
+    status_updated_at: null,
+    not_human_reason: null,
+    reason_provider_id: null,
+    created_at: now,
+    updated_at: now,
+  }))
+  await trx.insertInto('personnel').values(entries).execute()
+  return users.length
+}

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { ensureKeyFile } from './key-file.ts'
+import type { SyncSchedule } from './nightly.ts'
+import { databaseOperator } from './operator.ts'
+import { readSeed } from './seed-file.ts'
+import { announceService } from './service-file.ts'
+import { type Platform, startPlatform } from './start.ts'
+
+export type ServeOptions = {
+  readonly database: string
+  readonly host: string
+  readonly port: number
+  readonly sync: SyncSchedule | null
+  /** Seeded where the database has no account yet. */
+  readonly seed?: string | undefined
+  readonly keyFile?: string | undefined
+  readonly operatorToken?: string | undefined
+}
+
+const tokenBytes = 32
+
+/** Starts the platform as a service: seeded, with its key file, reachable for the commands of this machine, logging to stderr. */
+export async function startService(options: ServeOptions): Promise<Platform> {
+  const isEmbedded = !/^postgres(ql)?:/.test(options.database) && !options.database.startsWith('memory:')
+  const operatorToken =
+    options.operatorToken ?? (isEmbedded ? randomBytes(tokenBytes).toString('base64url') : undefined)
+  const seed = options.seed === undefined ? null : await readSeed(options.seed)
+  await using starting = new AsyncDisposableStack()
+  const platform = starting.use(
+    await startPlatform({
+      database: options.database,
+      host: options.host,
+      port: options.port,
+      sync: options.sync,
+      ...(operatorToken !== undefined && { operatorToken }),
+      logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2)),
+    }),
+  )
+  const { db } = platform.database
+  if (seed && !(await hasAccounts(platform))) await databaseOperator(db).seed(seed)
+  if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())
+  if (isEmbedded && operatorToken !== undefined) {
+    const service = { pid: process.pid, operatorUrl: platform.operatorUrl, token: operatorToken }
+    starting.use(await announceService(options.database, service))
+  }
+  const started = starting.move()
+  return { ...platform, [Symbol.asyncDispose]: () => started.disposeAsync() }
+}
+
+/** Resolves at the first signal that asks the process to stop; a second one ends the process at once. */
+export async function untilStopped(): Promise<void> {
+  const stopped = Promise.withResolvers<void>()
+  const stop = () => {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+    stopped.resolve()
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  await stopped.promise
+}
+
+async function hasAccounts({ database: { db } }: Platform): Promise<boolean> {
+  return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) !== undefined
+}

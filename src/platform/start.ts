@@ -1,0 +1,148 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import { customConnections } from '../contract/custom-connections.ts'
+import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
+import { personnel } from '../contract/personnel.ts'
+import { platformAreas, platformPrefix } from '../contract/platform.ts'
+import { workspaces } from '../contract/workspaces.ts'
+import { type Database, openDatabase } from '../database/database.ts'
+import { Failure } from '../errors.ts'
+import { createApp, type MountOptions, mount } from '../http/mount.ts'
+import { openapi } from '../http/openapi.ts'
+import { findCaller } from './api-keys.ts'
+import { admit, bearerToken } from './authorize.ts'
+import type { PlatformContext } from './context.ts'
+import { cursorSecret } from './cursors.ts'
+import { customConnectionHandlers } from './custom-connections.ts'
+import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
+import { migrations } from './migrations/index.ts'
+import { type SyncSchedule, startNightlySync } from './nightly.ts'
+import { databaseOperator } from './operator.ts'
+import { operatorOperations, operatorPrefix } from './operator-contract.ts'
+import { operatorHandlers, requireToken } from './operator-handlers.ts'
+import { personnelHandlers } from './personnel.ts'
+import type { PlatformSchema } from './schema.ts'
+import { workspaceHandlers } from './workspaces.ts'
+
+export type PlatformOptions = {
+  /** `postgres://…`, the folder of an embedded database, or `memory:`. */
+  readonly database: string
+  readonly host?: string
+  /** 0 takes a free one. */
+  readonly port?: number
+  /** When the identity sync of every account runs; null: only by hand. */
+  readonly sync?: SyncSchedule | null
+  /** Opens the operator's interface to whoever presents it. */
+  readonly operatorToken?: string
+  readonly logger?: FastifyBaseLogger
+  readonly now?: () => Date
+  /** For tests: a reply that the contract does not list becomes a 500. */
+  readonly validateResponses?: boolean
+}
+
+export type Platform = AsyncDisposable & {
+  /** Where a client on this machine finds the public interface. */
+  readonly baseUrl: string
+  /** Where the operator's interface is, when it is open. */
+  readonly operatorUrl: string
+  readonly port: number
+  readonly database: Database<PlatformSchema>
+}
+
+/** Opens the platform's database alone, for the operator. */
+export async function openPlatformDatabase(at: string): Promise<Database<PlatformSchema>> {
+  return openDatabase<PlatformSchema>({ at, schemas: ['platform'], migrations })
+}
+
+/** Starts the platform: its database, its HTTP interfaces and its nightly identity sync. Disposing ends requests and syncs under way first. */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const { host = '127.0.0.1', port = 0, sync = null, now = () => new Date() } = options
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(await openPlatformDatabase(options.database))
+  if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
+  const app = createApp(options.logger ? { logger: options.logger } : {})
+  opening.defer(() => app.close())
+  serveHealth(app, database.db)
+  await servePublic(app, database.db, options)
+  if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
+  const origin = await listen(app, host, port)
+  const running = opening.move()
+  return {
+    baseUrl: `${origin}${platformPrefix}`,
+    operatorUrl: `${origin}${operatorPrefix}`,
+    port: Number(new URL(origin).port),
+    database,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
+async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, options: PlatformOptions): Promise<void> {
+  const { now = () => new Date(), validateResponses = false } = options
+  const shared = { db, now, cursorSecret: await cursorSecret(db) }
+  const mounting: MountOptions<PlatformContext> = {
+    prefix: platformPrefix,
+    validateResponses,
+    authorize: async (request, operation) => {
+      const key = bearerToken(request.headers.authorization)
+      const caller = admit(key === null ? null : await findCaller(db, key, now()), operation)
+      return { ...shared, operation, ...caller }
+    },
+  }
+  mount(app, customConnections, customConnectionHandlers, mounting)
+  mount(app, hrisUserIdentities, hrisUserIdentityHandlers, mounting)
+  mount(app, personnel, personnelHandlers, mounting)
+  mount(app, workspaces, workspaceHandlers, mounting)
+  const document = openapi(platformAreas, {
+    title: 'Compliance Management Public API',
+    version: '2',
+    servers: [platformPrefix],
+  })
+  app.get(`${platformPrefix}/openapi.json`, async () => document)
+}
+
+function serveOperator(app: FastifyInstance, db: Kysely<PlatformSchema>, token: string, now: () => Date): void {
+  const operator = databaseOperator(db, now)
+  mount(app, operatorOperations, operatorHandlers, {
+    prefix: operatorPrefix,
+    authorize: async (request) => {
+      requireToken(request, token)
+      return operator
+    },
+  })
+}
+
+function serveHealth(app: FastifyInstance, db: Kysely<PlatformSchema>): void {
+  app.get('/healthz', async (_request, reply) => {
+    const healthy = await sql`select 1`.execute(db).then(
+      () => true,
+      () => false,
+    )
+    return reply.code(healthy ? 200 : 503).send({ status: healthy ? 'ok' : 'the database does not answer' })
+  })
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    const address = await app.listen({ host, port })
+    return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    throw new Failure(
+      'config_invalid',
+      `the platform cannot listen on ${host}:${port} (${code}); choose another --host or --port`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+function reportTo(logger: FastifyBaseLogger | undefined) {
+  return {
+    done: (accountId: number, changed: number) =>
+      logger?.info({ event: 'identity_sync.finished', accountId, changed }, 'identity sync finished'),
+    failed: (accountId: number | null, error: unknown) =>
+      logger?.error({ event: 'identity_sync.failed', accountId, error }, 'identity sync failed'),
+  }
+}
