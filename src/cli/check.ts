@@ -1,0 +1,29 @@
+import { type Check, checkAll } from '../daemon/check.ts'
+import { failures } from '../errors.ts'
+import { silentEvents } from '../telemetry/events.ts'
+import { createOutput } from './output.ts'
+import { type CommonOptions, configOf, connectionNamed } from './session.ts'
+import { listenForStop } from './stop-signal.ts'
+import { type Paint, shown } from './text.ts'
+
+/** Tests everything that a run needs; the exit code is that of the first thing that failed. */
+export async function check(options: CommonOptions): Promise<number> {
+  const output = createOutput({ json: options.json ?? false })
+  const config = await configOf(options)
+  const connection = options.connection === undefined ? undefined : connectionNamed(options, config)
+  using stop = listenForStop()
+  const checks: Check[] = []
+  const now = () => new Date()
+  for await (const result of checkAll(config, { connection, events: silentEvents(), now, signal: stop.signal })) {
+    checks.push(result)
+    if (!output.json) output.result(result, renderCheck)
+  }
+  const firstFailed = checks.find(({ code }) => code !== null)
+  if (output.json) output.result({ ok: firstFailed === undefined, checks }, () => '')
+  return firstFailed?.code ? failures[firstFailed.code].exit : 0
+}
+
+export function renderCheck({ name, message, code }: Check, paint: Paint): string {
+  const mark = code === null ? paint('green', '✔') : paint('red', '✖')
+  return `${mark} ${name}: ${shown(message)}`
+}

@@ -1,0 +1,65 @@
+import { createInterface } from 'node:readline/promises'
+import { Failure } from '../errors.ts'
+import { renderOutcome } from './render-run.ts'
+import { renderRunDetail, runDetail } from './reports.ts'
+import { type CommonOptions, type Session, withSession } from './session.ts'
+import { settle } from './sync.ts'
+
+export type DecisionOptions = CommonOptions & {
+  readonly by: string
+  readonly digest?: string
+  readonly yes?: boolean
+  readonly showValues?: boolean
+  readonly wait: number
+}
+
+/** Lets a held run deliver the plan that was seen, and stays until it has. */
+export async function approve(runId: string, options: DecisionOptions): Promise<number> {
+  refuseUnseen(options)
+  return await withSession(options, { works: true }, async (session) => {
+    const digest = options.digest ?? (await seenDigest(session, runId, options))
+    if (digest === null) return 0
+    const run = await session.control.approveRun({ params: { runId }, body: { digest, by: options.by } })
+    return await settle(session, run, options.wait)
+  })
+}
+
+export async function reject(runId: string, options: DecisionOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    output.result(await control.rejectRun({ params: { runId }, body: { by: options.by } }), renderOutcome)
+    return 0
+  })
+}
+
+export async function cancel(runId: string, options: DecisionOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    output.result(await control.cancelRun({ params: { runId }, body: { by: options.by } }), renderOutcome)
+    return 0
+  })
+}
+
+/** Where nobody can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
+function refuseUnseen({ digest, yes, json }: DecisionOptions): void {
+  const canAsk = process.stdin.isTTY && process.stderr.isTTY && !json
+  if (canAsk || digest !== undefined || yes) return
+  throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
+}
+
+/** The digest of the plan as it stands, once the person has seen it and said yes; null for a no. */
+async function seenDigest(
+  { control, output, signal }: Session,
+  runId: string,
+  options: DecisionOptions,
+): Promise<string | null> {
+  const detail = await runDetail(control, runId, { values: options.showValues ?? false })
+  if (detail.state !== 'held' || detail.digest === null) {
+    throw new Failure('conflict', `run ${runId} is not held but ${detail.state}; there is nothing to approve`)
+  }
+  if (options.yes) return detail.digest
+  output.note(renderRunDetail(detail, output.paint))
+  using prompt = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await prompt.question(`\nDeliver this plan to the platform, as ${options.by}? [y/N] `, { signal })
+  if (/^y(es)?$/i.test(answer.trim())) return detail.digest
+  output.note('Nothing was approved; the run stays held.')
+  return null
+}

@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Run, restingStates } from '../contract/control-shapes.ts'
+import { Failure, failures } from '../errors.ts'
+import type { Control } from './control-client.ts'
+import type { Progress } from './progress.ts'
+import { counted, number } from './text.ts'
+
+const pollMs = 250
+const slowPollMs = 1000
+/** How long nothing may move before it is worth asking why. */
+const standingMs = 2000
+
+/**
+ * Watches a run until it has come to rest. Throws `blocked` when the platform turned its connection away, and
+ * `platform_unreachable` when nothing moved for `waitSeconds`; the run itself stays, and goes on when it can.
+ */
+export async function followRun(
+  control: Control,
+  first: Run,
+  { waitSeconds, progress, signal }: { waitSeconds: number; progress: Progress; signal: AbortSignal },
+): Promise<Run> {
+  using _place = { [Symbol.dispose]: () => progress.end() }
+  const movement = watchMovement()
+  let run = first
+  for (;;) {
+    progress.show(run)
+    if (isResting(run)) return run
+    const standsMs = movement.see(run)
+    if (standsMs > standingMs) {
+      const { working, platform } = await lookAround(control, run)
+      if (movement.see(working) > waitSeconds * 1000) throw stalled(working, { platform, waitSeconds })
+    }
+    await pause(standsMs > standingMs ? slowPollMs : pollMs, undefined, { signal })
+    run = await control.getRun({ params: { runId: run.id } })
+  }
+}
+
+/** Tells for how long nothing has moved: no run has been seen in a state or with counts that it did not have before. */
+function watchMovement(): { see(run: Run): number } {
+  const seen = new Set<string>()
+  let movedAt = performance.now()
+  return {
+    see(run) {
+      const mark = JSON.stringify([run.id, run.state, run.confirmed, run.problems, run.remaining])
+      // How long a source takes to be read says nothing about the platform.
+      if (!seen.has(mark) || run.state === 'reading') movedAt = performance.now()
+      seen.add(mark)
+      return performance.now() - movedAt
+    },
+  }
+}
+
+/** The run that is at work: this one, or the one that it waits for. Throws `blocked` where none can be. */
+async function lookAround(control: Control, run: Run): Promise<{ working: Run; platform: string }> {
+  const { platform, connections } = await control.status({})
+  const connection = connections.find(({ name }) => name === run.connection)
+  const working = connection?.active ?? run
+  if (connection?.blocked) {
+    throw new Failure('blocked', `${run.connection} is blocked: ${connection.blocked.reason}; ${remains(working)}`)
+  }
+  return { working, platform }
+}
+
+function isResting({ state }: Run): boolean {
+  return restingStates.some((resting) => resting === state)
+}
+
+function stalled(run: Run, { platform, waitSeconds }: { platform: string; waitSeconds: number }): Failure {
+  const message = `the platform at ${platform} took nothing for ${counted(waitSeconds, 'second')}: ${remains(run)}`
+  return new Failure('platform_unreachable', message)
+}
+
+function remains(run: Run): string {
+  return `${counted(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${run.id}; the next start goes on with it`
+}
+
+/** The exit code that tells how a run ended. */
+export function exitOf(run: Run): number {
+  switch (run.state) {
+    case 'held':
+      return failures.run_held.exit
+    case 'finished_with_problems':
+      return failures.finished_with_problems.exit
+    case 'failed':
+      return isFailureCode(run.failure) ? failures[run.failure].exit : failures.run_failed.exit
+    case 'rejected':
+    case 'superseded':
+    case 'cancelled':
+      return failures.conflict.exit
+    default:
+      return 0
+  }
+}
+
+function isFailureCode(code: string | null): code is keyof typeof failures {
+  return code !== null && Object.hasOwn(failures, code)
+}

@@ -1,0 +1,32 @@
+import { type Paint, paintFor } from './text.ts'
+
+/** Where a command's words go: its result on stdout, everything else on stderr. */
+export type Output = {
+  readonly json: boolean
+  /** True where stderr has no reader who waits: with --json. */
+  readonly quiet: boolean
+  /** Personal values are shown to who asks for them, in a document or on a terminal; a log file or a pipe gets none. */
+  mayShowValues(options: { readonly showValues?: boolean }): boolean
+  /** Prints the result: with --json the document itself and nothing else, otherwise what `render` makes of it. */
+  result<T>(document: T, render: (document: T, paint: Paint) => string): void
+  /** Prints a remark for the person at the terminal. */
+  note(text: string): void
+  /** For what is written to stderr. */
+  readonly paint: Paint
+}
+
+export function createOutput({ json }: { json: boolean }): Output {
+  const paintResult = paintFor(process.stdout)
+  return {
+    json,
+    quiet: json && !process.stderr.isTTY,
+    mayShowValues: ({ showValues = false }) => showValues && (json || process.stdout.isTTY),
+    result: (document, render) => {
+      process.stdout.write(`${json ? JSON.stringify(document, null, 2) : render(document, paintResult)}\n`)
+    },
+    note: (text) => {
+      process.stderr.write(`${text}\n`)
+    },
+    paint: paintFor(process.stderr),
+  }
+}

@@ -1,0 +1,26 @@
+import { renderPerson } from './render-person.ts'
+import { renderOutcome } from './render-run.ts'
+import { type CommonOptions, connectionNamed, withSession } from './session.ts'
+
+export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
+export type RetractOptions = CommonOptions & { readonly reason: string; readonly by: string }
+
+/** Shows what is wanted and confirmed of a person, and how it came about. */
+export async function person(identityId: string, options: PersonOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const params = { connection: connectionNamed(options, config), identityId }
+    const found = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
+    output.result(found, renderPerson)
+    return 0
+  })
+}
+
+/** Prepares taking a person back; the run it makes waits for an approval. */
+export async function retract(identityId: string, options: RetractOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const params = { connection: connectionNamed(options, config), identityId }
+    const run = await control.retractPerson({ params, body: { reason: options.reason, by: options.by } })
+    output.result(run, renderOutcome)
+    return 0
+  })
+}

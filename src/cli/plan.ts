@@ -1,0 +1,15 @@
+import { renderPlan } from './render-plan.ts'
+import { type CommonOptions, connectionNamed, withSession } from './session.ts'
+
+export type PlanOptions = CommonOptions & { readonly showValues?: boolean }
+
+/** Shows what a run would do now. */
+export async function plan(options: PlanOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const connection = connectionNamed(options, config)
+    const values = output.mayShowValues(options)
+    const document = await control.planConnection({ params: { connection }, query: { values } })
+    output.result(document, renderPlan)
+    return 0
+  })
+}

@@ -1,0 +1,152 @@
+import { userInfo } from 'node:os'
+import { Command, InvalidArgumentError } from 'commander'
+import { platformCommands } from '../platform/commands.ts'
+import { version } from '../version.ts'
+import { check } from './check.ts'
+import { approve, cancel, type DecisionOptions, reject } from './decide.ts'
+import { type PersonOptions, person, type RetractOptions, retract } from './person.ts'
+import { type PlanOptions, plan } from './plan.ts'
+import { type ListOptions, problems, type RunDetailOptions, run, runs, status } from './reports.ts'
+import { serve } from './serve.ts'
+import type { CommonOptions } from './session.ts'
+import { type SyncOptions, sync } from './sync.ts'
+
+/** What a command resolves to: the exit code of the process. */
+type Exit = number
+
+/** The commands of Rollcall. `exit` is told the code that a command ended with; what goes wrong is thrown. */
+export function createProgram(exit: (code: Exit) => void): Command {
+  const program = new Command('rollcall')
+    .description('Keeps the people of a compliance platform in step with HR.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, '✖ ')) })
+
+  function ends<A extends unknown[]>(action: (...args: A) => Promise<Exit>): (...args: A) => Promise<void> {
+    return async (...args) => exit(await action(...args))
+  }
+
+  add(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
+    .option('--once', 'leave when it is done (the default where there is no terminal)')
+    .option('--json', 'print the summary as one JSON document')
+    .action(
+      ends(async (options: { once?: boolean; json?: boolean }) => {
+        const { demo } = await import('./demo.ts')
+        return await demo(options)
+      }),
+    )
+
+  common(
+    add(
+      program,
+      'check',
+      'Test the configuration, the source, the secrets, the store, the queue and the platform; change nothing',
+    ),
+  )
+    .option('--connection <name>', 'test this connection only')
+    .action(ends((options: CommonOptions) => check(options)))
+
+  one(common(add(program, 'plan', 'Show what a run would do now, and do nothing')))
+    .option('--show-values', 'show personal values, not only the names of their fields')
+    .action(ends((options: PlanOptions) => plan(options)))
+
+  waiting(one(common(add(program, 'sync', 'Read the source and deliver every difference')))).action(
+    ends((options: SyncOptions) => sync(options)),
+  )
+
+  waiting(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for'))))
+    .option('--full', 'send everybody again')
+    .option('--verify', 'read the list of the platform first and repair every difference')
+    .action(ends((options: SyncOptions) => sync(options)))
+
+  configured(add(program, 'serve', 'Run as a daemon: schedules, workers and the control API'))
+    .option('--json', 'write the log as JSON lines, also on a terminal')
+    .action(ends((options: CommonOptions) => serve(options)))
+
+  common(add(program, 'status', 'Show what runs and how every connection stands')).action(
+    ends((options: CommonOptions) => status(options)),
+  )
+
+  common(add(program, 'runs', 'List the newest runs'))
+    .option('--connection <name>', 'of this connection only')
+    .option('--limit <count>', 'how many', wholeNumber, 20)
+    .action(ends((options: ListOptions) => runs(options)))
+
+  common(add(program, 'run', 'Show one run with its changes and rejected rows'))
+    .argument('<id>', 'the run')
+    .option('--show-values', 'show personal values, not only the names of their fields')
+    .action(ends((id: string, options: RunDetailOptions) => run(id, options)))
+
+  common(add(program, 'problems', 'List the changes that the platform refused'))
+    .option('--connection <name>', 'of this connection only')
+    .action(ends((options: ListOptions) => problems(options)))
+
+  waiting(deciding(common(add(program, 'approve', 'Let a held run deliver exactly the plan that it shows'))))
+    .argument('<id>', 'the held run')
+    .option('--digest <digest>', 'approve only the plan that this digest names')
+    .option('--yes', 'approve the plan as it stands, without a question')
+    .option('--show-values', 'show personal values in the plan')
+    .action(ends((id: string, options: DecisionOptions) => approve(id, options)))
+
+  deciding(common(add(program, 'reject', 'Drop the plan of a held run')))
+    .argument('<id>', 'the held run')
+    .action(ends((id: string, options: DecisionOptions) => reject(id, options)))
+
+  deciding(common(add(program, 'cancel', 'End a run that waits, is held or delivers')))
+    .argument('<id>', 'the run')
+    .action(ends((id: string, options: DecisionOptions) => cancel(id, options)))
+
+  one(common(add(program, 'person', 'Show what HR says of a person, what the platform has, and how it came about')))
+    .argument('<key>', "the person's identityId")
+    .option('--show-values', 'show personal values, not only the names of their fields')
+    .action(ends((key: string, options: PersonOptions) => person(key, options)))
+
+  deciding(
+    one(common(add(program, 'retract', 'Take back a person who was sent in error; the run is held for an approval'))),
+  )
+    .argument('<key>', "the person's identityId")
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(ends((key: string, options: RetractOptions) => retract(key, options)))
+
+  platformCommands(program)
+  return program
+}
+
+function add(program: Command, name: string, summary: string): Command {
+  return program.command(name).description(summary)
+}
+
+function configured(command: Command): Command {
+  return command.option('--config <file>', 'the configuration (default: config/rollcall.yaml)')
+}
+
+function common(command: Command): Command {
+  return configured(command).option('--json', 'print one JSON document on stdout and nothing else there')
+}
+
+function one(command: Command): Command {
+  return command.option('--connection <name>', 'the connection; needed only where the configuration has several')
+}
+
+function waiting(command: Command): Command {
+  return command.option(
+    '--wait <seconds>',
+    'how long the platform may take nothing before the command gives up; the run itself stays',
+    wholeNumber,
+    60,
+  )
+}
+
+function deciding(command: Command): Command {
+  return command.option(
+    '--by <name>',
+    'who decides, for the record (default: the user of this machine)',
+    userInfo().username,
+  )
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError('It must be a whole number above zero.')
+  return Number(text)
+}

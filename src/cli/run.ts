@@ -1,0 +1,44 @@
+import { CommanderError } from 'commander'
+import { Failure, failures } from '../errors.ts'
+import { createOutput } from './output.ts'
+import { createProgram } from './program.ts'
+
+const bugExit = 1
+
+/** Runs the command that the arguments name, and resolves to the exit code of the process. */
+export async function run(args: readonly string[]): Promise<number> {
+  let exit = 0
+  const program = createProgram((code) => {
+    exit = code
+  })
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exit
+  } catch (error) {
+    return report(error, { json: args.includes('--json') })
+  }
+}
+
+function report(error: unknown, { json }: { json: boolean }): number {
+  const output = createOutput({ json })
+  const mark = output.paint('red', '✖')
+  if (error instanceof CommanderError) {
+    // Commander has printed its message already. Help and the version are no failures.
+    if (error.exitCode === 0) return 0
+    if (json) output.result(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
+    return failures.usage.exit
+  }
+  if (error instanceof Failure) {
+    output.note(`${mark} ${error.message}`)
+    if (json) output.result(errorDocument(error.code, error.message), () => '')
+    return error.exit
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  output.note(`${mark} this is a bug in Rollcall: ${message}`)
+  if (json) output.result(errorDocument('bug', 'an unexpected error, described on stderr'), () => '')
+  return bugExit
+}
+
+function errorDocument(code: string, message: string) {
+  return { error: { code, message } }
+}

@@ -1,0 +1,39 @@
+import { constants } from 'node:os'
+
+const stops = ['SIGINT', 'SIGTERM'] as const
+type Stop = (typeof stops)[number]
+
+export type StopSignal = Disposable & {
+  /** Aborted by the first signal that asks the process to stop. A second one ends it at once. */
+  readonly signal: AbortSignal
+  /** Which signal came; null while none has. */
+  received(): string | null
+  /** The exit code that names the signal, as shells have it; null while none has come. */
+  exit(): number | null
+}
+
+/** Listens for Ctrl-C and for whoever ends the process. */
+export function listenForStop(): StopSignal {
+  const controller = new AbortController()
+  let received: Stop | null = null
+
+  function onStop(stop: Stop): void {
+    if (received !== null) process.exit(exitOf(stop))
+    received = stop
+    controller.abort(new Error(`stopped by ${stop}`))
+  }
+
+  for (const stop of stops) process.on(stop, onStop)
+  return {
+    signal: controller.signal,
+    received: () => received,
+    exit: () => (received === null ? null : exitOf(received)),
+    [Symbol.dispose]: () => {
+      for (const stop of stops) process.off(stop, onStop)
+    },
+  }
+}
+
+function exitOf(stop: Stop): number {
+  return 128 + constants.signals[stop]
+}

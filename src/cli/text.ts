@@ -1,0 +1,68 @@
+import { styleText } from 'node:util'
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** Colours a piece of text, or leaves it as it is where colours have no place. */
+export type Paint = (style: Style, text: string) => string
+
+export const plain: Paint = (_style, text) => text
+
+/** Colours for this stream: on a terminal only, and not where NO_COLOR is set. */
+export function paintFor(stream: NodeJS.WriteStream): Paint {
+  return (style, text) => styleText(style, text, { stream })
+}
+
+/** Text from outside as it may be shown on a terminal: control characters appear as their codes. */
+export function shown(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped)
+}
+
+/** `1 person`, `2 people`: a count with its noun, thousands set apart. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`
+}
+
+export function number(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `2026-11-20 01:00 UTC`. */
+export function moment(instant: string): string {
+  return `${instant.slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** The calendar day of a date as the platform writes it. */
+export function day(instant: string): string {
+  return instant.slice(0, 10)
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${ms} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+}
+
+/** Rows of cells as lines, each column as wide as its widest cell. Colours are added by the caller after widths are known. */
+export function aligned(
+  rows: readonly (readonly string[])[],
+  paint: (cell: string, row: number, column: number) => string,
+): string[] {
+  const widths: number[] = []
+  for (const row of rows)
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
+  return rows.map((row, at) =>
+    row
+      .map((cell, column) => {
+        const last = column === row.length - 1
+        return paint(cell, at, column) + (last ? '' : ' '.repeat((widths[column] ?? 0) - cell.length))
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

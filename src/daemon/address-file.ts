@@ -1,0 +1,29 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const DaemonAddress = z.object({ pid: z.int(), url: z.string(), startedAt: z.string() })
+export type DaemonAddress = z.infer<typeof DaemonAddress>
+
+/** Tells the commands on this machine where the daemon listens, until disposed. */
+export async function announceAddress(dataDir: string, address: DaemonAddress): Promise<AsyncDisposable> {
+  const file = addressFile(dataDir)
+  // Written aside and renamed, so that no reader meets half of it.
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, `${JSON.stringify(address)}\n`)
+  await rename(draft, file)
+  return { [Symbol.asyncDispose]: () => rm(file, { force: true }) }
+}
+
+/** Where the daemon of this data folder said that it listens; it may have died since. Null where none has said so. */
+export async function readAddress(dataDir: string): Promise<DaemonAddress | null> {
+  try {
+    return DaemonAddress.parse(JSON.parse(await readFile(addressFile(dataDir), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+function addressFile(dataDir: string): string {
+  return join(dataDir, 'daemon.json')
+}

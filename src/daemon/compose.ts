@@ -1,0 +1,88 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { sql } from 'kysely'
+import type { Events } from '../telemetry/events.ts'
+import { version } from '../version.ts'
+import { announceAddress } from './address-file.ts'
+import type { Config } from './config.ts'
+import type { ControlContext } from './control.ts'
+import { ensureControlToken } from './control-token.ts'
+import { openParts, type Parts } from './parts.ts'
+import { repeat } from './repeat.ts'
+import { scheduleTasks } from './scheduled-runs.ts'
+import { createSchedules, type Schedule } from './schedules.ts'
+import { startServer } from './server.ts'
+import { startWork } from './work.ts'
+
+export type Daemon = {
+  /** Where the control API listens. */
+  readonly url: string
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type DaemonOptions = { readonly events: Events; readonly now?: () => Date; readonly logger?: FastifyBaseLogger }
+
+const scheduleMs = 5000
+
+/** Opens every part in order, and closes them in reverse, also when one fails to open. */
+export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
+  const { events, now = () => new Date() } = options
+  await using opening = new AsyncDisposableStack()
+  const stopping = new AbortController()
+  const parts = opening.use(await openParts(config, { events, now }))
+  opening.use(await startWork(parts))
+  opening.use(await startSchedules(parts))
+
+  const startedAt = now().toISOString()
+  const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
+  const context = controlContext(parts, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
+  const server = opening.use(
+    await startServer({
+      ...config.server,
+      token,
+      context,
+      checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
+      ...(options.logger && { logger: options.logger }),
+    }),
+  )
+  opening.use(await announceAddress(config.dataDir, { pid: process.pid, url: server.url, startedAt }))
+  opening.defer(() => stopping.abort())
+  events.daemonStarted({ address: server.url, connections: config.connections.size })
+  const running = opening.move()
+  return { url: server.url, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** What the control API is served from: by the daemon, or by a command that does the work itself. */
+export function controlContext(
+  parts: Parts,
+  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
+): ControlContext {
+  const { config, sync, queue } = parts
+  const about = {
+    version,
+    daemon,
+    database: sync.store.place,
+    queue: queue.place,
+    platform: config.platform.baseUrl,
+  }
+  return { sync, schedules: schedulesOf(config), about, signal }
+}
+
+async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
+  const { sync, config } = parts
+  const takeDueSlots = createSchedules(schedulesOf(config), scheduleTasks(sync))
+  await takeDueSlots()
+  return repeat(takeDueSlots, {
+    pauseMs: scheduleMs,
+    failed: (error) => sync.events.unexpected({ during: 'schedules', error }),
+  })
+}
+
+function schedulesOf(config: Config): ReadonlyMap<string, Schedule> {
+  return new Map(
+    [...config.connections].flatMap(([name, { schedule }]) => (schedule ? [[name, schedule] as const] : [])),
+  )
+}
+
+async function checkStore({ sync }: Parts): Promise<void> {
+  await sql`select 1`.execute(sync.store.db)
+}
