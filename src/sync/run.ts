@@ -13,6 +13,9 @@ import { enqueueDeliveries, enqueueWaiting } from './sweep.ts'
 import { targetKey } from './target.ts'
 import { verifyAgainstPlatform } from './verify.ts'
 
+/** An error that nobody foresaw does not block the connection for ever. */
+const attemptsAtUnexpected = 5
+
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
  * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
@@ -35,12 +38,19 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
     await accept(ctx, claim, connection)
   } catch (error) {
     if (error instanceof Overtaken) return
-    if (signal.aborted || (error instanceof Failure && error.retry) || !(error instanceof Failure)) {
-      await releaseRun(ctx.store.db, claim)
-      throw error
-    }
-    await failRun(ctx, claim, error)
+    const final = finalFailure(error, claim, signal)
+    if (final) await failRun(ctx, claim, final)
+    else await releaseRun(ctx.store.db, claim)
+    if (!(error instanceof Failure) || !final) throw error
   }
+}
+
+/** Why the run is over, or null where another attempt may still succeed. */
+function finalFailure(error: unknown, claim: ClaimedRun, signal: AbortSignal): Failure | null {
+  if (signal.aborted) return null
+  if (error instanceof Failure) return error.retry ? null : error
+  if (claim.attempt < attemptsAtUnexpected) return null
+  return new Failure('run_failed', `an unexpected error ended the run after ${claim.attempt} attempts; the log has it`)
 }
 
 async function readAndPlan(
