@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { renderPerson } from '../../src/cli/render-person.ts'
+import { renderProblems, renderStatus } from '../../src/cli/render-status.ts'
+import { plain } from '../../src/cli/text.ts'
+import { counts, runDocument } from '../helpers/control-documents.ts'
+
+const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+
+test('the status tells what runs and how a connection stands', () => {
+  const status = {
+    version: '1.2.3',
+    daemon: { pid: 4711, startedAt: '2026-11-20T00:00:00.000Z' },
+    database: 'the embedded database in data/store',
+    queue: 'Redis at localhost:6379',
+    platform: 'https://platform.example/public/v2',
+    connections: [
+      {
+        name: 'acme',
+        target: 'Acme HRIS',
+        people: { wanted: 1000, separated: 12, due: 2 },
+        problems: 1,
+        blocked: {
+          status: 401,
+          reason: 'the platform does not accept the API key (401)',
+          since: '2026-11-20T02:00:00.000Z',
+        },
+        active: runDocument({ state: 'delivering', finishedAt: null, counts: counts({ leave: 2 }) }),
+        last: null,
+        nextAt: '2026-11-21T02:00:00.000Z',
+      },
+    ],
+  }
+
+  const text = renderStatus(status, plain)
+
+  expect(text).toBe(`rollcall 1.2.3 · daemon 4711 since 2026-11-20 00:00 UTC
+  database  the embedded database in data/store
+  queue     Redis at localhost:6379
+  platform  https://platform.example/public/v2
+
+acme → Acme HRIS
+  1,000 people, 12 of them left, 2 not delivered yet
+  1 problem
+  blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
+  now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
+  next  2026-11-21 02:00 UTC`)
+})
+
+test('problems stand in a table with the message of the platform', () => {
+  const problem = {
+    connection: 'acme',
+    identityId: '1222',
+    runId: id,
+    kind: 'leave' as const,
+    status: 400,
+    message: 'separatedAt must be a date',
+    firstAt: '2026-11-18T02:00:00.000Z',
+    lastAt: '2026-11-20T02:00:00.000Z',
+    times: 3,
+  }
+
+  const text = renderProblems([problem], plain)
+
+  expect(text).toBe(`CONNECTION  KEY   CHANGE  ANSWER  TRIED                              MESSAGE
+acme        1222  leave   400     3×     since 2026-11-18 02:00 UTC  separatedAt must be a date`)
+})
+
+test('a person is shown with what HR says beside what the platform has, and every change with its answer', () => {
+  const person = {
+    connection: 'acme',
+    identityId: '1222',
+    wanted: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: '2026-11-20T00:00:00.000Z' },
+    confirmed: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: null },
+    due: ['separatedAt'],
+    asOf: '2026-11-20T01:00:00.000Z',
+    inferred: true,
+    deferredTo: null,
+    absences: 1,
+    retracted: null,
+    changes: [
+      {
+        runId: id,
+        kind: 'leave' as const,
+        state: 'problem',
+        fields: { separatedAt: { from: null, to: '2026-11-20T00:00:00.000Z', inferred: true as const } },
+        source: null,
+        plannedAt: '2026-11-20T02:00:00.000Z',
+        sentAt: '2026-11-20T02:00:01.000Z',
+        answeredAt: '2026-11-20T02:00:02.000Z',
+        answer: { status: 400, message: 'not today' },
+      },
+      {
+        runId: id,
+        kind: 'join' as const,
+        state: 'confirmed',
+        fields: { jobTitle: { hidden: true as const } },
+        source: 'people.csv:41',
+        plannedAt: '2026-01-05T02:00:00.000Z',
+        sentAt: '2026-01-05T02:00:01.000Z',
+        answeredAt: '2026-01-05T02:00:02.000Z',
+        answer: { status: 201 },
+      },
+    ],
+  }
+
+  const text = renderPerson(person, plain)
+
+  expect(text).toBe(`1222 · acme · as of 2026-11-20 01:00 UTC
+  the leaving date was inferred; no row states it
+  missing from the last export
+
+  FIELD        HR SAYS     PLATFORM HAS
+  jobTitle     hidden      hidden
+  separatedAt  2026-11-20  -
+
+Changes
+  2026-11-20 02:00 UTC  leave  separatedAt → 2026-11-20 (inferred)
+    run ${id}
+    problem, the platform answered 400 on 2026-11-20 02:00 UTC: not today
+  2026-01-05 02:00 UTC  join  jobTitle
+    run ${id} from people.csv:41
+    confirmed, the platform answered 201 on 2026-01-05 02:00 UTC`)
+})

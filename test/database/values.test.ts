@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../src/database/database.ts'
+import { databases } from '../helpers/databases.ts'
+
+const instant = new Date('2026-03-29T00:59:59.123Z')
+
+/** What goes in as a parameter of a type, and what comes out. */
+const cases: readonly { readonly type: string; readonly given: unknown; readonly read: unknown }[] = [
+  { type: 'text', given: 'Zoë "O\'Neill" \\ {,} 😀', read: 'Zoë "O\'Neill" \\ {,} 😀' },
+  { type: 'text', given: '', read: '' },
+  { type: 'text', given: null, read: null },
+  { type: 'boolean', given: true, read: true },
+  { type: 'boolean', given: false, read: false },
+  { type: 'int', given: -7, read: -7 },
+  { type: 'int', given: '42', read: 42 },
+  { type: 'bigint', given: Number.MAX_SAFE_INTEGER, read: Number.MAX_SAFE_INTEGER },
+  { type: 'bigint', given: 5n, read: 5 },
+  { type: 'bigint', given: 9_223_372_036_854_775_807n, read: 9_223_372_036_854_775_807n },
+  { type: 'double precision', given: 0.1, read: 0.1 },
+  { type: 'numeric', given: '12345678901234567890.5', read: '12345678901234567890.5' },
+  { type: 'uuid', given: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff', read: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff' },
+  { type: 'bytea', given: Buffer.from([0, 1, 254, 255]), read: Buffer.from([0, 1, 254, 255]) },
+  { type: 'timestamptz', given: instant, read: instant },
+  { type: 'timestamptz', given: '2026-03-29T02:59:59.123+02:00', read: instant },
+  { type: 'timestamp', given: '2026-03-29 02:30:00', read: '2026-03-29 02:30:00' },
+  { type: 'date', given: '2026-03-29', read: '2026-03-29' },
+  {
+    type: 'jsonb',
+    given: { name: 'a', list: [1, null, { deep: true }] },
+    read: { name: 'a', list: [1, null, { deep: true }] },
+  },
+  { type: 'jsonb', given: '{"a": [1, "2"]}', read: { a: [1, '2'] } },
+  { type: 'jsonb', given: JSON.stringify([1, 'two']), read: [1, 'two'] },
+  { type: 'json', given: { z: 1, a: null }, read: { z: 1, a: null } },
+  {
+    type: 'text[]',
+    given: ['a', 'b,c', '"q"', '{}', '\\', '', null, 'NULL'],
+    read: ['a', 'b,c', '"q"', '{}', '\\', '', null, 'NULL'],
+  },
+  { type: 'text[]', given: [], read: [] },
+  { type: 'int[]', given: [1, 2, null], read: [1, 2, null] },
+  { type: 'bigint[]', given: [1, Number.MAX_SAFE_INTEGER], read: [1, Number.MAX_SAFE_INTEGER] },
+  { type: 'boolean[]', given: [true, false], read: [true, false] },
+  { type: 'timestamptz[]', given: [instant, null], read: [instant, null] },
+  { type: 'date[]', given: ['2026-03-29'], read: ['2026-03-29'] },
+  { type: 'timestamp[]', given: ['2026-03-29 02:30:00'], read: ['2026-03-29 02:30:00'] },
+  { type: 'jsonb[]', given: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
+]
+
+describe.each(databases)('values through $name', ({ place }) => {
+  let lifetime: AsyncDisposableStack
+  let database: Database<object>
+
+  beforeAll(async () => {
+    lifetime = new AsyncDisposableStack()
+    const { at } = lifetime.use(await place())
+    database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall'], migrations: [] }))
+  })
+
+  afterAll(() => lifetime.disposeAsync())
+
+  test.each(cases)('$type takes $given', async ({ type, given, read }) => {
+    const { rows } = await database.pool.query(`SELECT $1::${type} AS value`, [given])
+
+    expect(rows).toEqual([{ value: read }])
+  })
+
+  test('a column takes the same values as a cast', async () => {
+    await database.pool.query(
+      'CREATE TABLE person (names text[], seen timestamptz, born date, extra jsonb, photo bytea)',
+    )
+
+    await database.pool.query('INSERT INTO person VALUES ($1, $2, $3, $4, $5)', [
+      ['a', 'b'],
+      instant,
+      '1990-01-31',
+      { a: 1 },
+      Buffer.from('x'),
+    ])
+
+    const { rows } = await database.pool.query('SELECT * FROM person')
+    expect(rows).toEqual([
+      { names: ['a', 'b'], seen: instant, born: '1990-01-31', extra: { a: 1 }, photo: Buffer.from('x') },
+    ])
+  })
+
+  test('a count is a number', async () => {
+    const { rows } = await database.pool.query('SELECT count(*) AS count FROM pg_class WHERE false')
+
+    expect(rows).toEqual([{ count: 0 }])
+  })
+
+  test('any text and any JSON come back as they went in', async () => {
+    // A text of PostgreSQL holds every character but U+0000, and no half of a surrogate pair.
+    const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
+    const json = fc.jsonValue({ stringUnit: 'grapheme' }).filter((value) => !JSON.stringify(value).includes('\\u0000'))
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(text), json, async (texts, value) => {
+        const { rows } = await database.pool.query('SELECT $1::text[] AS texts, $2::json AS value', [
+          texts,
+          JSON.stringify(value),
+        ])
+        expect(rows).toEqual([{ texts, value: JSON.parse(JSON.stringify(value)) }])
+      }),
+      { numRuns: 50 },
+    )
+  })
+})

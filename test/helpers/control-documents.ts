@@ -1,0 +1,62 @@
+import type { ChangeView, Counts, PlanDocument, Run } from '../../src/contract/control-shapes.ts'
+
+/** Counts of a plan; zero unless said otherwise. */
+export function counts(given: Partial<Counts> = {}): Counts {
+  return { join: 0, update: 0, leave: 0, return: 0, redate: 0, retract: 0, unchanged: 0, rejected: 0, ...given }
+}
+
+/** A plan as the control API gives it; without changes unless said otherwise. */
+export function planDocument(given: Partial<PlanDocument> = {}): PlanDocument {
+  return {
+    connection: 'acme',
+    mode: 'snapshot',
+    source: { name: 'people.csv', bytes: 52_100 },
+    asOf: '2026-11-20T01:00:00.000Z',
+    digest: 'sha256:abc',
+    rows: 1000,
+    records: 1000,
+    counts: counts({ unchanged: 1000 }),
+    guards: [],
+    changes: [],
+    rejects: [],
+    ...given,
+  }
+}
+
+/** A change of a plan; a leave unless said otherwise. */
+export function changeView(given: Partial<ChangeView> = {}): ChangeView {
+  return { kind: 'leave', identityId: '1222', carried: false, ...given }
+}
+
+/** A run as the control API gives it; a finished one unless said otherwise. */
+export function runDocument(given: Partial<Run> = {}): Run {
+  const none = { requests: 0, people: 0 }
+  return {
+    id: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+    connection: 'acme',
+    trigger: 'operator',
+    state: 'finished',
+    options: {},
+    digest: 'sha256:abc',
+    asOf: '2026-11-20T01:00:00.000Z',
+    source: { name: 'people.csv', bytes: 52_100 },
+    rows: 1000,
+    records: 997,
+    counts: counts({ join: 3, leave: 1, unchanged: 993, rejected: 3 }),
+    guards: [],
+    verification: null,
+    sent: { upsert: { requests: 1, people: 3 }, update: { requests: 1, people: 1 }, delete: none },
+    confirmed: 4,
+    problems: 0,
+    remaining: 0,
+    reason: null,
+    failure: null,
+    createdAt: '2026-11-20T02:00:00.000Z',
+    startedAt: '2026-11-20T02:00:00.100Z',
+    finishedAt: '2026-11-20T02:00:01.400Z',
+    decidedBy: null,
+    decidedAt: null,
+    durationMs: 1300,
+    ...given,
+  }
+}

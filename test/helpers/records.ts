@@ -1,0 +1,50 @@
+import type { PlanContext } from '../../src/identity/plan.ts'
+import type { IdentityRecord, RosterEntry, Sighting } from '../../src/identity/record.ts'
+
+/** A person as the platform wants it; employed unless said otherwise. */
+export function record(identityId: string, fields: Partial<IdentityRecord> = {}): IdentityRecord {
+  return { identityId, email: `${identityId}@example.com`, jobTitle: 'Engineer', separatedAt: null, ...fields }
+}
+
+/** What a row says that states the fields of `record` and nothing about leaving. */
+export function sighting(identityId: string, said: Partial<Sighting> = {}): Sighting {
+  return {
+    identityId,
+    fields: { email: `${identityId}@example.com`, jobTitle: 'Engineer' },
+    leavingDate: null,
+    left: false,
+    statesEmployment: true,
+    origin: { file: 'people.csv', line: 2 },
+    ...said,
+  }
+}
+
+/** A person whom the platform holds just as HR wants it. */
+export function entry(identityId: string, known: Partial<RosterEntry> = {}): RosterEntry {
+  const wanted = known.wanted === undefined ? record(identityId) : known.wanted
+  return {
+    identityId,
+    wanted,
+    inferred: false,
+    deferredTo: null,
+    asOf: '2026-11-19T01:00:00.000Z',
+    absences: 0,
+    confirmed: wanted,
+    retracted: null,
+    ...known,
+  }
+}
+
+/** A nightly snapshot of 20 November 2026 under the default rules. */
+export function nightly(rules: Partial<PlanContext> = {}): PlanContext {
+  return {
+    mode: 'snapshot',
+    absence: 'separate',
+    graceRuns: 1,
+    asOf: '2026-11-20T01:00:00.000Z',
+    exportDate: '2026-11-20',
+    today: '2026-11-20',
+    future: 'defer',
+    ...rules,
+  }
+}

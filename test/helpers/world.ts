@@ -1,0 +1,237 @@
+import type { SourceRow } from '../../src/connectors/connector.ts'
+import { customConnections } from '../../src/contract/custom-connections.ts'
+import { hrisUserIdentities, type Identity } from '../../src/contract/hris-user-identities.ts'
+import { openDatabase } from '../../src/database/database.ts'
+import { createClient } from '../../src/http/client.ts'
+import { walk } from '../../src/http/walk.ts'
+import { Guards } from '../../src/identity/guards.ts'
+import { Mapping } from '../../src/identity/mapping.ts'
+import { databaseOperator } from '../../src/platform/operator.ts'
+import { type Platform, startPlatform } from '../../src/platform/start.ts'
+import type { Enqueued } from '../../src/queue/jobs.ts'
+import { Postponed } from '../../src/queue/postponed.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
+import { takeOwner } from '../../src/store/owner.ts'
+import { getRun, type Run } from '../../src/store/runs.ts'
+import type { StoreSchema } from '../../src/store/schema.ts'
+import type { PlatformClient, SyncConnection, SyncContext } from '../../src/sync/context.ts'
+import { createPace } from '../../src/sync/pace.ts'
+import { requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
+import { createEvents } from '../../src/telemetry/events.ts'
+
+export const headers = [
+  'Worker ID',
+  'Email',
+  'First Name',
+  'Job Title',
+  'Start Date',
+  'Leaving Date',
+  'Status',
+] as const
+
+/** One row of the imaginary HR export; what is left out is blank. */
+export type HrPerson = {
+  readonly id: string
+  readonly email?: string
+  readonly first?: string
+  readonly title?: string
+  readonly start?: string
+  readonly left?: string
+  readonly status?: string
+}
+
+export function staff(count: number): HrPerson[] {
+  return Array.from({ length: count }, (_, i) => ({
+    id: `E${String(i + 1).padStart(4, '0')}`,
+    email: `e${i + 1}@acme.example`,
+    first: `Person ${i + 1}`,
+    title: 'Engineer',
+    start: '2020-01-06',
+    status: 'Active',
+  }))
+}
+
+/** Replaces people of an export by key. */
+export function change(people: readonly HrPerson[], ...changed: readonly HrPerson[]): HrPerson[] {
+  const byId = new Map(changed.map((person) => [person.id, person]))
+  return people.map((person) => ({ ...person, ...byId.get(person.id) }))
+}
+
+export function without(people: readonly HrPerson[], ...ids: readonly string[]): HrPerson[] {
+  return people.filter(({ id }) => !ids.includes(id))
+}
+
+export type Host = AsyncDisposable & {
+  readonly platform: Platform
+  /** An account of its own with a key, so that tests share a platform without meeting. */
+  tenant(): Promise<{ name: string; key: string; client: PlatformClient }>
+}
+
+/** A real platform over HTTP. */
+export async function startHost(at: string): Promise<Host> {
+  const platform = await startPlatform({ database: at, validateResponses: true })
+  const operator = databaseOperator(platform.database.db)
+  let tenants = 0
+  return {
+    platform,
+    async tenant() {
+      const name = `Account ${++tenants}`
+      await operator.createAccount({
+        name,
+        entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+        termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+      })
+      const { key } = await operator.createKey({ account: name, name: 'test', permissions: 'all' })
+      const tables = { ...customConnections, ...hrisUserIdentities }
+      return { name, key, client: createClient(tables, { baseUrl: platform.baseUrl, bearer: key }) }
+    },
+    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+  }
+}
+
+/**
+ * A store and everything that works on it, against a real platform. The queue is a list that the test works off itself, so that
+ * it decides what happens before what, and what gets lost.
+ */
+export async function openWorld({
+  at,
+  client,
+  connection: overrides = {},
+}: {
+  at: string
+  client: PlatformClient
+  connection?: Partial<SyncConnection>
+}) {
+  await using opening = new AsyncDisposableStack()
+  const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+  const owner = opening.use(await takeOwner(store))
+  const opened = opening.move()
+
+  const clock = { now: new Date('2026-11-20T03:00:00.000Z') }
+  const source = { asOf: '2026-11-20T01:00:00.000Z', rows: [] as SourceRow[], headers: [...headers] as string[] }
+  const jobs: Enqueued[] = []
+  const events: object[] = []
+  const keep = (fields: object): void => {
+    events.push(fields)
+  }
+  const connection: SyncConnection = {
+    name: 'acme',
+    target: { name: 'Acme HRIS' },
+    open: async () => ({
+      mode: 'snapshot',
+      asOf: source.asOf,
+      source: { name: 'people.csv', bytes: 1 },
+      headers: source.headers,
+      rows: (async function* () {
+        yield source.rows
+      })(),
+    }),
+    mapping: Mapping.parse({
+      fields: {
+        identityId: 'Worker ID',
+        email: 'Email',
+        firstName: 'First Name',
+        jobTitle: 'Job Title',
+        startedAt: { column: 'Start Date' },
+        separatedAt: { column: 'Leaving Date' },
+      },
+      status: { column: 'Status', leftWhen: ['Inactive'] },
+    }),
+    absence: 'separate',
+    graceRuns: 1,
+    timeZone: 'UTC',
+    future: 'defer',
+    guards: Guards.parse({}),
+    delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
+    ...overrides,
+  }
+  const sync: SyncContext = {
+    store,
+    owner,
+    connections: new Map([[connection.name, connection]]),
+    enqueue: async (added) => {
+      for (const job of added) if (!jobs.some(({ id }) => id === job.id)) jobs.push(job)
+    },
+    platform: {
+      client,
+      baseUrl: 'http://platform.example',
+      inFlight: 4,
+      pace: createPace({ requestsPerMinute: 1_000_000 }),
+    },
+    events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
+    now: () => clock.now,
+  }
+
+  /** Works jobs off until none is left. Answers what failed; such a job is gone, as it is from a queue that gave it up. */
+  async function drain(): Promise<unknown[]> {
+    const failures: unknown[] = []
+    for (let job = jobs.shift(); job; job = jobs.shift()) {
+      await workOn(job).catch((error: unknown) => failures.push(error))
+    }
+    return failures.filter((failure) => !(failure instanceof Postponed))
+  }
+
+  async function workOn(job: Enqueued, signal: AbortSignal = new AbortController().signal): Promise<void> {
+    if (job.name === 'run') return await syncWorkers.run(sync, job.payload, signal)
+    return await syncWorkers[job.name](sync, job.payload, signal)
+  }
+
+  function hrSays(people: readonly HrPerson[], asOf = source.asOf): void {
+    source.asOf = asOf
+    source.rows = people.map(({ id, email = '', first = '', title = '', start = '', left = '', status = '' }, i) => ({
+      values: [id, email, first, title, start, left, status],
+      origin: { file: 'people.csv', line: i + 2 },
+    }))
+  }
+
+  return {
+    sync,
+    connection,
+    clock,
+    source,
+    jobs,
+    events,
+    hrSays,
+    drain,
+    workOn,
+    async runOf(id: string): Promise<Run> {
+      const run = await getRun(store.db, id)
+      if (!run) throw new Error(`no run ${id}`)
+      return run
+    },
+    /** One night: HR says so, a run is asked for and worked off as far as it goes. */
+    async night(
+      people: readonly HrPerson[],
+      options: { asOf?: string; full?: boolean; verify?: boolean } = {},
+    ): Promise<Run> {
+      const { asOf, ...resync } = options
+      clock.now = new Date(clock.now.getTime() + 60_000)
+      hrSays(people, asOf)
+      const { id } = await requestRun(sync, { connection: connection.name, trigger: 'operator', options: resync })
+      await drain()
+      return await this.runOf(id)
+    },
+    /** What the daemon does every minute, and what follows from it. */
+    async minute(): Promise<unknown[]> {
+      await sweep(sync)
+      return await drain()
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+/** Everybody whom the platform's only connection of this account holds, by HR's key. */
+export async function peopleOn(client: PlatformClient): Promise<Map<string, Identity>> {
+  const people = new Map<string, Identity>()
+  for await (const { id } of walk(client.listCustomConnections, { query: {} })) {
+    for await (const identity of walk(client.listHrisUserIdentities, {
+      params: { connectionId: id },
+      query: { size: 500 },
+    })) {
+      people.set(identity.identityId, identity)
+    }
+  }
+  return people
+}

@@ -1,0 +1,456 @@
+import { describe, expect, test } from 'vitest'
+import { Refusal, refuse } from '../../src/http/refusal.ts'
+import { ask, serveNotes } from './notes.ts'
+
+const json = { 'content-type': 'application/json' }
+
+describe('the order of checks', () => {
+  const broken = { method: 'POST', headers: json, body: '{ not json' }
+
+  test('a caller who is not admitted learns nothing about the request', async () => {
+    await using server = await serveNotes({
+      mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
+    })
+
+    const answer = await ask(`${server.baseUrl}/notes`, broken)
+
+    expect(answer.status).toBe(401)
+    expect(answer.body).toEqual({ statusCode: 401, message: 'no key', code: 14010 })
+  })
+
+  test('authorize is told which operation is asked for', async () => {
+    const asked: unknown[] = []
+    await using server = await serveNotes({
+      mount: { authorize: async (_, { permission, entitlement }) => asked.push({ permission, entitlement }) },
+    })
+
+    await server.client.createNote({ body: { text: 'hello' } })
+
+    expect(asked).toEqual([{ permission: ['notes-post', 'notes-admin'], entitlement: 'NOTES' }])
+  })
+
+  test('what authorize returns reaches the handler', async () => {
+    const seen: unknown[] = []
+    await using server = await serveNotes({
+      mount: { authorize: async () => ({ account: 7 }) },
+      handlers: {
+        deleteNote: async (ctx) => {
+          seen.push(ctx)
+          return { status: 204 }
+        },
+      },
+    })
+
+    await server.client.deleteNote({ params: { noteId: 1 } })
+
+    expect(seen).toEqual([{ account: 7 }])
+  })
+
+  test('a bad path is refused before a bad query', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/books/abc/pages/1?size=abc`)
+
+    expect(answer.body).toMatchObject({ statusCode: 404, message: expect.stringContaining('bookId') })
+  })
+
+  test('a handler never sees an input that the table does not allow', async () => {
+    let calls = 0
+    await using server = await serveNotes({
+      handlers: {
+        createNote: async () => {
+          calls += 1
+          return { status: 201, body: { id: 1, text: '', pinned: false } }
+        },
+      },
+    })
+
+    const answer = await server.client.createNote({ body: { text: 'x'.repeat(21) } })
+
+    expect(answer).toMatchObject({ status: 400, error: { message: expect.stringContaining('body.text') } })
+    expect(calls).toBe(0)
+  })
+})
+
+describe('path parameters', () => {
+  const malformed = [
+    'abc',
+    '1.5',
+    '-1',
+    '0',
+    '007',
+    '1e3',
+    '0x10',
+    '+1',
+    '%201',
+    '9'.repeat(20),
+    '9007199254740993',
+    'NaN',
+  ]
+
+  test.each(malformed)('%s is no number: 400 where the operation lists it', async (text) => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes/${text}`)
+
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({ statusCode: 400, name: 'MalformedAddress', code: 14004 })
+  })
+
+  test.each(malformed)('%s is no number: 404 where the operation lists no 400', async (text) => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/books/${text}/pages/1`)
+
+    expect(answer.status).toBe(404)
+  })
+
+  test('a union takes a number as a number and everything else as text', async () => {
+    await using server = await serveNotes()
+
+    const byNumber = await ask(`${server.baseUrl}/notes/42`)
+    const byKey = await ask(`${server.baseUrl}/notes/key:42`)
+
+    expect(byNumber.body).toEqual({ noteId: 42 })
+    expect(byKey.body).toEqual({ noteId: 'key:42' })
+  })
+
+  test('a parameter beyond every limit finds nothing', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes/key:${'x'.repeat(5000)}`)
+
+    expect(answer.body).toMatchObject({ statusCode: 404, name: 'UnknownPath' })
+  })
+
+  test('a path that is not percent-encoded correctly is refused', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes/%E0%A4%A`)
+
+    expect(answer.body).toMatchObject({ statusCode: 400, name: 'MalformedAddress' })
+  })
+})
+
+describe('the query', () => {
+  async function read(query: string): Promise<{ status: number; query: unknown; message: string | undefined }> {
+    let seen: unknown
+    await using server = await serveNotes({
+      handlers: {
+        listNotes: async (_, input) => {
+          seen = input.query
+          return { status: 200, body: { data: [], pagination: {} } }
+        },
+      },
+    })
+    const { status, body } = await ask(`${server.baseUrl}/notes${query}`)
+    return { status, query: seen, message: body.message }
+  }
+
+  test('gets the defaults of the table', async () => {
+    const { query } = await read('')
+
+    expect(query).toEqual({ size: 50, includeTotalCount: false })
+  })
+
+  test('arrives as values', async () => {
+    const { query } = await read('?size=500&includeTotalCount=true&pinned=false&sort=updatedAt&sortDir=DESC&cursor=12')
+
+    expect(query).toEqual({
+      size: 500,
+      includeTotalCount: true,
+      pinned: false,
+      sort: 'updatedAt',
+      sortDir: 'DESC',
+      cursor: '12',
+    })
+  })
+
+  test.each([
+    'expand[]=author&expand[]=history',
+    'expand%5B%5D=author&expand%5B%5D=history',
+    'expand=author&expand=history',
+    'expand=author&expand[]=history',
+  ])('reads the list %s', async (query) => {
+    const { query: seen } = await read(`?${query}`)
+
+    expect(seen).toMatchObject({ 'expand[]': ['author', 'history'] })
+  })
+
+  test.each(['ids=1&ids=2', 'ids[]=1&ids[]=2'])(
+    'reads the list %s, which has no brackets in the table',
+    async (query) => {
+      const { query: seen } = await read(`?${query}`)
+
+      expect(seen).toMatchObject({ ids: [1, 2] })
+    },
+  )
+
+  test('reads a list of one entry', async () => {
+    const { query } = await read('?expand[]=author')
+
+    expect(query).toMatchObject({ 'expand[]': ['author'] })
+  })
+
+  test.each([
+    ['size=0', 'size'],
+    ['size=501', 'size'],
+    ['size=-1', 'size'],
+    ['size=2.5', 'size'],
+    ['size=', 'size'],
+    ['size=ten', 'size'],
+    ['size=1&size=2', 'size'],
+    ['includeTotalCount=yes', 'includeTotalCount'],
+    ['includeTotalCount=1', 'includeTotalCount'],
+    ['sort=name', 'sort'],
+    ['sortDir=asc', 'sortDir'],
+    ['expand[]=author,history', 'expand[]'],
+    ['expand=secrets', 'expand[]'],
+  ])('%s is refused by name and without its value', async (query, name) => {
+    const { status, message } = await read(`?${query}`)
+
+    expect(status).toBe(400)
+    expect(message).toContain(name)
+    expect(message).not.toMatch(/author,history|secrets|yes|ten/)
+  })
+
+  test('leaves names aside that the table does not know', async () => {
+    const { status, query } = await read('?page=3&__proto__=1&constructor=1&pinned=true')
+
+    expect(status).toBe(200)
+    expect(query).toEqual({ size: 50, includeTotalCount: false, pinned: true })
+  })
+
+  test('is refused with 400 even where the operation lists none', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/books/1/pages/1?size=0`)
+
+    expect(answer.status).toBe(400)
+  })
+})
+
+describe('the body', () => {
+  test.each([
+    ['malformed JSON', { headers: json, body: '{"text": "Ana Ruiz' }, 'MalformedBody'],
+    ['another media type', { headers: { 'content-type': 'text/plain' }, body: '{"text":"x"}' }, 'UnsupportedMediaType'],
+    [
+      'a key that would change prototypes',
+      { headers: json, body: '{"text":"x","__proto__":{"a":1}}' },
+      'MalformedBody',
+    ],
+    ['no body at all', {}, 'InvalidInput'],
+    ['an announced body that is empty', { headers: json, body: '' }, 'InvalidInput'],
+    ['a body of another kind', { headers: json, body: '[]' }, 'InvalidInput'],
+    ['null', { headers: json, body: 'null' }, 'InvalidInput'],
+  ])('%s is refused with 400', async (_, init, name) => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'POST', ...init })
+
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({ statusCode: 400, name })
+    expect(answer.text).not.toContain('Ana')
+  })
+
+  test('beyond the limit is refused with 413', async () => {
+    await using server = await serveNotes({ app: { bodyLimitBytes: 100 } })
+
+    const answer = await server.client.createNote({ body: { text: 'x'.repeat(200) } })
+
+    expect(answer).toMatchObject({ status: 413, error: { code: 14130, name: 'TooLarge' } })
+  })
+
+  test('keeps unknown keys aside', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes`, {
+      method: 'POST',
+      headers: json,
+      body: '{"text":"x","colour":1}',
+    })
+
+    expect(answer.body).toEqual({ id: 1, text: 'x', pinned: false })
+  })
+
+  test('names the first few wrong fields and counts the others', async () => {
+    await using server = await serveNotes()
+    const draft = { text: 5, pinned: 'Ana' }
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'POST', headers: json, body: JSON.stringify(draft) })
+
+    expect(answer.body.message).toBe(
+      'body.text: Invalid input: expected string, received number; body.pinned: Invalid input: expected boolean, received string',
+    )
+  })
+
+  test('may be announced where there is none', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes/1`, { method: 'DELETE', headers: json })
+
+    expect(answer.status).toBe(204)
+  })
+
+  test('of a batch is judged as a whole only by its length', async () => {
+    await using server = await serveNotes()
+    const post = (items: unknown) => ({ method: 'POST', headers: json, body: JSON.stringify(items) })
+
+    const oddItems = await ask(`${server.baseUrl}/notes/import`, post([{ text: 'x' }, null, 7]))
+    const empty = await ask(`${server.baseUrl}/notes/import`, post([]))
+    const tooMany = await ask(`${server.baseUrl}/notes/import`, post([1, 2, 3, 4]))
+
+    expect(oddItems.body).toEqual([true, true, true])
+    expect([empty.status, tooMany.status]).toEqual([400, 400])
+  })
+})
+
+describe('refusals and failures', () => {
+  test.each([
+    [400, { statusCode: 400, message: 'no', code: 14000, name: 'BadRequest' }],
+    [401, { statusCode: 401, message: 'no', code: 14010 }],
+    [402, { statusCode: 402, message: 'no', code: 14020 }],
+    [403, { statusCode: 403, message: 'no', code: 14030 }],
+    [404, { statusCode: 404, message: 'no', code: 14040, name: 'NotFound' }],
+    [409, { statusCode: 409, message: 'no', code: 14090, name: 'Conflict' }],
+    [412, { statusCode: 412, message: 'no', code: 14120 }],
+    [413, { statusCode: 413, message: 'no', code: 14130, name: 'TooLarge' }],
+    [422, { statusCode: 422, message: 'no', code: 14220, name: 'Unprocessable' }],
+    [429, { statusCode: 429, message: 'no', code: 14290 }],
+    [500, { statusCode: 500, message: 'no', code: 15000 }],
+    [503, { statusCode: 503, message: 'no', code: 15030, name: 'Unavailable' }],
+  ])('a refusal with %i has the body of that status', async (status, body) => {
+    await using server = await serveNotes({
+      handlers: { createNote: () => Promise.reject(new Refusal(status, 'no')) },
+    })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'POST', headers: json, body: '{"text":"x"}' })
+
+    expect(answer.status).toBe(status)
+    expect(answer.body).toEqual(body)
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  })
+
+  test('a refusal can say more than its status', async () => {
+    const refusal = new Refusal(409, 'running', { code: 28022, name: 'SyncRunning', headers: { 'retry-after': '7' } })
+    await using server = await serveNotes({ handlers: { createNote: () => Promise.reject(refusal) } })
+
+    const answer = await server.client.createNote({ body: { text: 'x' } })
+
+    expect(answer).toMatchObject({
+      status: 409,
+      error: { message: 'running', code: 28022, name: 'SyncRunning' },
+      headers: { 'retry-after': '7' },
+    })
+  })
+
+  test('a failure nobody declared is a 500 that says nothing, and a line in the log that says where', async () => {
+    const failure = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: 'Key (email)=(ana@example.com)',
+    })
+    await using server = await serveNotes({ handlers: { createNote: () => Promise.reject(failure) } })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'POST', headers: json, body: '{"text":"x"}' })
+
+    expect(answer.body).toEqual({ statusCode: 500, message: expect.any(String), code: 15000 })
+    expect(answer.text).not.toContain('duplicate')
+    const line = server.logged.find(({ msg }) => msg === 'request failed')
+    expect(line).toMatchObject({
+      level: 50,
+      failure: { code: '23505', stack: expect.stringContaining('mount.test.ts') },
+    })
+    expect(JSON.stringify(server.logged)).not.toContain('ana@example.com')
+  })
+
+  test('no log line holds the address of a request', async () => {
+    await using server = await serveNotes()
+
+    await server.client.getNote({ params: { noteId: 'key:ana@example.com' } })
+
+    expect(server.logged).toContainEqual(expect.objectContaining({ operation: 'getNote', status: 200 }))
+    expect(JSON.stringify(server.logged)).not.toContain('ana')
+  })
+
+  test.each([
+    ['an unknown path', 'GET', '/v1/nothing'],
+    ['a path outside the prefix', 'GET', '/notes'],
+    ['a method that the path does not have', 'PUT', '/v1/notes'],
+    ['HEAD, which no table lists', 'HEAD', '/v1/notes'],
+    ['a trailing slash', 'GET', '/v1/notes/import/'],
+  ])('%s is a 404', async (_, method, path) => {
+    await using server = await serveNotes()
+
+    const answer = await ask(new URL(path, server.baseUrl).href, { method })
+
+    expect(answer.status).toBe(404)
+    if (method !== 'HEAD') expect(answer.body).toMatchObject({ statusCode: 404, code: 14041, name: 'UnknownPath' })
+  })
+})
+
+describe('checked replies', () => {
+  const checking = { mount: { validateResponses: true } }
+
+  test.each([
+    ['a body of the wrong shape', { status: 200, body: { noteId: 0 } }],
+    ['a key that the table does not list', { status: 200, body: { noteId: 1, secret: 'x' } }],
+    ['no body where one is due', { status: 200 }],
+    ['a status that the operation does not list', { status: 201, body: { noteId: 1 } }],
+  ])('%s becomes a failure', async (_, reply) => {
+    await using server = await serveNotes({ ...checking, handlers: { getNote: async () => reply as never } })
+
+    const answer = await server.client.getNote({ params: { noteId: 1 } })
+
+    expect(answer.status).toBe(500)
+  })
+
+  test('a body where none is due becomes a failure', async () => {
+    const reply = { status: 204, body: {} } as const
+    await using server = await serveNotes({ ...checking, handlers: { deleteNote: async () => reply } })
+
+    const answer = await server.client.deleteNote({ params: { noteId: 1 } })
+
+    expect(answer.status).toBe(500)
+  })
+
+  test('a refusal that the operation does not list becomes a failure', async () => {
+    await using server = await serveNotes({
+      ...checking,
+      handlers: { deleteNote: () => Promise.reject(new Refusal(409, 'no')) },
+    })
+
+    const answer = await server.client.deleteNote({ params: { noteId: 1 } })
+
+    expect(answer.status).toBe(500)
+  })
+
+  test('a reply that the table allows passes', async () => {
+    await using server = await serveNotes(checking)
+
+    const answer = await server.client.createNote({ body: { text: 'x' } })
+
+    expect(answer).toMatchObject({ status: 201, body: { id: 1, text: 'x', pinned: false } })
+  })
+})
+
+test('closing waits for the requests that are under way', async () => {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await using server = await serveNotes({
+    handlers: {
+      deleteNote: async () => {
+        arrive()
+        await released
+        return { status: 204 }
+      },
+    },
+  })
+
+  const answer = server.client.deleteNote({ params: { noteId: 1 } })
+  await arrived
+  const closed = server.app.close()
+  release()
+
+  expect(await answer).toMatchObject({ status: 204 })
+  await closed
+})

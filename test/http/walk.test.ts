@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { WalkInterrupted, walk } from '../../src/http/walk.ts'
+import { type NoteHandlers, serveNotes } from './notes.ts'
+
+type ListNotes = NoteHandlers['listNotes']
+
+const note = (id: number) => ({ id, text: '', pinned: false })
+
+/** A list that gives one note a page; the last page carries this end in place of a cursor. */
+function listOf(pages: number, end: { cursor?: string | null } = {}): ListNotes {
+  return async (_, { query }) => {
+    const place = Number(query.cursor ?? 1)
+    const pagination = place < pages ? { cursor: String(place + 1) } : end
+    return { status: 200, body: { data: [note(place)], pagination } }
+  }
+}
+
+describe('walking a list', () => {
+  test.each([
+    ['absent', {}],
+    ['null', { cursor: null }],
+    ['empty', { cursor: '' }],
+  ])('ends where the cursor is %s', async (_, end) => {
+    await using server = await serveNotes({ handlers: { listNotes: listOf(3, end) } })
+
+    const found = await Array.fromAsync(walk(server.client.listNotes, {}))
+
+    expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
+  })
+
+  test('repeats the other parameters on every page', async () => {
+    const sizes: number[] = []
+    const list = listOf(3)
+    await using server = await serveNotes({
+      handlers: {
+        listNotes: (ctx, input) => {
+          sizes.push(input.query.size)
+          return list(ctx, input)
+        },
+      },
+    })
+
+    await Array.fromAsync(walk(server.client.listNotes, { query: { size: 7 } }))
+
+    expect(sizes).toEqual([7, 7, 7])
+  })
+
+  test('starts where the input says', async () => {
+    await using server = await serveNotes({ handlers: { listNotes: listOf(3) } })
+
+    const found = await Array.fromAsync(walk(server.client.listNotes, { query: { cursor: '2' } }))
+
+    expect(found.map(({ id }) => id)).toEqual([2, 3])
+  })
+
+  test('asks for no page beyond the one that is read', async () => {
+    let pages = 0
+    const list = listOf(3)
+    await using server = await serveNotes({
+      handlers: {
+        listNotes: (ctx, input) => {
+          pages += 1
+          return list(ctx, input)
+        },
+      },
+    })
+
+    for await (const _ of walk(server.client.listNotes, {})) break
+
+    expect(pages).toBe(1)
+  })
+
+  test('gives up where the same cursor comes twice', async () => {
+    const listNotes: ListNotes = async (_, { query }) => ({
+      status: 200,
+      body: { data: [], pagination: { cursor: query.cursor === 'a' ? 'b' : 'a' } },
+    })
+    await using server = await serveNotes({ handlers: { listNotes } })
+
+    const walked = Array.fromAsync(walk(server.client.listNotes, {}))
+
+    await expect(walked).rejects.toThrow('repeats an earlier cursor')
+  })
+
+  test('is interrupted by an answer that is no page', async () => {
+    const list = listOf(3)
+    const listNotes: ListNotes = (ctx, input) =>
+      input.query.cursor === '2' ? Promise.reject(new Error('broken')) : list(ctx, input)
+    await using server = await serveNotes({ handlers: { listNotes } })
+
+    const failure = await Array.fromAsync(walk(server.client.listNotes, {})).catch((error: unknown) => error)
+
+    expect(failure).toBeInstanceOf(WalkInterrupted)
+    expect(failure).toMatchObject({ answer: { status: 500, error: { code: 15000 } } })
+  })
+})

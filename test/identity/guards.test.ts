@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
+import { decide } from '../../src/identity/plan.ts'
+import { entry, nightly, record, sighting } from '../helpers/records.ts'
+
+const calm: GuardFacts = {
+  rows: 1000,
+  headcount: 1000,
+  leavers: 0,
+  emailChanges: 0,
+  retractions: 0,
+  rejected: 0,
+  unreadableKeys: 0,
+  absent: 0,
+  missingColumns: [],
+  absence: 'separate',
+}
+
+function verdict(name: string, facts: Partial<GuardFacts>, limits: unknown = {}) {
+  return judge({ ...calm, ...facts }, Guards.parse(limits)).find((one) => one.name === name)
+}
+
+describe('the verdicts', () => {
+  test('are always all of them, each with what it found', () => {
+    const verdicts = judge(calm, Guards.parse({}))
+
+    expect(verdicts).toEqual([
+      { name: 'zeroRows', actual: 1000, limit: null, ok: true },
+      { name: 'missingColumn', actual: 0, limit: null, ok: true },
+      { name: 'rejectedRows', actual: 0, limit: 20, ok: true },
+      { name: 'unreadableKeys', actual: 0, limit: null, ok: true },
+      { name: 'leavers', actual: 0, limit: 50, ok: true },
+      { name: 'absentUnderHold', actual: 0, limit: null, ok: true },
+      { name: 'emailChanges', actual: 0, limit: 100, ok: true },
+      { name: 'retractions', actual: 0, limit: 0, ok: true },
+    ])
+  })
+
+  test.each<[string, Partial<GuardFacts>, number, boolean]>([
+    ['leavers', { leavers: 50 }, 50, true],
+    ['leavers', { leavers: 51 }, 50, false],
+    ['leavers', { leavers: 5, headcount: 6 }, 5, true],
+    ['leavers', { leavers: 6, headcount: 6 }, 5, false],
+    ['leavers', { leavers: 6, headcount: 0 }, 5, false],
+    ['rejectedRows', { rejected: 20 }, 20, true],
+    ['rejectedRows', { rejected: 21 }, 20, false],
+    ['rejectedRows', { rejected: 6, rows: 10 }, 5, false],
+    ['emailChanges', { emailChanges: 101 }, 100, false],
+    ['emailChanges', { emailChanges: 10, headcount: 20 }, 10, true],
+    ['retractions', { retractions: 1 }, 0, false],
+  ])('%s: %o against a limit of %d', (name, facts, limit, ok) => {
+    expect(verdict(name, facts)).toMatchObject({ limit, ok })
+  })
+
+  test('say how many of how many, and the limit', () => {
+    const { reason } = verdict('leavers', { leavers: 51 }) ?? {}
+
+    expect(reason).toBe('51 of 1000 people would be separated; the limit is 50')
+  })
+
+  test.each<[string, Partial<GuardFacts>, boolean]>([
+    ['zeroRows', { rows: 0 }, false],
+    ['missingColumn', { missingColumns: ['column "Hire Date" (startedAt) is not in the header'] }, false],
+    ['unreadableKeys', { unreadableKeys: 1, absent: 1 }, false],
+    ['unreadableKeys', { unreadableKeys: 1 }, true],
+    ['unreadableKeys', { absent: 1 }, true],
+    ['absentUnderHold', { absent: 1, absence: 'hold' }, false],
+    ['absentUnderHold', { absence: 'hold' }, true],
+    ['absentUnderHold', { absent: 1 }, true],
+  ])('%s with %o', (name, facts, ok) => {
+    const found = verdict(name, facts)
+
+    expect(found?.ok).toBe(ok)
+    expect(found?.reason === undefined).toBe(ok)
+  })
+})
+
+describe('limits', () => {
+  test('keep the default of what is left out', () => {
+    const { leavers } = Guards.parse({ leavers: { count: 20 } })
+
+    expect(leavers).toEqual({ count: 20, share: 0.05 })
+  })
+
+  test.each([{ leavers: { count: -1 } }, { leavers: { share: 5 } }, { leavers: 5 }, { joiners: {} }])(
+    'refuse %o',
+    (limits) => {
+      expect(Guards.safeParse(limits).success).toBe(false)
+    },
+  )
+})
+
+describe('a tally', () => {
+  const leaver = sighting('ana', { left: true })
+  const about = { rows: 9, headcount: 7, missingColumns: [], absence: 'separate' } as const
+
+  test('counts changes for the account and news for the guards', () => {
+    const tallied = tally()
+    const left = entry('cy', {
+      wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }),
+      confirmed: record('cy'),
+    })
+
+    tallied.add(decide(entry('ana'), leaver, nightly()), leaver)
+    tallied.add(decide(left, 'absent', nightly()), 'absent')
+    tallied.add(decide(entry('bo'), 'absent', nightly()), 'absent')
+    tallied.add(decide(entry('di'), sighting('di'), nightly()), sighting('di'))
+    tallied.add(decide(entry('eve'), 'untouched', nightly()), 'untouched')
+    tallied.reject({ line: 3, column: 'Email', reason: 'the cell is blank', identityId: 'eve' })
+    tallied.reject({ line: 4, column: null, reason: 'damaged', identityId: null })
+    tallied.retract()
+
+    expect(tallied.counts()).toEqual({
+      join: 0,
+      update: 0,
+      leave: 3,
+      return: 0,
+      redate: 0,
+      retract: 1,
+      unchanged: 1,
+      rejected: 2,
+    })
+    expect(tallied.facts(about)).toEqual({
+      ...about,
+      leavers: 2,
+      absent: 1,
+      emailChanges: 0,
+      retractions: 1,
+      rejected: 2,
+      unreadableKeys: 1,
+    })
+  })
+
+  test('forgets what is taken out again', () => {
+    const tallied = tally()
+    const before = { counts: tallied.counts(), facts: tallied.facts(about) }
+    const moved = sighting('bo', { fields: { email: 'bo@example.org' } })
+
+    const added = [
+      tallied.add(decide(entry('ana'), leaver, nightly()), leaver),
+      tallied.add(decide(entry('bo'), moved, nightly()), moved),
+      tallied.add(decide(entry('cy'), 'absent', nightly()), 'absent'),
+      tallied.add(decide(entry('di'), 'untouched', nightly()), 'untouched'),
+    ]
+    for (const one of added) tallied.remove(one)
+
+    expect({ counts: tallied.counts(), facts: tallied.facts(about) }).toEqual(before)
+    expect(added.at(-1)).toBe(0)
+  })
+})

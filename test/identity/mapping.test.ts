@@ -1,0 +1,433 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { compileMapping, Mapping, MappingPatch, mergePreset } from '../../src/identity/mapping.ts'
+import { isReject, type MappableRow } from '../../src/identity/rows.ts'
+
+/** Maps one row of a source with these headers and cells. */
+function mapRow(mapping: unknown, cells: Record<string, string>, fault?: MappableRow['fault']) {
+  const compiled = compileMapping(Mapping.parse(mapping), Object.keys(cells))
+  if (!compiled.ok) throw new Error(compiled.missing.join('; '))
+  const origin = { file: 'people.csv', line: 41 }
+  return compiled.map({ values: Object.values(cells), origin, ...(fault && { fault }) })
+}
+
+describe('a row', () => {
+  test('becomes a sighting of the mapped fields and nothing else', () => {
+    const fields = {
+      identityId: 'Worker ID',
+      email: 'Email',
+      isContractor: { column: 'Type', map: { Contractor: true, '*': false } },
+    }
+    const cells = { 'Worker ID': '0042', Salary: '1000000', Email: ' Ana.Li@Example.COM ', Type: 'contractor' }
+
+    const told = mapRow({ fields }, cells)
+
+    expect(told).toEqual({
+      identityId: '0042',
+      fields: { email: 'ana.li@example.com', isContractor: true },
+      leavingDate: null,
+      left: false,
+      statesEmployment: false,
+      origin: { file: 'people.csv', line: 41 },
+    })
+  })
+
+  test('gives dates as the platform wants them', () => {
+    const format = 'dd/MM/yyyy'
+    const fields = { identityId: 'id', startedAt: { column: 'start', format }, separatedAt: { column: 'end', format } }
+
+    const told = mapRow({ fields }, { id: '1', start: '29/02/2024', end: '30/06/2025' })
+
+    expect(told).toMatchObject({
+      fields: { startedAt: '2024-02-29T00:00:00.000Z' },
+      leavingDate: '2025-06-30',
+      statesEmployment: true,
+    })
+  })
+
+  test('that names the first day gone states the day before as the last one', () => {
+    const fields = { identityId: 'id', separatedAt: { column: 'end', means: 'firstDayGone' } }
+
+    const told = mapRow({ fields }, { id: '1', end: '2024-03-01' })
+
+    expect(told).toMatchObject({ leavingDate: '2024-02-29' })
+  })
+
+  test.each([
+    ['a start after the leaving date ends it', '2026-01-01', 'Active', null],
+    ['a start after the leaving date leaves it to a status that says left', '2026-01-01', 'Left', '2025-06-30'],
+    ['a start on the leaving date leaves it', '2025-06-30', 'Active', '2025-06-30'],
+    ['a start before the leaving date leaves it', '2020-01-01', 'Active', '2025-06-30'],
+  ])('of somebody who returned: %s', (_, start, status, leavingDate) => {
+    const fields = { identityId: 'id', startedAt: 'start', separatedAt: 'end' }
+
+    const told = mapRow(
+      { fields, status: { column: 'status', leftWhen: ['left'] } },
+      { id: '1', start, end: '2025-06-30', status },
+    )
+
+    expect(told).toMatchObject({ leavingDate })
+  })
+
+  test.each([
+    [' INACTIVE ', true],
+    ['Terminated', true],
+    ['Active', false],
+    ['On leave', false],
+    ['', false],
+  ])('with the status "%s" says left: %s', (status, left) => {
+    const told = mapRow(
+      { fields: { identityId: 'id' }, status: { column: 'status', leftWhen: ['Inactive', 'terminated'] } },
+      { id: '1', status },
+    )
+
+    expect(told).toMatchObject({ left, statesEmployment: true })
+  })
+
+  test('composes its text, so that the same name is the same however it was typed', () => {
+    const fields = { identityId: 'id', firstName: 'name' }
+
+    const told = mapRow({ fields }, { id: 'jose\u0301', name: '\uFEFF Zoe\u0308\u00A0' })
+
+    expect(told).toMatchObject({ identityId: 'jos\u00e9', fields: { firstName: 'Zo\u00eb' } })
+  })
+
+  test('that is shorter than the header says nothing in the cells it lacks', () => {
+    const compiled = compileMapping(Mapping.parse({ fields: { identityId: 'id', jobTitle: 'title' } }), ['id', 'title'])
+
+    const told = compiled.ok && compiled.map({ values: ['1'], origin: { file: 'people.csv', line: 2 } })
+
+    expect(told).toMatchObject({ identityId: '1', fields: { jobTitle: null } })
+  })
+
+  test.each([
+    ['clear', { fields: { jobTitle: null } }],
+    ['keep', { fields: {} }],
+    ['reject', { column: 'title', reason: 'the cell is blank' }],
+  ])('with a blank cell under "%s"', (onBlank, expected) => {
+    const told = mapRow(
+      { fields: { identityId: 'id', jobTitle: { column: 'title', onBlank } } },
+      { id: '1', title: '  ' },
+    )
+
+    expect(told).toMatchObject(expected)
+  })
+
+  test.each([
+    ['Yes', true],
+    ['FALSE', false],
+    ['1', true],
+    ['0', false],
+    ['', null],
+  ])('reads "%s" as contractor: %s', (cell, isContractor) => {
+    const told = mapRow({ fields: { identityId: 'id', isContractor: 'c' } }, { id: '1', c: cell })
+
+    expect(told).toMatchObject({ fields: { isContractor } })
+  })
+
+  test('may be mapped to other texts', () => {
+    const jobTitle = { column: 'title', map: { ENG: 'Engineer', none: null, '': 'Unknown' } }
+
+    const titles = ['eng', 'None', ''].map((title) =>
+      mapRow({ fields: { identityId: 'id', jobTitle } }, { id: '1', title }),
+    )
+
+    expect(titles).toMatchObject([
+      { fields: { jobTitle: 'Engineer' } },
+      { fields: { jobTitle: null } },
+      { fields: { jobTitle: 'Unknown' } },
+    ])
+  })
+})
+
+describe('a row that cannot become a record', () => {
+  const mapping = {
+    fields: {
+      identityId: 'Worker ID',
+      email: 'Email',
+      jobTitle: 'Title',
+      isContractor: { column: 'Type', map: { Employee: false, Contractor: true } },
+      startedAt: { column: 'Hire Date', format: 'dd/MM/yyyy' },
+      separatedAt: 'Leaving Date',
+    },
+    status: { column: 'Status', leftWhen: ['Left'], activeWhen: ['Active'] },
+  }
+  const good = {
+    'Worker ID': '1222',
+    Email: 'ana@example.com',
+    Title: 'Engineer',
+    Type: 'Employee',
+    'Hire Date': '01/02/2020',
+    'Leaving Date': '',
+    Status: 'Active',
+    Salary: '1',
+  }
+
+  test('is told from one that can', () => {
+    expect(isReject(mapRow(mapping, good))).toBe(false)
+  })
+
+  const secret = 'Rosalind'
+  test.each<[string, Partial<typeof good>, string, RegExp]>([
+    [
+      'an impossible date',
+      { 'Hire Date': '31/02/2025' },
+      'Hire Date',
+      /^"31\/02\/2025" is not a date \(dd\/MM\/yyyy\)$/,
+    ],
+    ['a name among dates', { 'Leaving Date': secret }, 'Leaving Date', /^what the cell holds is not a date/],
+    ['no address', { Email: `${secret} at example` }, 'Email', /does not hold an e-mail address/],
+    [
+      'an address too long',
+      { Email: `${secret}${'a'.repeat(190)}@example.com` },
+      'Email',
+      /holds 210 characters; the platform takes 191/,
+    ],
+    ['a text too long', { Title: secret.repeat(24) }, 'Title', /holds 192 characters; the platform takes 191/],
+    ['a NUL', { Title: `${secret}\0` }, 'Title', /control character/],
+    ['a line end', { Title: `${secret}\nx` }, 'Title', /control character/],
+    ['half a character', { Title: `${secret}\ud83d` }, 'Title', /lone surrogate/],
+    ['an unlisted value', { Type: secret }, 'Type', /does not list; listed are Employee, Contractor/],
+    ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in activeWhen/],
+  ])('names line, column and reason, and quotes nobody: %s', (_, cells, column, reason) => {
+    const told = mapRow(mapping, { ...good, ...cells })
+
+    expect(told).toEqual({ line: 41, column, reason: expect.stringMatching(reason), identityId: '1222' })
+    expect(JSON.stringify(told)).not.toContain(secret)
+  })
+
+  test.each(['', '   ', '\u0001', 'x'.repeat(192)])('has no key when its key cannot be used', (key) => {
+    const told = mapRow(mapping, { ...good, 'Worker ID': key })
+
+    expect(told).toMatchObject({ column: 'Worker ID', identityId: null })
+  })
+
+  test.each([
+    ['as a whole', null, { column: null, identityId: null }],
+    ['in its key', 0, { column: 'Worker ID', identityId: null }],
+    ['in a mapped cell', 2, { column: 'Title', identityId: '1222' }],
+    ['in its status', 6, { column: 'Status', identityId: '1222' }],
+  ])('because the connector found it damaged %s', (_, column, expected) => {
+    const told = mapRow(mapping, good, { column, reason: 'damaged' })
+
+    expect(told).toMatchObject({ reason: 'damaged', line: 41, ...expected })
+  })
+
+  test('is not one that is damaged where nothing is mapped', () => {
+    const told = mapRow(mapping, good, { column: 7, reason: 'damaged' })
+
+    expect(told).toMatchObject({ identityId: '1222', fields: { jobTitle: 'Engineer' } })
+  })
+
+  test('is whatever it holds, never an exception', () => {
+    const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 })
+    const cell = units.map((codes) => String.fromCharCode(...codes))
+    const anything = fc.dictionary(fc.constantFrom(...Object.keys(good)), cell)
+    fc.assert(
+      fc.property(anything, (cells) => {
+        const told = mapRow(mapping, { ...good, ...cells })
+
+        expect(told).toHaveProperty('identityId')
+      }),
+    )
+  })
+})
+
+describe('a header', () => {
+  const compile = (fields: Record<string, unknown>, headers: string[]) =>
+    compileMapping(Mapping.parse({ fields }), headers)
+
+  test.each(['worker_id', 'WORKER ID', ' WorkerId ', '"Worker-ID"', '\uFEFFWorker ID'])(
+    'is found as "%s"',
+    (header) => {
+      const compiled = compile({ identityId: 'Worker ID' }, ['Name', header])
+
+      expect(compiled).toMatchObject({ ok: true, columns: { identityId: header } })
+    },
+  )
+
+  test('keeps its letters of any script', () => {
+    const compiled = compile({ identityId: 'Num\u00e9ro', jobTitle: '\u8077\u4f4d' }, ['\u8077\u4f4d', 'NUME\u0301RO'])
+
+    expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'NUME\u0301RO', jobTitle: '\u8077\u4f4d' } })
+  })
+
+  test('with several names takes the first that is there', () => {
+    const compiled = compile({ identityId: { column: ['Employee ID', 'Worker ID'] } }, ['WorkerID', 'EmployeeID'])
+
+    expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'EmployeeID' } })
+  })
+
+  test('that lacks mapped columns is refused with all of them and what was probably meant', () => {
+    const fields = { identityId: 'id', startedAt: 'Hire Date', email: { column: ['Mail', 'Post'] } }
+
+    const compiled = compile(fields, ['id', 'HiredDate'])
+
+    expect(compiled).toEqual({
+      ok: false,
+      missing: [
+        'none of the columns "Mail", "Post" (email) is in the header',
+        'column "Hire Date" (startedAt) is not in the header; did you mean "HiredDate"?',
+      ],
+    })
+  })
+
+  test('may lack an optional column, whose field is then not mapped', () => {
+    const compiled = compile({ identityId: 'id', email: { column: 'Mail', optional: true } }, ['id'])
+
+    expect(compiled).toMatchObject({ ok: true, columns: { identityId: 'id' }, mapped: new Set() })
+  })
+
+  test('with two columns that read the same is refused where one of them is mapped', () => {
+    const headers = ['id', 'Hire Date', 'HireDate']
+
+    const refused = compile({ identityId: 'id', startedAt: { column: 'hire date', optional: true } }, headers)
+    const taken = compile({ identityId: 'id' }, headers)
+
+    expect(refused).toEqual({
+      ok: false,
+      missing: [expect.stringMatching(/"Hire Date", "HireDate" \(startedAt\) read the same/)],
+    })
+    expect(taken.ok).toBe(true)
+  })
+})
+
+describe('a mapping as it is written', () => {
+  test('gets its defaults', () => {
+    const { fields } = Mapping.parse({ fields: { identityId: 'id', separatedAt: 'end' } })
+
+    expect(fields.separatedAt).toEqual({
+      column: 'end',
+      optional: false,
+      onBlank: 'clear',
+      format: 'yyyy-MM-dd',
+      means: 'lastDayWorked',
+      future: 'defer',
+    })
+  })
+
+  test.each([
+    ['no key', { fields: {} }, ['fields', 'identityId']],
+    ['an unknown field', { fields: { identityId: 'id', salary: 'x' } }, ['fields']],
+    [
+      'an unknown option',
+      { fields: { identityId: 'id', email: { column: 'x', onBlnk: 'keep' } } },
+      ['fields', 'email'],
+    ],
+    [
+      'a two-digit year',
+      { fields: { identityId: 'id', startedAt: { column: 'x', format: 'dd.MM.yy' } } },
+      ['fields', 'startedAt', 'format'],
+    ],
+    [
+      'a leaving date that is kept when blank',
+      { fields: { identityId: 'id', separatedAt: { column: 'x', onBlank: 'keep' } } },
+      ['fields', 'separatedAt'],
+    ],
+    ['a column of signs only', { fields: { identityId: '#' } }, ['fields', 'identityId']],
+  ])('is refused with %s, at its place', (_, mapping, path) => {
+    const { error } = Mapping.safeParse(mapping)
+
+    expect(error?.issues[0]?.path).toEqual(path)
+  })
+})
+
+describe('a preset', () => {
+  const preset = MappingPatch.parse({
+    fields: {
+      identityId: { column: ['Worker ID', 'Employee ID'] },
+      email: { column: ['Mail', 'Email'], optional: true },
+      startedAt: { column: ['Start Date'], optional: true },
+    },
+    status: { column: 'Status', leftWhen: ['Left'] },
+  })
+  const merged = (overrides: unknown) => Mapping.parse(mergePreset(preset, MappingPatch.parse(overrides)))
+
+  test('is the mapping where nothing is said on top', () => {
+    const { fields, status } = merged({})
+
+    expect(fields.email).toMatchObject({ column: ['Mail', 'Email'], optional: true })
+    expect(status).toMatchObject({ column: 'Status' })
+  })
+
+  test.each(['Post', { column: 'Post' }])('gives way to a named column, which must then be there', (email) => {
+    const { fields } = merged({ fields: { email } })
+
+    expect(fields.email).toMatchObject({ column: 'Post', optional: false })
+  })
+
+  test('is refined by options without a column', () => {
+    const { fields } = merged({ fields: { startedAt: { format: 'MM/dd/yyyy' } } })
+
+    expect(fields.startedAt).toMatchObject({ column: ['Start Date'], optional: true, format: 'MM/dd/yyyy' })
+  })
+
+  test('loses what is taken away', () => {
+    const { fields, status } = merged({ fields: { email: null }, status: null })
+
+    expect(fields).not.toHaveProperty('email')
+    expect(status).toBeUndefined()
+  })
+
+  test('cannot be refined where it has no column', () => {
+    expect(() => merged({ fields: { jobTitle: { onBlank: 'keep' } } })).toThrow(/fields/)
+  })
+})
+
+describe('the generic preset', () => {
+  const generic = MappingPatch.parse(
+    parse(readFileSync(new URL('../../config/presets/generic.yaml', import.meta.url), 'utf8')),
+  )
+  const columnsOf = (header: string) => {
+    const compiled = compileMapping(Mapping.parse(mergePreset(generic, {})), header.split(','))
+    return compiled.ok ? compiled.columns : compiled.missing
+  }
+
+  test('needs the key alone', () => {
+    expect(columnsOf('Worker ID')).toEqual({ identityId: 'Worker ID' })
+    expect(columnsOf('Name')).toEqual([expect.stringMatching(/\(identityId\) is in the header/)])
+  })
+
+  test('finds the columns of an ordinary report', () => {
+    const columns = columnsOf(
+      'Employee ID,Legal First Name,Last Name,Work Email,Business Title,Manager ID,Hire Date,Termination Date',
+    )
+
+    expect(columns).toEqual({
+      identityId: 'Employee ID',
+      firstName: 'Legal First Name',
+      lastName: 'Last Name',
+      email: 'Work Email',
+      jobTitle: 'Business Title',
+      managerId: 'Manager ID',
+      startedAt: 'Hire Date',
+      separatedAt: 'Termination Date',
+    })
+  })
+
+  test('finds the columns of an export for SCIM provisioning', () => {
+    const columns = columnsOf(
+      'WorkerID,WorkerStatus,WorkerType,UserID,FirstName,LastName,FullName,ManagerID,HireDate,JobTitle',
+    )
+
+    expect(columns).toEqual({
+      identityId: 'WorkerID',
+      status: 'WorkerStatus',
+      firstName: 'FirstName',
+      lastName: 'LastName',
+      managerId: 'ManagerID',
+      startedAt: 'HireDate',
+      jobTitle: 'JobTitle',
+    })
+  })
+
+  test('names no column for two fields', () => {
+    const named = Object.values(Mapping.parse(mergePreset(generic, {})).fields).flatMap((rule) =>
+      rule === undefined ? [] : rule.column,
+    )
+
+    expect(new Set(named).size).toBe(named.length)
+  })
+})

@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { planDigest, recordDigest } from '../../src/identity/digest.ts'
+import { utcMidnight } from '../../src/identity/employment.ts'
+import { type PlanContext, plan } from '../../src/identity/plan.ts'
+import type { Sighting } from '../../src/identity/record.ts'
+import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/histories.ts'
+import { applyPlan, type Roster } from '../helpers/roster-model.ts'
+
+const runs = { numRuns: 500 }
+
+/** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
+function separationSaid({ leavingDate, left }: Sighting, { future, today }: PlanContext): string | null | 'some date' {
+  if (leavingDate !== null && (future === 'send' || leavingDate <= today)) return utcMidnight(leavingDate)
+  if (leavingDate !== null) return null
+  return left ? 'some date' : null
+}
+
+function onPlatform(roster: Roster, identityId: string) {
+  return roster.get(identityId)?.confirmed ?? null
+}
+
+/** The night after a history, with the roster and the context that it meets. */
+const nextNight = fc.record({ past: history, tonight: night }).map(({ past, tonight }) => {
+  const roster = rosterAfter(past)
+  return { past, tonight, roster, context: contextOf(tonight, past.length) }
+})
+
+type Event = { readonly rows: readonly Sighting[]; readonly context: PlanContext }
+
+const nothing = { email: null, jobTitle: null, isContractor: null }
+
+/** A row that leaves nothing to what was known before: an inferred date would depend on it. */
+function complete(row: Sighting): Sighting {
+  return { ...row, fields: { ...nothing, ...row.fields }, left: row.leavingDate !== null, statesEmployment: true }
+}
+
+function eventOf(rows: readonly Sighting[], context: PlanContext): Event {
+  return { rows, context: { ...context, mode: 'delta' } }
+}
+
+function processed(roster: Roster, { rows, context }: Event): Roster {
+  return applyPlan(roster, plan(rows, roster, context))
+}
+
+function wantedSides(roster: Roster) {
+  return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
+}
+
+describe('no leaver is lost', () => {
+  test('applying a plan to the roster gives what HR says', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, roster, context }) => {
+        const rows = tonight.rows.filter(({ identityId }) => !tonight.untouched.has(identityId))
+
+        const after = applyPlan(roster, planOf(tonight, roster, context))
+
+        for (const row of rows) {
+          const held = onPlatform(after, row.identityId)
+          const said = separationSaid(row, context)
+          const kept = held?.separatedAt === (row.leavingDate && utcMidnight(row.leavingDate))
+          expect({ ...nothing, ...held }).toMatchObject(row.fields)
+          if (said === 'some date') expect(held?.separatedAt).toMatch(/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/)
+          // A date ahead that was accepted under `future: send` stays, also under `defer`.
+          else if (!(said === null && row.leavingDate !== null && kept)) expect(held?.separatedAt).toBe(said)
+        }
+      }),
+      runs,
+    )
+  })
+
+  test('who vanishes from the snapshots has left when the grace is used up', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, past, roster }) => {
+        const empty: Night = {
+          ...tonight,
+          rows: [],
+          untouched: new Set(),
+          rules: { ...tonight.rules, absence: 'separate' },
+        }
+
+        const nights = Array.from({ length: 25 }, (_, i) => contextOf(empty, past.length + i))
+        const after = nights.reduce((known, context) => applyPlan(known, planOf(empty, known, context)), roster)
+
+        for (const { confirmed, deferredTo } of after.values()) {
+          expect(confirmed?.separatedAt ?? null).not.toBeNull()
+          expect(deferredTo).toBeNull()
+        }
+      }),
+      runs,
+    )
+  })
+
+  test('what was not delivered stays in every later plan, until it is', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, roster, context }) => {
+        const first = planOf(tonight, roster, context)
+        const due = first.changes.filter(({ identityId }) => !tonight.delivers.includes(identityId))
+
+        const after = applyPlan(roster, first, ({ identityId }) => tonight.delivers.includes(identityId))
+        const second = planOf(tonight, after, context)
+
+        expect(second.changes).toEqual(due.map((change) => ({ ...change, carried: true })))
+        expect(second.entries.size).toBe(0)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('absence never deletes', () => {
+  test('no snapshot retracts anybody, and nobody is dropped from the roster', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, roster, context }) => {
+        const tonightsPlan = planOf(tonight, roster, context)
+        const after = applyPlan(roster, tonightsPlan)
+
+        expect(tonightsPlan.changes.filter(({ kind }) => kind === 'retract')).toEqual([])
+        expect([...after.keys()]).toEqual(expect.arrayContaining([...roster.keys()]))
+        for (const [key, { wanted }] of roster) if (wanted) expect(after.get(key)?.wanted).not.toBeNull()
+      }),
+      runs,
+    )
+  })
+
+  test('absence that is to be ignored says nothing about anybody', () => {
+    fc.assert(
+      fc.property(nextNight, ({ roster, context }) => {
+        const nobodyNamed = plan([], roster, { ...context, absence: 'ignore' })
+        const everybodyUntouched = plan([], roster, { ...context, mode: 'delta' })
+
+        expect(nobodyNamed).toEqual(everybodyUntouched)
+      }),
+      runs,
+    )
+  })
+
+  test('an inferred leaving date is set once', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, past, roster, context }) => {
+        const gone = applyPlan(roster, planOf(tonight, roster, context))
+        const later: Night = { ...tonight, rows: [], untouched: new Set() }
+
+        const { changes } = planOf(later, gone, contextOf(later, past.length + 1))
+
+        expect(changes.filter(({ kind }) => kind === 'redate' || kind === 'return')).toEqual([])
+      }),
+      runs,
+    )
+  })
+})
+
+describe('saying the same thing twice sends nothing', () => {
+  test('planning again after everything was delivered gives nothing', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, roster, context }) => {
+        const after = applyPlan(roster, planOf(tonight, roster, context))
+
+        const again = planOf(tonight, after, context)
+
+        expect(again.changes).toEqual([])
+        expect(again.entries.size).toBe(0)
+      }),
+      runs,
+    )
+  })
+
+  test('the same export taken a day later sends nothing either, but for days that have come and grace that is used up', () => {
+    fc.assert(
+      fc.property(nextNight, ({ tonight, past, roster }) => {
+        const steady: Night = { ...tonight, rules: { ...tonight.rules, graceRuns: 1, future: 'send' } }
+        const today = contextOf(steady, past.length + 20)
+        const after = applyPlan(roster, planOf(steady, roster, today))
+
+        const { changes } = planOf(steady, after, contextOf(steady, past.length + 21))
+
+        expect(changes).toEqual([])
+      }),
+      runs,
+    )
+  })
+
+  test('the digest of a record does not depend on the order of its fields', () => {
+    fc.assert(
+      fc.property(night, ({ rows }) => {
+        for (const { identityId, fields } of rows) {
+          const backwards = Object.fromEntries(Object.entries(fields).toReversed())
+
+          const digests = [
+            { identityId, ...fields },
+            { ...backwards, identityId },
+          ].map(recordDigest)
+
+          expect(digests[0]).toBe(digests[1])
+        }
+      }),
+      runs,
+    )
+  })
+})
+
+describe('newer facts win', () => {
+  test('an older export processed late changes nothing that a newer one said', () => {
+    fc.assert(
+      fc.property(nextNight, night, ({ tonight, past, roster, context }, older) => {
+        const after = applyPlan(roster, planOf(tonight, roster, context))
+        const known = tonight.rows.filter(({ identityId }) => !tonight.untouched.has(identityId))
+
+        const late = { ...contextOf(older, past.length), asOf: '2026-10-31T01:00:00.000Z' }
+        const { changes, entries } = planOf(older, after, late)
+
+        for (const { identityId } of known) {
+          expect(changes.find((change) => change.identityId === identityId)).toBeUndefined()
+          expect(entries.has(identityId)).toBe(false)
+        }
+      }),
+      runs,
+    )
+  })
+
+  test('two events end in what the newer one says, whichever comes first', () => {
+    fc.assert(
+      fc.property(nextNight, night, ({ past, roster }, { rows, rules }) => {
+        const newer = eventOf(rows.map(complete), contextOf({ rules }, past.length + 1))
+        const contradicted = rows.map((row) => ({
+          ...complete(row),
+          fields: { ...nothing, jobTitle: 'Intern' },
+          left: false,
+        }))
+        const older = eventOf(contradicted, { ...newer.context, asOf: contextOf({ rules }, past.length).asOf })
+
+        const inOrder = [older, newer].reduce(processed, roster)
+        const outOfOrder = [newer, older].reduce(processed, roster)
+
+        expect(wantedSides(outOfOrder)).toEqual(wantedSides(inOrder))
+      }),
+      runs,
+    )
+  })
+})
+
+describe('equal input, equal plan', () => {
+  test('the order of rows and of the roster does not matter, nor does the digest see it', () => {
+    const shuffled = fc.tuple(nextNight, fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })))
+    fc.assert(
+      fc.property(shuffled, ([{ tonight, roster, context }, chances]) => {
+        const shuffle = <T>(items: Iterable<T>) =>
+          [...items]
+            .map((item) => ({ item, place: chances.next().value }))
+            .sort((a, b) => a.place - b.place)
+            .map(({ item }) => item)
+
+        const straight = planOf(tonight, roster, context)
+        const other = planOf({ ...tonight, rows: shuffle(tonight.rows) }, new Map(shuffle(roster)), context)
+
+        expect(other).toEqual(straight)
+        expect(planDigest(other.changes)).toBe(planDigest(straight.changes))
+      }),
+      runs,
+    )
+  })
+})

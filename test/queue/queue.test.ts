@@ -1,0 +1,383 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
+import { Postponed } from '../../src/queue/postponed.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { noting, places, runId, startQueue, upsert, type Where, workers } from './queues.ts'
+
+describe.each(places)('a queue in $name', ({ open }) => {
+  const shared = new AsyncDisposableStack()
+  let where: Where
+  beforeAll(async () => {
+    where = shared.use(await open())
+  })
+  afterAll(() => shared.disposeAsync())
+
+  describe('enqueueing', () => {
+    test('every one of 500 jobs enqueued at once is worked on once', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(500)
+
+      await queue.enqueue(Array.from({ length: 500 }, (_, batch) => upsert(batch)))
+      await using _working = await queue.work(noted.workers, { concurrency: 8 })
+      await noted.enough
+
+      expect(new Set(noted.batches).size).toBe(500)
+    })
+
+    test('a job whose id is there and unfinished is not added again', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(2)
+
+      await queue.enqueue([upsert(1), upsert(1)])
+      await queue.enqueue([upsert(1), upsert(2)])
+      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+
+      expect(noted.batches).toEqual([1, 2])
+    })
+
+    test('a job is not added again while it is worked on', async () => {
+      await using queue = await startQueue(where)
+      const batches: number[] = []
+      const last = Promise.withResolvers<void>()
+      await using _working = await queue.work(
+        workers({
+          async upsert({ batch }) {
+            batches.push(batch)
+            if (batch === 1) await queue.enqueue([upsert(1), upsert(2)])
+            if (batch === 2) last.resolve()
+          },
+        }),
+        { concurrency: 1 },
+      )
+
+      await queue.enqueue([upsert(1)])
+      await last.promise
+
+      expect(batches).toEqual([1, 2])
+    })
+
+    test('a job that has finished can be enqueued again', async () => {
+      const finished = Promise.withResolvers<void>()
+      await using queue = await startQueue(where)
+      const noted = noting(2)
+      await using working = await queue.work(noted.workers, { concurrency: 1 })
+      await queue.enqueue([upsert(1, { id: 'again' }), upsert(2, { id: 'fence' })])
+      await noted.enough
+      await working.stop({ withinMs: 10_000 })
+      const second = workers({
+        async upsert() {
+          finished.resolve()
+        },
+      })
+
+      await queue.enqueue([upsert(1, { id: 'again' })])
+      await using _working = await queue.work(second, { concurrency: 1 })
+
+      await expect(finished.promise).resolves.toBeUndefined()
+    })
+
+    test('a job with a delay lets others pass', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(2)
+
+      await queue.enqueue([upsert(1, { delayMs: 300 }), upsert(2)])
+      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+
+      expect(noted.batches).toEqual([2, 1])
+    })
+
+    test('a payload that is none is refused, and so are the jobs beside it', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(1)
+      const junk = { name: 'upsert', payload: { runId: 'none', batch: 2 }, id: 'junk' } as const
+
+      const refused = queue.enqueue([upsert(1), junk])
+
+      await expect(refused).rejects.toThrow(/runId/)
+      await queue.enqueue([upsert(3)])
+      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+      expect(noted.batches).toEqual([3])
+    })
+
+    test('queues of different names do not share jobs', async () => {
+      await using one = await startQueue(where)
+      await using other = await startQueue(where)
+      const noted = noting(1)
+
+      await one.enqueue([upsert(1)])
+      await other.enqueue([upsert(2)])
+      await using _working = await other.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+
+      expect(noted.batches).toEqual([2])
+    })
+
+    test('a waiting worker takes up a job that another queue of the name enqueues', async () => {
+      const name = 'shared by two'
+      await using consuming = await startQueue(where, { name })
+      await using producing = await startQueue(where, { name })
+      const noted = noting(1)
+      await using _working = await consuming.work(noted.workers, { concurrency: 1 })
+
+      await producing.enqueue([upsert(1)])
+      await noted.enough
+
+      expect(noted.batches).toEqual([1])
+    })
+  })
+
+  describe('failing', () => {
+    test('a job is tried again until its attempts are used up', async () => {
+      const failed: unknown[] = []
+      const over = Promise.withResolvers<void>()
+      const events = silentEvents((event) => {
+        if (event.event !== 'job.failed') return
+        failed.push([event.attempt, event.final])
+        if (event.final) over.resolve()
+      })
+      await using queue = await startQueue(where, { events, retry: { attempts: 3 } })
+      await using _working = await queue.work(
+        workers({
+          async upsert() {
+            throw new Failure('platform_unreachable', 'no answer')
+          },
+        }),
+        { concurrency: 1 },
+      )
+
+      await queue.enqueue([upsert(1)])
+      await over.promise
+
+      expect(failed).toEqual([
+        [1, false],
+        [2, false],
+        [3, true],
+      ])
+    })
+
+    test('a failure that trying again cannot help ends the job at once', async () => {
+      const attempts: number[] = []
+      const fence = Promise.withResolvers<void>()
+      const events = silentEvents((event) => {
+        if (event.event === 'job.failed') attempts.push(event.attempt)
+      })
+      await using queue = await startQueue(where, { events })
+      await using _working = await queue.work(
+        workers({
+          async upsert({ batch }) {
+            if (batch === 1) throw new Failure('blocked', 'the platform refuses the key')
+            fence.resolve()
+          },
+        }),
+        { concurrency: 1 },
+      )
+
+      await queue.enqueue([upsert(1), upsert(2, { delayMs: 200 })])
+      await fence.promise
+
+      expect(attempts).toEqual([1])
+    })
+
+    test('a postponed job comes back later and has as many attempts as before', async () => {
+      const heard: string[] = []
+      const over = Promise.withResolvers<void>()
+      const events = silentEvents((event) => {
+        if (event.event === 'job.postponed') heard.push(`postponed by ${event.delayMs}`)
+        if (event.event === 'job.failed') heard.push(`attempt ${event.attempt} failed`)
+        if (event.event === 'job.finished') over.resolve()
+      })
+      await using queue = await startQueue(where, { events, retry: { attempts: 2 } })
+      let times = 0
+      await using _working = await queue.work(
+        workers({
+          async upsert() {
+            times += 1
+            if (times <= 3) throw new Postponed(times)
+            if (times === 4) throw new Failure('platform_unreachable', 'no answer')
+          },
+        }),
+        { concurrency: 1 },
+      )
+
+      await queue.enqueue([upsert(1)])
+      await over.promise
+
+      expect(heard).toEqual(['postponed by 1', 'postponed by 2', 'postponed by 3', 'attempt 1 failed'])
+    })
+  })
+
+  describe('stopping', () => {
+    test('lets a job in flight finish and takes no further one', async () => {
+      await using queue = await startQueue(where)
+      const begun = Promise.withResolvers<void>()
+      const leave = Promise.withResolvers<void>()
+      const ended: number[] = []
+      await using working = await queue.work(
+        workers({
+          async upsert({ batch }) {
+            begun.resolve()
+            await leave.promise
+            ended.push(batch)
+          },
+        }),
+        { concurrency: 1 },
+      )
+      await queue.enqueue([upsert(1), upsert(2)])
+      await begun.promise
+
+      const stopped = working.stop({ withinMs: 30_000 })
+      leave.resolve()
+      await stopped
+
+      expect(ended).toEqual([1])
+    })
+
+    test('aborts what outlives the bound and hands it back to the next worker', async () => {
+      const returned: string[] = []
+      const events = silentEvents((event) => {
+        if (event.event === 'job.returned') returned.push(event.id)
+      })
+      await using queue = await startQueue(where, { events, retry: { attempts: 1 } })
+      const begun = Promise.withResolvers<void>()
+      await using working = await queue.work(
+        workers({
+          upsert(_payload, signal) {
+            begun.resolve()
+            return new Promise((_, reject) => {
+              signal.addEventListener('abort', () => reject(signal.reason))
+            })
+          },
+        }),
+        { concurrency: 1 },
+      )
+      await queue.enqueue([upsert(1)])
+      await begun.promise
+
+      await working.stop({ withinMs: 10 })
+
+      const noted = noting(1)
+      await using _next = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+      expect(returned).toEqual(['upsert-1'])
+    })
+
+    test('does not wait for a worker that ignores being aborted', async () => {
+      await using queue = await startQueue(where)
+      const begun = Promise.withResolvers<void>()
+      await using working = await queue.work(
+        workers({
+          upsert() {
+            begun.resolve()
+            return new Promise(() => {})
+          },
+        }),
+        { concurrency: 1 },
+      )
+      await queue.enqueue([upsert(1)])
+      await begun.promise
+
+      await working.stop({ withinMs: 10 })
+
+      const noted = noting(1)
+      await using _next = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+      expect(noted.batches).toEqual([1])
+    })
+
+    test('a queue that is disposed stops those that still work for it', async () => {
+      const returned = Promise.withResolvers<string>()
+      const events = silentEvents((event) => {
+        if (event.event === 'job.returned') returned.resolve(event.id)
+      })
+      const begun = Promise.withResolvers<void>()
+      {
+        await using queue = await startQueue(where, { events })
+        await queue.work(
+          workers({
+            upsert(_payload, signal) {
+              begun.resolve()
+              return new Promise((_, reject) => {
+                signal.addEventListener('abort', () => reject(signal.reason))
+              })
+            },
+          }),
+          { concurrency: 1 },
+        )
+        await queue.enqueue([upsert(1)])
+        await begun.promise
+      }
+
+      await expect(returned.promise).resolves.toBe('upsert-1')
+    })
+  })
+
+  test('clearing removes every job, and the queue goes on', async () => {
+    await using queue = await startQueue(where)
+    const begun = Promise.withResolvers<void>()
+    await using working = await queue.work(
+      workers({
+        upsert() {
+          begun.resolve()
+          return new Promise(() => {})
+        },
+      }),
+      { concurrency: 1 },
+    )
+    await queue.enqueue([upsert(1), upsert(2), upsert(3, { delayMs: 1 })])
+    await begun.promise
+
+    await queue.clear()
+
+    await working.stop({ withinMs: 0 })
+    const noted = noting(1)
+    await queue.enqueue([upsert(4)])
+    await using _next = await queue.work(noted.workers, { concurrency: 1 })
+    await noted.enough
+    expect(noted.batches).toEqual([4])
+  })
+
+  test('a queue that is there passes its check', async () => {
+    await using queue = await startQueue(where)
+
+    const checked = queue.check()
+
+    await expect(checked).resolves.toBeUndefined()
+  })
+
+  test('a queue opened and closed at once leaves nothing to complain about', async () => {
+    const unexpected: unknown[] = []
+    const events = silentEvents((event) => {
+      if (event.event === 'unexpected') unexpected.push(event.error)
+    })
+
+    for (let time = 0; time < 5; time += 1) {
+      await using queue = await startQueue(where, { events })
+      await using _working = await queue.work(workers({}), { concurrency: 4 })
+    }
+
+    expect(unexpected).toEqual([])
+  })
+
+  test('a job carries its ids and nothing else', async () => {
+    await using queue = await startQueue(where)
+    const given: unknown[] = []
+    const over = Promise.withResolvers<void>()
+    await using _working = await queue.work(
+      workers({
+        async run(payload) {
+          given.push(payload)
+          over.resolve()
+        },
+      }),
+      { concurrency: 1 },
+    )
+
+    await queue.enqueue([{ name: 'run', payload: { runId }, id: 'run-1' }])
+    await over.promise
+
+    expect(given).toEqual([{ runId }])
+  })
+})

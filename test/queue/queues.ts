@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { openDatabase } from '../../src/database/database.ts'
+import type { BoundWorkers, Enqueued } from '../../src/queue/jobs.ts'
+import { openQueue, type Queue, type QueueOptions } from '../../src/queue/queue.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { pglitePlace, postgresPlace } from '../helpers/databases.ts'
+import { redisUrl } from '../helpers/provided.ts'
+
+export type Where = AsyncDisposable & { readonly backend: QueueOptions['backend'] }
+
+/** Every place that can keep a queue, for `describe.each(places)('$name', ({ open }) => …)`. */
+export const places: readonly { readonly name: string; readonly open: () => Promise<Where> }[] = [
+  { name: 'Redis', open: openRedis },
+  { name: 'PostgreSQL', open: async () => openOn(await postgresPlace()) },
+  { name: 'PGlite', open: async () => openOn(await pglitePlace()) },
+]
+
+async function openRedis(): Promise<Where> {
+  return { backend: { kind: 'redis', url: await redisUrl() }, async [Symbol.asyncDispose]() {} }
+}
+
+async function openOn(place: AsyncDisposable & { readonly at: string }): Promise<Where> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(place)
+  const database = opening.use(await openDatabase({ at: place.at, schemas: ['rollcall', 'bullmq'], migrations: [] }))
+  const opened = opening.move()
+  return { backend: { kind: 'database', database }, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** A queue of its own for each test, in a place that tests share; it does not wait long between two attempts. */
+export function startQueue({ backend }: Pick<Where, 'backend'>, options: Partial<QueueOptions> = {}): Promise<Queue> {
+  const retry = { firstSeconds: 0.01, ...options.retry }
+  return openQueue({ backend, name: randomUUID(), events: silentEvents(), ...options, retry })
+}
+
+/** Workers that do nothing but what a test gives. */
+export function workers(given: Partial<BoundWorkers>): BoundWorkers {
+  const idle = async (): Promise<void> => {}
+  return { run: idle, upsert: idle, update: idle, delete: idle, ...given }
+}
+
+export const runId = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+
+export function upsert(batch: number, fields: { readonly id?: string; readonly delayMs?: number } = {}): Enqueued {
+  return { name: 'upsert', payload: { runId, batch }, id: `upsert-${batch}`, ...fields }
+}
+
+/** A worker for upserts that notes the batches it gets, and a promise of the moment when it got so many. */
+export function noting(wanted: number) {
+  const batches: number[] = []
+  const enough = Promise.withResolvers<void>()
+  const worker: BoundWorkers['upsert'] = async ({ batch }) => {
+    batches.push(batch)
+    if (batches.length === wanted) enough.resolve()
+  }
+  return { batches, enough: enough.promise, workers: workers({ upsert: worker }) }
+}

@@ -1,0 +1,238 @@
+import { inspect } from 'node:util'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { openQueue } from '../../src/queue/queue.ts'
+import { type Event, silentEvents } from '../../src/telemetry/events.ts'
+import { redisUrl } from '../helpers/provided.ts'
+import { installServer, startBinary } from '../helpers/server-binaries.ts'
+import { startContainer } from '../helpers/server-containers.ts'
+import type { Server } from '../helpers/servers.ts'
+import { openLink, openSilence } from './link.ts'
+import { noting, startQueue, upsert, workers } from './queues.ts'
+
+function openAt(url: string, onEvent?: (event: Event) => void) {
+  return openQueue({ backend: { kind: 'redis', url }, name: 'own', events: silentEvents(onEvent) })
+}
+
+/** A Redis that this test may set as it likes, which a shared or a given one is not for. */
+async function ownRedis(
+  settings: Readonly<Record<string, string>>,
+  prepare: (client: Redis) => Promise<unknown> = async () => {},
+): Promise<Server> {
+  const reasons: string[] = []
+  for (const start of [startContainer, startBinary, installed]) {
+    const server = await start('redis')
+    if (typeof server === 'string') {
+      reasons.push(server)
+      continue
+    }
+    const client = new Redis(server.url)
+    for (const [name, value] of Object.entries(settings)) await client.config('SET', name, value)
+    await prepare(client)
+    client.disconnect()
+    return server
+  }
+  throw new Error(`these tests need a Redis of their own: ${reasons.join('; ')}`)
+}
+
+function guestWithout(command: string) {
+  return (client: Redis) => client.acl('SETUSER', 'guest', 'on', '>guest', '~*', '&*', '+@all', `-${command}`)
+}
+
+function asGuest({ url }: Server): string {
+  return Object.assign(new URL(url), { username: 'guest', password: 'guest' }).href
+}
+
+async function installed(): Promise<Server | string> {
+  return (await installServer('redis')) ?? (await startBinary('redis'))
+}
+
+describe('at start', () => {
+  test('a Redis that evicts keys is refused with what helps', async () => {
+    await using server = await ownRedis({ 'maxmemory-policy': 'allkeys-lru' })
+    const { host } = new URL(server.url)
+
+    const opened = openAt(server.url)
+
+    await expect(opened).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: `Redis at ${host} evicts keys (maxmemory-policy allkeys-lru): set noeviction`,
+    })
+  })
+
+  test('a Redis without an append-only file is warned about', async () => {
+    const told: string[] = []
+    await using server = await ownRedis({ appendonly: 'no' })
+
+    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+
+    expect(told).toEqual(['queue.append_only_off'])
+  })
+
+  test('a Redis with an append-only file is not', async () => {
+    const told: string[] = []
+    await using server = await ownRedis({ appendonly: 'yes' })
+
+    await using _queue = await openAt(server.url, ({ event }) => told.push(event))
+
+    expect(told).toEqual([])
+  })
+
+  test('a Redis that has CONFIG disabled is read all the same', async () => {
+    await using server = await ownRedis({ 'maxmemory-policy': 'volatile-ttl' }, guestWithout('config'))
+
+    const opened = openAt(asGuest(server))
+
+    await expect(opened).rejects.toMatchObject({ message: expect.stringContaining('maxmemory-policy volatile-ttl') })
+  })
+
+  test('a Redis that has INFO disabled is refused with what helps', async () => {
+    await using server = await ownRedis({}, guestWithout('info'))
+    const { host } = new URL(server.url)
+
+    const opened = openAt(asGuest(server))
+
+    await expect(opened).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: `Redis at ${host} does not let this user run INFO: allow it`,
+    })
+  })
+
+  test.each(['', ':wrong-secret@', 'nobody:wrong-secret@'])(
+    'a Redis that refuses the credentials %j is a mistake of the configuration, told without them',
+    async (who) => {
+      await using server = await ownRedis({ requirepass: 'right-secret' })
+      const { host } = new URL(server.url)
+
+      const failure = await openAt(`redis://${who}${host}`).catch((error: unknown) => error)
+
+      expect(failure).toMatchObject({ code: 'config_invalid' })
+      expect(inspect(failure, { depth: 10 })).not.toContain('secret')
+    },
+  )
+
+  test('the right password opens it, and the place does not name it', async () => {
+    await using server = await ownRedis({ requirepass: 'right-secret' })
+    const { host } = new URL(server.url)
+
+    await using queue = await openAt(`redis://:right-secret@${host}`)
+
+    expect(queue.place).toBe(`Redis at ${host}`)
+  })
+
+  test('an address where nobody listens is unreachable', async () => {
+    const link = await openLink(await redisUrl())
+    await link.cut()
+
+    const opened = openAt(link.url)
+
+    await expect(opened).rejects.toMatchObject({
+      code: 'queue_unreachable',
+      message: expect.stringContaining('(ECONNREFUSED)'),
+    })
+  })
+
+  test('a host that does not exist is unreachable', async () => {
+    const opened = openAt('redis://queue.invalid:6379')
+
+    await expect(opened).rejects.toMatchObject({ code: 'queue_unreachable' })
+  })
+
+  test('a server that never answers is unreachable', async () => {
+    await using silence = await openSilence()
+
+    const opened = openAt(`redis://127.0.0.1:${silence.port}`)
+
+    await expect(opened).rejects.toMatchObject({
+      code: 'queue_unreachable',
+      message: `Redis at 127.0.0.1:${silence.port} does not answer: check its address and that it runs`,
+    })
+  })
+
+  test.each(['', 'localhost:6379', 'postgres://me:secret@localhost', 'redis://'])(
+    'the address %j is refused without being repeated',
+    async (url) => {
+      const opened = openAt(url)
+
+      await expect(opened).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: 'The address of the queue is not one of Redis: write redis://host:port',
+      })
+    },
+  )
+})
+
+describe('while Redis is away', () => {
+  test('enqueueing and checking fail instead of waiting', async () => {
+    await using link = await openLink(await redisUrl())
+    await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
+
+    await link.cut()
+
+    await expect(queue.check()).rejects.toMatchObject({ code: 'queue_unreachable' })
+    await expect(queue.enqueue([upsert(1)])).rejects.toMatchObject({ code: 'queue_unreachable' })
+  })
+
+  test('the outage is told once, and work goes on when it is over', async () => {
+    const told: string[] = []
+    const isBack = Promise.withResolvers<void>()
+    await using link = await openLink(await redisUrl())
+    await using queue = await startQueue(
+      { backend: { kind: 'redis', url: link.url } },
+      {
+        events: silentEvents(({ event }) => {
+          if (event.startsWith('queue.') || event === 'unexpected') told.push(event)
+          if (event === 'queue.reachable') isBack.resolve()
+        }),
+      },
+    )
+    const noted = noting(2)
+    await using _working = await queue.work(noted.workers, { concurrency: 2 })
+    await queue.enqueue([upsert(1)])
+
+    await link.cut()
+    await expect(queue.check()).rejects.toMatchObject({ code: 'queue_unreachable' })
+    await link.mend()
+    await isBack.promise
+    await queue.enqueue([upsert(2)])
+    await noted.enough
+
+    expect(noted.batches).toEqual([1, 2])
+    expect(told.filter((event) => event !== 'queue.append_only_off')).toEqual(['queue.unreachable', 'queue.reachable'])
+  })
+
+  test('a worker stops all the same, with a job in flight', async () => {
+    await using link = await openLink(await redisUrl())
+    await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
+    const begun = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
+    await using working = await queue.work(
+      workers({
+        async upsert(_payload, signal) {
+          begun.resolve()
+          signal.addEventListener('abort', () => aborted.resolve())
+          await aborted.promise
+        },
+      }),
+      { concurrency: 1 },
+    )
+    await queue.enqueue([upsert(1)])
+    await begun.promise
+    await link.cut()
+
+    await working.stop({ withinMs: 10 })
+
+    await expect(aborted.promise).resolves.toBeUndefined()
+  })
+
+  test('a worker that has nothing to do stops without waiting for its bound', async () => {
+    await using link = await openLink(await redisUrl())
+    await using queue = await startQueue({ backend: { kind: 'redis', url: link.url } })
+    await using working = await queue.work(workers({}), { concurrency: 1 })
+    await link.cut()
+
+    const stopped = working.stop({ withinMs: 3_600_000 })
+
+    await expect(stopped).resolves.toBeUndefined()
+  })
+})

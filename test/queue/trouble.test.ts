@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { createTroubleReport, isConnectionError } from '../../src/queue/trouble.ts'
+import { type Event, silentEvents } from '../../src/telemetry/events.ts'
+
+function coded(message: string, code: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+describe('an error of a connection', () => {
+  test.each([
+    coded('connect ECONNREFUSED 127.0.0.1:6379', 'ECONNREFUSED'),
+    coded('getaddrinfo ENOTFOUND queue.example', 'ENOTFOUND'),
+    coded('terminating connection due to administrator command', '57P01'),
+    coded('the database system is starting up', '57P03'),
+    coded('connection failure', '08006'),
+    coded('sorry, too many clients already', '53300'),
+    new Error('Connection is closed.'),
+    new Error('Connection terminated unexpectedly'),
+    new Error('Cannot use a pool after calling end on the pool'),
+    new Error('Command timed out'),
+  ])('%s', (error) => {
+    expect(isConnectionError(error)).toBe(true)
+  })
+})
+
+describe('no error of a connection', () => {
+  test.each([
+    coded('relation "job" does not exist', '42P01'),
+    new Error('Custom Id cannot contain :'),
+    new TypeError('this is not a function'),
+    'ECONNREFUSED',
+  ])('%s', (error) => {
+    expect(isConnectionError(error)).toBe(false)
+  })
+})
+
+test('an outage is told once when it begins and once when it ends', () => {
+  const told: Event[] = []
+  const place = 'Redis at localhost:6379'
+  const trouble = createTroubleReport(
+    place,
+    silentEvents((event) => told.push(event)),
+  )
+
+  trouble.back()
+  trouble.heard(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
+  trouble.heard(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
+  trouble.back()
+  trouble.back()
+
+  expect(told).toEqual([
+    { event: 'queue.unreachable', place, code: 'ECONNREFUSED' },
+    { event: 'queue.reachable', place },
+  ])
+})
+
+test('a lost job and a mistake are told apart from an outage', () => {
+  const told: string[] = []
+  const trouble = createTroubleReport(
+    'Redis at localhost:6379',
+    silentEvents(({ event }) => told.push(event)),
+  )
+
+  trouble.heard(new Error('Missing lock for job upsert-1. moveToFinished'))
+  trouble.heard(new TypeError('this is not a function'))
+
+  expect(told).toEqual(['queue.lost_job', 'unexpected'])
+})
