@@ -16,8 +16,8 @@ type MapEntries<V> = Readonly<Record<string, V>>
 const mostUnits = 191
 const printableAscii = /^[\x20-\x7e]*$/
 const controlCharacter = /\p{Cc}/u
-// What may be quoted from a column of dates: something with letters could be a name in the wrong column.
-const looksLikeDate = /^[\d ./-]{1,20}$/
+// What may be quoted from a column of dates. Anything else could be a name or a number of the person in the wrong column.
+const looksLikeDate = /^(\d{1,2}[ ./-]\d{1,2}[ ./-](\d{2}|\d{4})|\d{4}[ ./-]\d{1,2}[ ./-]\d{1,2})$/
 
 const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 

@@ -72,7 +72,7 @@ export type MappingInput = { readonly fields: Readonly<Record<string, unknown>>;
  * must be there; one that names none refines the rule. The result is still to be parsed as a `Mapping`.
  */
 export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
-  const fields = new Map<string, unknown>(Object.entries(preset.fields ?? {}))
+  const fields = new Map<string, RulePatch | undefined>(Object.entries(preset.fields ?? {}))
   for (const [field, override] of Object.entries(overrides.fields ?? {})) {
     if (override === null) fields.delete(field)
     else if (override !== undefined) fields.set(field, mergeRule(fields.get(field), override))
@@ -119,9 +119,11 @@ export function compileMapping({ fields, status }: Mapping, headers: readonly st
   return { ok: true, map, columns, mapped: new Set(fieldNames.filter((field) => columns[field] !== undefined)) }
 }
 
-function mergeRule(known: unknown, override: string | Readonly<Record<string, unknown>>): unknown {
+type RulePatch = string | Readonly<Record<string, unknown>> | null
+
+function mergeRule(known: RulePatch | undefined, override: string | Readonly<Record<string, unknown>>): RulePatch {
   if (typeof override === 'string' || 'column' in override) return override
-  return typeof known === 'string' ? { column: known, ...override } : { ...Object(known), ...override }
+  return typeof known === 'string' ? { column: known, ...override } : { ...known, ...override }
 }
 
 function binder(headers: readonly string[]) {
@@ -155,11 +157,11 @@ function whyMissing(
   if (column.found === 'several') {
     return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
   }
-  const what = names.length === 1 ? `column ${quoted(names)}` : `none of the columns ${quoted(names)}`
-  const hint = column.similar === null ? '' : `; did you mean "${column.similar}"?`
-  return names.length === 1
-    ? `${what} (${name}) is not in the header${hint}`
-    : `${what} (${name}) is in the header${hint}`
+  const absent =
+    names.length === 1
+      ? `column ${quoted(names)} (${name}) is not in the header`
+      : `none of the columns ${quoted(names)} (${name}) is in the header`
+  return column.similar === null ? absent : `${absent}; did you mean "${column.similar}"?`
 }
 
 function quoted(names: readonly string[]): string {

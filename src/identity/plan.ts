@@ -60,7 +60,9 @@ export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanCont
 
   const { side, absent } = nextSide(entry, seen, ctx)
   const stored = sameSide(entry, side) ? null : side
-  if (side.wanted === null || entry.retracted !== null) return { ...nothing, entry: stored }
+  if (entry.retracted !== null)
+    return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
+  if (side.wanted === null) return { ...nothing, entry: stored }
 
   const carried = side.wanted === entry.wanted
   const change = changeTo(side.wanted, { confirmed: entry.confirmed, inferred: side.inferred, carried })
@@ -104,6 +106,11 @@ export function plan(
 /** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
 export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
   return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
+}
+
+// An approved retraction that the platform has refused so far is tried again, as every other refused change is.
+function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason: string }): Change | null {
+  return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
 
 function decideFirstSight(sighting: Sighting, ctx: PlanContext): Decision {

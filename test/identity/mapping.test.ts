@@ -177,6 +177,12 @@ describe('a row that cannot become a record', () => {
       'Hire Date',
       /^"31\/02\/2025" is not a date \(dd\/MM\/yyyy\)$/,
     ],
+    [
+      'a number among dates',
+      { 'Leaving Date': '078-05-1120' },
+      'Leaving Date',
+      /^what the cell holds is not a date \(yyyy-MM-dd\)$/,
+    ],
     ['a name among dates', { 'Leaving Date': secret }, 'Leaving Date', /^what the cell holds is not a date/],
     ['no address', { Email: `${secret} at example` }, 'Email', /does not hold an e-mail address/],
     [

@@ -293,10 +293,10 @@ describe('leaving, returning and correcting', () => {
     },
     {
       name: 'a deferred day comes also for a person whose row cannot be used',
-      known: { deferredTo: '2026-06-30' },
+      known: { deferredTo: '2026-11-20' },
       seen: 'untouched',
       kind: 'leave',
-      separatedAt: june,
+      separatedAt: exportDay,
     },
     {
       name: 'a person whose row cannot be used is as before',

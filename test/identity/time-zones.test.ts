@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
@@ -13,7 +14,7 @@ const minutesBehindUtc = {
 }
 
 test('a plan is the same in every time zone of the host', async () => {
-  const program = new URL('../helpers/plan-in-zone.ts', import.meta.url).pathname
+  const program = fileURLToPath(new URL('../helpers/plan-in-zone.ts', import.meta.url))
   const run = promisify(execFile)
 
   const printed = await Promise.all(
