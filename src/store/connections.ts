@@ -85,13 +85,17 @@ export async function setLacksUpdate(db: Db, connection: string): Promise<void> 
   await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
 }
 
-export async function acceptedAsOf(db: Db, connection: string): Promise<string | null> {
+/** What the last accepted plan of a connection was made from: when it was true, and which mapped fields it held. */
+export async function acceptedSource(
+  db: Db,
+  connection: string,
+): Promise<{ readonly asOf: string | null; readonly fields: readonly string[] }> {
   const row = await db
     .selectFrom('connections')
-    .select('accepted_as_of')
+    .select(['accepted_as_of', 'accepted_fields'])
     .where('name', '=', connection)
     .executeTakeFirst()
-  return row?.accepted_as_of?.toISOString() ?? null
+  return { asOf: row?.accepted_as_of?.toISOString() ?? null, fields: row?.accepted_fields ?? [] }
 }
 
 /** Takes the right to look the target up, or to create it; false while somebody who lives does so. */

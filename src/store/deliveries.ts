@@ -196,14 +196,8 @@ export async function dueDeliveries(db: Db, options: { now: Date; runId?: string
   }))
 }
 
-/** Makes everything of a connection that waits for its time due now, also where it is blocked. */
+/** Makes everything of a connection that waits for its time due now. */
 export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<void> {
-  await db
-    .updateTable('connections')
-    .set({ probe_at: now })
-    .where('name', '=', connection)
-    .where('blocked_at', 'is not', null)
-    .execute()
   await db
     .updateTable('deliveries')
     .set({ due_at: now })

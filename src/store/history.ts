@@ -102,13 +102,15 @@ export async function personOf(
   return { entry, changes: rows.map(toAccounted) }
 }
 
-/** Drops the problems of people whose newest wanted facts the platform has acknowledged, or who are withheld. */
+/** Drops the problems of people of whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */
 export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
   await sql`
     delete from problems using roster
     where problems.connection = ${connection} and roster.connection = problems.connection
       and roster.identity_id = problems.identity_id
-      and (roster.wanted = roster.confirmed or roster.retracted_at is not null)`.execute(db)
+      and (case when roster.retracted_at is null then roster.wanted = roster.confirmed else roster.confirmed is null end)`.execute(
+    db,
+  )
 }
 
 function accounted(db: Db) {

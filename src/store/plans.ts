@@ -109,6 +109,8 @@ export type PlanSummary = {
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
   readonly digest: string
+  /** The mapped fields that the source holds; null where its header cannot be mapped. */
+  readonly fields: readonly string[] | null
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
 }
@@ -127,6 +129,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       counts: JSON.stringify(plan.counts),
       guards: JSON.stringify(plan.guards),
       digest: plan.digest,
+      fields: JSON.stringify(plan.fields),
       verification: JSON.stringify(plan.verification),
     })
     .where('id', '=', id)
@@ -185,7 +188,8 @@ export async function commitPlan(
       as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
-    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of)
+    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of),
+      accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end
     from runs where runs.id = ${runId} and connections.name = runs.connection`.execute(tx)
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}

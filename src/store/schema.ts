@@ -39,6 +39,7 @@ type RunsTable = {
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
   digest: string | null
+  fields: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
   reason: string | null
   failure: string | null
@@ -90,6 +91,7 @@ export type StoreSchema = {
     target_id: number | null
     lacks_update: Generated<boolean>
     accepted_as_of: Date | null
+    accepted_fields: NullableJson<readonly string[]>
     blocked_status: number | null
     blocked_reason: string | null
     blocked_at: Date | null

@@ -4,7 +4,7 @@ import { judge, type Tallied, tally } from '../identity/guards.ts'
 import { compileMapping } from '../identity/mapping.ts'
 import { type Decision, decide, type PlanContext, type Seen } from '../identity/plan.ts'
 import type { Reject, RosterEntry, Sighting } from '../identity/record.ts'
-import { acceptedAsOf } from '../store/connections.ts'
+import { acceptedSource } from '../store/connections.ts'
 import { type PlannedPerson, type PlanSummary, rejectsKept } from '../store/plans.ts'
 import { headcount, rosterEntries, rosterKeys } from '../store/roster.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
@@ -58,11 +58,13 @@ export async function preparePlan(
   }
   if (mapping.ok) await people.decideRest(signal)
 
+  const accepted = await acceptedSource(db, connection.name)
+  const fields = mapping.ok ? Object.keys(mapping.columns) : null
   const tallied = people.tally
   const facts = tallied.facts({
     rows: people.rows,
     headcount: await headcount(db, connection.name),
-    missingColumns: mapping.ok ? [] : mapping.missing,
+    missingColumns: mapping.ok ? vanished(accepted.fields, { fields, mapping: connection.mapping }) : mapping.missing,
     absence: connection.absence,
   })
   const hasher = planHasher()
@@ -73,8 +75,9 @@ export async function preparePlan(
     rows: people.rows,
     records: people.records,
     counts: tallied.counts(),
-    guards: [...judge(facts, connection.guards), await staleExport(ctx, connection, reading.asOf)],
+    guards: [...judge(facts, connection.guards), staleExport(reading.asOf, accepted.asOf)],
     digest: hasher.digest(),
+    fields,
     rejects: people.rejects.toSorted((a, b) => a.line - b.line),
   }
 }
@@ -210,12 +213,18 @@ function resend(entry: RosterEntry | undefined, decision: Decision): PlannedPers
   return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
 }
 
-async function staleExport(
-  ctx: Pick<SyncContext, 'store'>,
-  connection: SyncConnection,
-  asOf: string,
-): Promise<Verdict> {
-  const accepted = await acceptedAsOf(ctx.store.db, connection.name)
+/** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
+function vanished(
+  accepted: readonly string[],
+  { fields, mapping }: { fields: readonly string[] | null; mapping: SyncConnection['mapping'] },
+): string[] {
+  const mapped = new Set([...Object.keys(mapping.fields), ...(mapping.status ? ['status'] : [])])
+  return accepted
+    .filter((field) => mapped.has(field) && !fields?.includes(field))
+    .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
+}
+
+function staleExport(asOf: string, accepted: string | null): Verdict {
   const older = accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
   const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
   if (!older) return { ...verdict, ok: true }

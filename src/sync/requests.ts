@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts'
 import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
 import { retractChange } from '../identity/plan.ts'
+import { freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries.ts'
 import { dropPlan, stagePeople } from '../store/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster.ts'
@@ -20,7 +21,11 @@ export async function requestRun(
   const connection = connectionOf(ctx, request.connection)
   const now = ctx.now()
   await ensureConnection(db, connection.name)
-  if (request.trigger === 'operator') await hasten(db, { connection: connection.name, now })
+  if (request.trigger === 'operator') {
+    // Whoever asks for a run by hand says that what stood in the way is gone; if not, the next answer tells.
+    await freeConnection(db, connection.name)
+    await hasten(db, { connection: connection.name, now })
+  }
   const runId = await addWaitingRun(db, {
     connection: connection.name,
     trigger: request.trigger,

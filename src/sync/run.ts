@@ -1,16 +1,14 @@
 import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
-import { setTarget, targetOf } from '../store/connections.ts'
 import { dropSolvedProblems } from '../store/history.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned } from '../store/plans.ts'
-import { forgetConfirmed } from '../store/roster.ts'
 import { type ClaimedRun, claimRun, getRun, heldReason, moveRun, type Run, releaseRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { preparePlan } from './prepare.ts'
 import { Overtaken, storeStage } from './stage.ts'
 import { enqueueDeliveries, enqueueWaiting } from './sweep.ts'
-import { targetKey } from './target.ts'
+import { noteTarget } from './target.ts'
 import { verifyAgainstPlatform } from './verify.ts'
 
 /** An error that nobody foresaw does not block the connection for ever. */
@@ -142,16 +140,4 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
   await enqueueWaiting(ctx, connection)
-}
-
-/** Another platform, or another of its connections, than last time: nothing of what was acknowledged there holds here. */
-async function noteTarget(ctx: SyncContext, connection: SyncConnection): Promise<void> {
-  const { db } = ctx.store
-  const key = targetKey(ctx, connection)
-  const known = await targetOf(db, connection.name)
-  if (known.key === key) return
-  await db.transaction().execute(async (tx) => {
-    if (known.key !== null) await forgetConfirmed(tx, connection.name)
-    await setTarget(tx, connection.name, { key, id: null })
-  })
 }

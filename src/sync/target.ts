@@ -1,14 +1,26 @@
 import { WalkInterrupted, walk } from '../http/walk.ts'
-import { claimTarget, releaseTarget, setTarget, targetOf } from '../store/connections.ts'
+import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../store/connections.ts'
+import { forgetConfirmed } from '../store/roster.ts'
 import { asStop, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
 import type { Platform, SyncConnection, SyncContext } from './context.ts'
 
 /** How long to wait while another worker looks the target up. */
 const lookUpPatienceMs = 1000
 
-/** What a target was resolved from. */
-export function targetKey({ platform }: Pick<SyncContext, 'platform'>, { target }: SyncConnection): string {
-  return JSON.stringify([platform.baseUrl, target])
+/**
+ * Notes where a connection goes. Another platform, or another of its connections, than last time: nothing of what was acknowledged
+ * there holds here, so everybody is sent anew.
+ */
+export async function noteTarget(ctx: SyncContext, connection: SyncConnection): Promise<Target> {
+  const { db } = ctx.store
+  const key = targetKey(ctx, connection)
+  const known = await targetOf(db, connection.name)
+  if (known.key === key) return known
+  await db.transaction().execute(async (tx) => {
+    if (known.key !== null) await forgetConfirmed(tx, connection.name)
+    await setTarget(tx, connection.name, { key, id: null })
+  })
+  return { key, id: null, lacksUpdate: false }
 }
 
 /** The id of the platform's connection that this one feeds: looked up once, created where a name is new. */
@@ -18,7 +30,7 @@ export async function resolveTarget(
   signal: AbortSignal,
 ): Promise<number | Stop> {
   const { db } = ctx.store
-  const known = await targetOf(db, connection.name)
+  const known = await noteTarget(ctx, connection)
   if (known.id !== null) return known.id
   // Two workers that both find nothing would both create it.
   if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
@@ -88,4 +100,8 @@ async function byName({ client, pace }: Platform, name: string, signal: AbortSig
 
 function blocked(status: number, message: string): Stop {
   return { kind: 'blocked', status, message }
+}
+
+function targetKey({ platform }: SyncContext, { target }: SyncConnection): string {
+  return JSON.stringify([platform.baseUrl, target])
 }

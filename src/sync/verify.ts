@@ -34,8 +34,10 @@ export async function verifyAgainstPlatform(
       found.add(identity.identityId)
       tally.listed++
       const entry = known.get(identity.identityId)
-      if (!entry || entry.retracted) tally.foreign++
-      if (!entry) continue
+      if (!entry || entry.retracted) {
+        tally.foreign++
+        continue
+      }
       const actual = asRecord(identity, entry.confirmed ?? entry.wanted ?? { identityId: identity.identityId })
       if (entry.confirmed && same(actual, entry.confirmed)) continue
       if (entry.confirmed) tally.changed++
