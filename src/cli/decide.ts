@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { Failure } from '../errors.ts'
+import { Failure, failures } from '../errors.ts'
 import { renderOutcome } from './render-run.ts'
 import { renderRunDetail, runDetail } from './reports.ts'
 import { type CommonOptions, type Session, withSession } from './session.ts'
@@ -18,7 +18,7 @@ export async function approve(runId: string, options: DecisionOptions): Promise<
   refuseUnseen(options)
   return await withSession(options, { works: true }, async (session) => {
     const digest = options.digest ?? (await seenDigest(session, runId, options))
-    if (digest === null) return 0
+    if (digest === null) return failures.run_held.exit
     const run = await session.control.approveRun({ params: { runId }, body: { digest, by: options.by } })
     return await settle(session, run, options.wait)
   })

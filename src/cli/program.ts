@@ -138,11 +138,16 @@ function waiting(command: Command): Command {
 }
 
 function deciding(command: Command): Command {
-  return command.option(
-    '--by <name>',
-    'who decides, for the record (default: the user of this machine)',
-    userInfo().username,
-  )
+  return command.option('--by <name>', 'who decides, for the record (default: the user of this machine)', userName())
+}
+
+/** Who uses this machine. In a container that may be a number without a name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
 }
 
 function wholeNumber(text: string): number {

@@ -86,7 +86,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
     case 'rejected':
     case 'superseded':
     case 'cancelled':
-      return `${paint('dim', '-')} ${subject} ${run.state}${run.reason === null ? '' : `: ${shown(run.reason)}`}`
+      return `${paint('dim', '-')} ${subject} ${run.state}${run.decidedBy === null ? '' : ` by ${shown(run.decidedBy)}`}`
     case 'waiting':
     case 'reading':
     case 'planned':

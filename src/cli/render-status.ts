@@ -30,10 +30,10 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
     problem.kind,
     problem.status === null ? '-' : String(problem.status),
     `${number(problem.times)}×`,
-    `since ${moment(problem.firstAt)}`,
+    moment(problem.firstAt),
     shown(problem.message),
   ])
-  return aligned([['CONNECTION', 'KEY', 'CHANGE', 'ANSWER', 'TRIED', '', 'MESSAGE'], ...rows], (cell, row) =>
+  return aligned([['CONNECTION', 'KEY', 'CHANGE', 'ANSWER', 'TRIED', 'SINCE', 'MESSAGE'], ...rows], (cell, row) =>
     row === 0 ? paint('bold', cell) : cell,
   ).join('\n')
 }

@@ -39,7 +39,7 @@ export function day(instant: string): string {
 
 export function duration(ms: number): string {
   if (ms < 1000) return `${ms} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
   const minutes = Math.floor(ms / 60_000)
   return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
 }

@@ -1,4 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
 import type { Events } from '../telemetry/events.ts'
 import { version } from '../version.ts'
@@ -19,13 +18,12 @@ export type Daemon = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type DaemonOptions = { readonly events: Events; readonly now?: () => Date; readonly logger?: FastifyBaseLogger }
+export type DaemonOptions = { readonly events: Events; readonly now?: () => Date }
 
 const scheduleMs = 5000
 
 /** Opens every part in order, and closes them in reverse, also when one fails to open. */
-export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
-  const { events, now = () => new Date() } = options
+export async function startDaemon(config: Config, { events, now = () => new Date() }: DaemonOptions): Promise<Daemon> {
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
   const parts = opening.use(await openParts(config, { events, now }))
@@ -41,7 +39,6 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
       token,
       context,
       checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
-      ...(options.logger && { logger: options.logger }),
     }),
   )
   opening.use(await announceAddress(config.dataDir, { pid: process.pid, url: server.url, startedAt }))

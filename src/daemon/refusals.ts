@@ -21,18 +21,21 @@ const statuses: Readonly<Record<FailureCode, number>> = {
   conflict: 409,
 }
 
-/** The handlers of the control API as a server mounts them. */
+/** The handlers of the control API as a server mounts them. What is no failure is a bug: it is logged, and the caller learns no more. */
 export const refusingHandlers: Handlers<typeof control, ControlContext> = Object.fromEntries(
-  Object.entries(controlHandlers).map(([name, handler]) => [name, refusing(handler)]),
+  Object.entries(controlHandlers).map(([name, handler]) => [name, refusing(name, handler)]),
 ) as typeof controlHandlers
 
-function refusing(handler: (context: ControlContext, input: never) => Promise<unknown>): typeof handler {
+type Handler = (context: ControlContext, input: never) => Promise<unknown>
+
+function refusing(name: string, handler: Handler): Handler {
   return async (context, input) => {
     try {
       return await handler(context, input)
     } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      throw new Refusal(statuses[error.code], error.message, { name: error.code })
+      if (error instanceof Failure) throw new Refusal(statuses[error.code], error.message, { name: error.code })
+      context.sync.events.unexpected({ during: `control API: ${name}`, error })
+      throw error
     }
   }
 }

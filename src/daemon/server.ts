@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../contract/control.ts'
 import { Failure } from '../errors.ts'
 import { createApp, mount } from '../http/mount.ts'
@@ -15,7 +15,6 @@ export type ServerOptions = {
   readonly context: ControlContext
   /** What must answer for the daemon to be of use, by name. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>
-  readonly logger?: FastifyBaseLogger
 }
 
 export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
@@ -24,7 +23,7 @@ const checkMs = 5000
 
 /** Serves the control API, its document, and the probes of whoever watches over the daemon. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const app = createApp(options.logger ? { logger: options.logger } : {})
+  const app = createApp()
   serveProbes(app, options.checks)
   const document = openapi([{ tag: 'Control', operations: control }], {
     title: 'Rollcall control API',

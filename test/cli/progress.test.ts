@@ -21,7 +21,7 @@ test.each([
   [0, '0 ms'],
   [999, '999 ms'],
   [1300, '1.3 s'],
-  [59_999, '60.0 s'],
+  [59_999, '59.9 s'],
   [61_000, '1 min 1 s'],
   [3_600_000, '60 min 0 s'],
 ])('%d milliseconds are shown as %s', (ms, expected) => {

@@ -82,12 +82,8 @@ describe('a run at its end', () => {
       '✖ acme: failed: cannot read people.csv',
     ],
     [runDocument({ state: 'failed', failure: null }), 70, '✖ acme: failed: no reason was recorded'],
-    [runDocument({ state: 'cancelled' }), 75, '- acme: cancelled'],
-    [
-      runDocument({ state: 'superseded', reason: 'a newer plan exists' }),
-      75,
-      '- acme: superseded: a newer plan exists',
-    ],
+    [runDocument({ state: 'cancelled', decidedBy: 'ana' }), 75, '- acme: cancelled by ana'],
+    [runDocument({ state: 'superseded', reason: held }), 75, '- acme: superseded'],
   ] as const
 
   test.each(cases)('says what became of it and ends the command accordingly (case %#)', (run, exit, expected) => {

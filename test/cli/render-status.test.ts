@@ -61,8 +61,8 @@ test('problems stand in a table with the message of the platform', () => {
 
   const text = renderProblems([problem], plain)
 
-  expect(text).toBe(`CONNECTION  KEY   CHANGE  ANSWER  TRIED                              MESSAGE
-acme        1222  leave   400     3×     since 2026-11-18 02:00 UTC  separatedAt must be a date`)
+  expect(text).toBe(`CONNECTION  KEY   CHANGE  ANSWER  TRIED  SINCE                 MESSAGE
+acme        1222  leave   400     3×     2026-11-18 02:00 UTC  separatedAt must be a date`)
 })
 
 test('a person is shown with what HR says beside what the platform has, and every change with its answer', () => {

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/database/database.ts'
+import { lockFolder } from '../../src/database/lock-file.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { type Ended, install } from '../helpers/installation.ts'
+import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** An installation that feeds an account of its own. */
+async function open() {
+  const { key, client } = await host.tenant()
+  return { key, client, at: await install({ baseUrl: host.platform.baseUrl, key }) }
+}
+
+function documentOf({ stdout }: Ended): Record<string, unknown> {
+  return JSON.parse(stdout)
+}
+
+test('a sync delivers everybody, and the same export again sends nothing', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+
+  const first = await at.run('sync', '--json')
+  const second = await at.run('sync')
+
+  expect(first.exit).toBe(0)
+  expect(documentOf(first)).toMatchObject({
+    connection: 'acme',
+    trigger: 'operator',
+    state: 'finished',
+    counts: { join: 30, unchanged: 0 },
+    sent: { upsert: { requests: 1, people: 30 } },
+    confirmed: 30,
+    problems: 0,
+  })
+  expect((await peopleOn(client)).size).toBe(30)
+  expect({ exit: second.exit, stdout: second.stdout }).toEqual({
+    exit: 0,
+    stdout: '✔ acme: nothing to change (30 unchanged)\n',
+  })
+})
+
+test('a plan shows what would change, personal values only on request, and changes nothing', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+  await at.run('sync')
+  await at.hrSays(change(staff(30), { id: 'E0002', title: 'Lead' }, { id: 'E0003', left: '2026-10-31' }))
+
+  const plan = await at.run('plan', '--json')
+  const shown = await at.run('plan', '--json', '--show-values')
+  const text = await at.run('plan', '--show-values')
+
+  expect([plan.exit, shown.exit, text.exit]).toEqual([0, 0, 0])
+  expect(documentOf(plan)).toMatchObject({
+    connection: 'acme',
+    counts: { update: 1, leave: 1, unchanged: 28 },
+    changes: [
+      { kind: 'update', identityId: 'E0002', fields: { jobTitle: { hidden: true } } },
+      {
+        kind: 'leave',
+        identityId: 'E0003',
+        fields: { separatedAt: { from: null, to: '2026-10-31T00:00:00.000Z' } },
+      },
+    ],
+  })
+  expect(documentOf(shown)).toMatchObject({
+    changes: [{ fields: { jobTitle: { from: 'Engineer', to: 'Lead' } } }, {}],
+  })
+  // Not on a terminal: a log file that catches the output gets no personal values.
+  expect(text.stdout).toContain('Movers (1)\n  ~ E0002  jobTitle\n')
+  expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
+})
+
+test('too many leavers are held with 65, and go out once exactly that plan is approved', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+  await at.run('sync')
+  await at.hrSays(staff(20))
+
+  const held = await at.run('sync', '--json')
+  const { id, digest } = documentOf(held) as { id: string; digest: string }
+  const unsaid = await at.run('approve', id)
+  const other = await at.run('approve', id, '--digest', 'sha256:other')
+  const before = await peopleOn(client)
+  const approved = await at.run('approve', id, '--digest', digest, '--by', 'ana', '--json')
+  const again = await at.run('approve', id, '--digest', digest)
+
+  expect([held.exit, unsaid.exit, other.exit, approved.exit, again.exit]).toEqual([65, 2, 75, 0, 75])
+  expect([...before.values()].filter(({ separatedAt }) => separatedAt !== null)).toEqual([])
+  expect(documentOf(approved)).toMatchObject({ id, state: 'finished', decidedBy: 'ana', confirmed: 10 })
+  expect([...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)).toHaveLength(10)
+})
+
+test('a rejected plan is dropped', async () => {
+  const { at } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+  await at.run('sync')
+  await at.hrSays(staff(10))
+  const { id } = documentOf(await at.run('sync', '--json')) as { id: string }
+
+  const rejected = await at.run('reject', id, '--by', 'ana')
+  const approved = await at.run('approve', id, '--yes')
+
+  expect([rejected.exit, approved.exit]).toEqual([0, 75])
+  expect(rejected.stdout).toBe('- acme: rejected by ana\n')
+})
+
+test('a person is taken back after an approval, and the account of it stays', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(5))
+  await at.run('sync')
+
+  const held = await at.run('retract', 'E0001', '--reason', 'sent in error', '--json')
+  const { id } = documentOf(held) as { id: string }
+  const approved = await at.run('approve', id, '--yes')
+  const person = await at.run('person', 'E0001', '--json')
+
+  expect([held.exit, approved.exit, person.exit]).toEqual([0, 0, 0])
+  expect((await peopleOn(client)).has('E0001')).toBe(false)
+  expect(documentOf(person)).toMatchObject({
+    identityId: 'E0001',
+    confirmed: null,
+    retracted: { reason: 'sent in error' },
+    changes: [
+      { kind: 'retract', state: 'confirmed', runId: id },
+      { kind: 'join', source: 'people.csv:2' },
+    ],
+  })
+})
+
+describe('what stands in the way has an exit code of its own', () => {
+  test('a missing source is 66', async () => {
+    const { at } = await open()
+    await using _place = at
+
+    const { exit, stdout } = await at.run('sync')
+
+    expect(exit).toBe(66)
+    expect(stdout).toContain('✖ acme: failed: ')
+  })
+
+  test('an unreachable platform is 69, and the next start goes on', async () => {
+    const { key, client } = await host.tenant()
+    await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
+    await away.hrSays(staff(5))
+
+    const { exit, stderr } = await away.run('sync', '--wait', '1')
+    const status = await away.run('status', '--json')
+
+    expect(exit).toBe(69)
+    expect(stderr).toContain('took nothing for 1 second: 0 changes delivered, 5 to go')
+    expect(documentOf(status)).toMatchObject({ connections: [{ people: { due: 5 }, active: { state: 'delivering' } }] })
+    expect((await peopleOn(client)).size).toBe(0)
+  })
+
+  test('a key that the platform does not accept is 77, and the right one delivers', async () => {
+    const { at, key, client } = await open()
+    await using _place = at
+    await at.hrSays(staff(5))
+    await at.setKey('wrong')
+
+    const blocked = await at.run('sync')
+    await at.setKey(key)
+    const freed = await at.run('sync')
+
+    expect(blocked.exit).toBe(77)
+    expect(blocked.stderr).toContain('acme is blocked: the platform does not accept the API key (401)')
+    expect(freed.exit).toBe(0)
+    expect((await peopleOn(client)).size).toBe(5)
+  })
+
+  test('a store that another process has is 75, with its pid', async () => {
+    const { at } = await open()
+    await using _place = at
+    await using _store = await openDatabase({ at: `${at.dataDir}/store`, schemas: ['rollcall'], migrations: [] })
+
+    const { exit, stderr } = await at.run('status')
+
+    expect(exit).toBe(75)
+    expect(stderr).toContain(`is in use by process ${process.pid}`)
+  })
+
+  test.each([
+    ['a run that does not exist', ['run', '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'], 66],
+    ['a person whom nobody knows', ['person', 'E9999'], 66],
+    ['an id that is none', ['run', 'abc'], 2],
+    ['a connection that is not configured', ['sync', '--connection', 'other'], 2],
+  ])('%s', async (_what, args, expected) => {
+    const { at } = await open()
+    await using _place = at
+
+    const { exit, stdout } = await at.run(...args)
+
+    expect({ exit, stdout }).toEqual({ exit: expected, stdout: '' })
+  })
+})
+
+describe('a check', () => {
+  test('tells what would be rejected and reaches the platform, without changing it', async () => {
+    const { at, client } = await open()
+    await using _place = at
+    await at.hrSays([...staff(5), { id: 'E0006', start: '2026-02-31' }])
+
+    const { exit, stdout } = await at.run('check')
+
+    expect(exit).toBe(0)
+    expect(stdout).toContain('✔ source of acme: people.csv: 6 rows, 5 records, 1 rejected\n')
+    expect(stdout).toContain('answers; the first run will create the connection')
+    expect((await peopleOn(client)).size).toBe(0)
+  })
+
+  test('ends with the code of the first thing that fails, and tests the rest all the same', async () => {
+    const { at } = await open()
+    await using _place = at
+    await at.setKey('wrong')
+
+    const checked = await at.run('check', '--json')
+
+    expect(checked.exit).toBe(66)
+    expect(documentOf(checked)).toMatchObject({
+      ok: false,
+      checks: [
+        { name: 'configuration', code: null },
+        { name: 'source of acme', code: 'source_unreadable' },
+        { name: 'database', code: null },
+        { name: 'queue', code: null },
+        { name: 'secrets', code: null },
+        { name: 'platform for acme', code: 'blocked' },
+      ],
+    })
+  })
+
+  test('goes on where the store is locked', async () => {
+    const { at } = await open()
+    await using _place = at
+    await at.hrSays(staff(5))
+    await at.run('check')
+    await using _lock = await lockFolder(`${at.dataDir}/store`)
+
+    const { exit, stdout } = await at.run('check')
+
+    expect(exit).toBe(0)
+    expect(stdout).toContain(`in use by process ${process.pid}`)
+  })
+})
+
+test('nobody is lost who leaves', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+  await at.run('sync')
+  await at.hrSays(without(staff(30), 'E0007'))
+
+  const { exit, stdout } = await at.run('sync')
+
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/^✔ acme: 1 change delivered in .* \(1 leaver, 29 unchanged\)\n$/)
+  expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-11-01T00:00:00.000Z')
+})

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { startCommand } from '../helpers/installation.ts'
+
+/** A folder that is gone afterwards. */
+async function folder() {
+  const path = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+function run(...args: readonly string[]) {
+  return startCommand(args).ended
+}
+
+describe('a command that cannot be understood ends with 2', () => {
+  test.each([
+    ['an unknown command', ['synk'], "✖ unknown command 'synk'"],
+    ['an unknown option', ['sync', '--forever'], "✖ unknown option '--forever'"],
+    ['a missing argument', ['approve'], "✖ missing required argument 'id'"],
+    ['a missing reason', ['retract', '1222'], "✖ required option '--reason <text>' not specified"],
+    ['a wait that is no number', ['sync', '--wait', 'long'], "argument 'long' is invalid"],
+  ])('%s', async (_what, args, message) => {
+    const { exit, stdout, stderr } = await run(...args)
+
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' })
+    expect(stderr).toContain(message)
+  })
+
+  test('and with --json the document says so', async () => {
+    const { exit, stdout } = await run('sync', '--forever', '--json')
+
+    expect(exit).toBe(2)
+    expect(JSON.parse(stdout)).toEqual({ error: { code: 'usage', message: "unknown option '--forever'" } })
+  })
+})
+
+describe('a configuration that is wrong ends with 78', () => {
+  test('where there is none', async () => {
+    const { exit, stdout, stderr } = await run('status', '--config', '/does/not/exist.yaml')
+
+    expect({ exit, stdout }).toEqual({ exit: 78, stdout: '' })
+    expect(stderr).toBe('✖ cannot read /does/not/exist.yaml (ENOENT): name the configuration with --config\n')
+  })
+
+  test('where a key is unknown: file, line and column are named', async () => {
+    await using place = await folder()
+    const file = join(place.path, 'rollcall.yaml')
+    await writeFile(file, 'platform:\n  region: eu\n  pollSeconds: 5\nconnections: {}\n')
+
+    const { exit, stdout, stderr } = await run('sync', '--config', file, '--json')
+
+    expect(exit).toBe(78)
+    expect(stderr).toContain(`${file}:3:3: `)
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'config_invalid' } })
+  })
+})
+
+test('help and the version end with 0', async () => {
+  const help = await run('--help')
+  const version = await run('--version')
+
+  expect([help.exit, version.exit]).toEqual([0, 0])
+  expect(help.stdout).toContain('Usage: rollcall')
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+test('the command works through links and from any folder', async () => {
+  await using place = await folder()
+  const link = join(place.path, 'rollcall')
+  const linkToLink = join(place.path, 'rc')
+  await symlink(new URL('../../bin/rollcall', import.meta.url).pathname, link)
+  await symlink('rollcall', linkToLink)
+
+  const { exit } = await startCommand(['--version'], { command: linkToLink }).ended
+
+  expect(exit).toBe(0)
+})

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readAddress } from '../../src/daemon/address-file.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { type Ended, install } from '../helpers/installation.ts'
+import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+async function open() {
+  const { key, client } = await host.tenant()
+  return { client, at: await install({ baseUrl: host.platform.baseUrl, key }) }
+}
+
+function documentOf({ stdout }: Ended): unknown {
+  return JSON.parse(stdout)
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leaves its folder free', async (signal) => {
+  const { at } = await open()
+  await using _place = at
+  const daemon = at.start('serve')
+  await daemon.says('daemon.started')
+
+  daemon.child.kill(signal)
+  const { exit, stdout, stderr } = await daemon.ended
+  const status = await at.run('status', '--json')
+
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' })
+  expect(stderr).toContain('daemon.stopped')
+  expect(await readAddress(at.dataDir)).toBeNull()
+  expect(documentOf(status)).toMatchObject({ daemon: null })
+})
+
+test('commands go through the daemon that runs', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(10))
+  const daemon = at.start('serve')
+  await daemon.says('daemon.started')
+
+  const status = await at.run('status', '--json')
+  const sync = await at.run('sync', '--json')
+  await at.hrSays(staff(2))
+  const held = await at.run('sync', '--json')
+  const missing = await at.run('person', 'E9999', '--json')
+
+  expect(documentOf(status)).toMatchObject({ daemon: { pid: daemon.child.pid } })
+  expect([sync.exit, held.exit, missing.exit]).toEqual([0, 65, 66])
+  expect(documentOf(sync)).toMatchObject({ state: 'finished', confirmed: 10 })
+  expect(documentOf(missing)).toMatchObject({ error: { code: 'not_found' } })
+  expect((await peopleOn(client)).size).toBe(10)
+})
+
+test('a second daemon on the same folder ends with 75 and the pid of the first', async () => {
+  const { at } = await open()
+  await using _place = at
+  const first = at.start('serve')
+  await first.says('daemon.started')
+
+  const { exit, stderr } = await at.run('serve')
+
+  expect(exit).toBe(75)
+  expect(stderr).toContain(`in use by process ${first.child.pid}`)
+})
+
+test('after a daemon was killed the commands do without it', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(10))
+  const daemon = at.start('serve')
+  await daemon.says('daemon.started')
+  daemon.child.kill('SIGKILL')
+  await once(daemon.child, 'close')
+
+  const sync = await at.run('sync', '--json')
+
+  expect(sync.exit).toBe(0)
+  expect(documentOf(sync)).toMatchObject({ state: 'finished', confirmed: 10 })
+  expect((await peopleOn(client)).size).toBe(10)
+})
+
+test('a sync that is interrupted while it waits stays, and the next one goes on', async () => {
+  const { key, client } = await host.tenant()
+  await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
+  await away.hrSays(staff(5))
+  const sync = away.start('sync')
+  await sync.says('delivering, 0 of 5')
+
+  sync.child.kill('SIGINT')
+  const { exit, stderr } = await sync.ended
+  const status = await away.run('status', '--json')
+
+  expect(exit).toBe(130)
+  expect(stderr).toContain('stopped; what was accepted stays')
+  expect(documentOf(status)).toMatchObject({ connections: [{ people: { due: 5 } }] })
+  expect((await peopleOn(client)).size).toBe(0)
+})
