@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { company, toCsv } from '../../src/cli/demo-company.ts'
+import type { PlatformClient } from '../../src/sync/context.ts'
+import { pglitePlace, postgresPlace } from '../helpers/databases.ts'
+import { redisUrl } from '../helpers/provided.ts'
+import { openWorkplace, type WorkplaceOptions } from '../helpers/workplace.ts'
+import { type Host, peopleOn, startHost } from '../helpers/world.ts'
+
+const headcount = 5000
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+type Size = { readonly name: string; readonly size: (stack: AsyncDisposableStack) => Promise<WorkplaceOptions> }
+
+const sizes: readonly Size[] = [
+  { name: 'embedded', size: async () => ({}) },
+  { name: 'PostgreSQL alone', size: async (stack) => ({ database: stack.use(await postgresPlace()).at }) },
+  {
+    name: 'PostgreSQL and Redis',
+    size: async (stack) => ({ database: stack.use(await postgresPlace()).at, queue: await redisUrl() }),
+  },
+]
+
+describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ size }) => {
+  test('loses nobody: the next sync brings everybody, once, and separates nobody it should not', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { key, client } = await host.tenant()
+    const place = await size(stack)
+    const work = stack.use(await openWorkplace({ baseUrl: host.platform.baseUrl, key, ...place }))
+    await work.configure({ connection: '    delivery: { batchSize: 100 }\n' })
+    const people = company({ seed: 7, size: headcount, today: '2026-11-20' })
+    await work.drop('people.csv', toCsv(people))
+    await using daemon = work.start('serve')
+    await daemon.says('daemon.started')
+    const sync = work.start('sync')
+    stack.use(sync)
+
+    const atKill = await arrivals(client, 500)
+    daemon.process.kill('SIGKILL')
+    sync.process.kill('SIGKILL')
+    await Promise.all([daemon.ended, sync.ended])
+    const after = await work.json('sync')
+
+    const arrived = await peopleOn(client)
+    expect(atKill).toBeLessThan(headcount)
+    expect(after).toMatchObject({ code: 0, document: { problems: 0 } })
+    expect(arrived.size).toBe(headcount)
+    expect(
+      [...arrived.values()]
+        .map(({ identityId, separatedAt }) => [identityId, separatedAt?.slice(0, 10) ?? ''])
+        .toSorted(),
+    ).toEqual(people.map(({ workerId, terminationDate }) => [workerId, terminationDate]).toSorted())
+    const person = await work.json<{ changes: unknown[] }>('person', people[0]?.workerId ?? '')
+    expect(person.document.changes).toHaveLength(1)
+  })
+})
+
+/** Resolves as soon as the platform holds so many people of this account's connection, with their number. */
+async function arrivals(client: PlatformClient, atLeast: number): Promise<number> {
+  const deadline = AbortSignal.timeout(90_000)
+  for (;;) {
+    deadline.throwIfAborted()
+    const listed = await client.listCustomConnections({ query: {} })
+    const connectionId = listed.status === 200 ? listed.body.data[0]?.id : undefined
+    if (connectionId === undefined) continue
+    const people = await client.listHrisUserIdentities({
+      params: { connectionId },
+      query: { size: 1, includeTotalCount: true },
+    })
+    const count = people.status === 200 ? (people.body.pagination.totalCount ?? 0) : 0
+    if (count >= atLeast) return count
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Ended, type Running, rollcall, startRollcall } from './cli.ts'
+
+/** A folder as an operator has it: a configuration, a key, exports, a data folder. */
+export type Workplace = AsyncDisposable & {
+  readonly folder: string
+  readonly configFile: string
+  configure(options?: WorkplaceOptions): Promise<void>
+  /** Writes an export; a later one is newer. */
+  drop(name: string, content: string | Uint8Array): Promise<void>
+  run(...args: string[]): Promise<Ended>
+  /** Runs a command with `--json`; answers its document. */
+  json<T = Record<string, unknown>>(...args: string[]): Promise<{ readonly code: number | null; readonly document: T }>
+  start(...args: string[]): Running
+}
+
+export type WorkplaceOptions = {
+  readonly baseUrl?: string
+  readonly key?: string
+  readonly target?: string
+  readonly database?: string
+  readonly queue?: string
+  readonly path?: string
+  readonly extra?: string
+  /** Lines below `connections.acme`, indented by four. */
+  readonly connection?: string
+}
+
+export async function openWorkplace(defaults: WorkplaceOptions): Promise<Workplace> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  const configFile = join(folder, 'rollcall.yaml')
+  await mkdir(join(folder, 'exports'))
+  let minute = 0
+
+  const workplace: Workplace = {
+    folder,
+    configFile,
+    async configure(options = {}) {
+      const {
+        baseUrl,
+        key = '',
+        target = '{ name: Acme HRIS }',
+        database,
+        queue,
+        path,
+        extra = '',
+        connection = '',
+      } = {
+        ...defaults,
+        ...options,
+      }
+      await writeFile(join(folder, 'key'), key)
+      await writeFile(join(folder, 'database'), database ?? '')
+      await writeFile(join(folder, 'queue'), queue ?? '')
+      await writeFile(
+        configFile,
+        `platform:
+  baseUrl: ${baseUrl}
+  apiKey: \${file:key}
+  requestsPerMinute: 100000
+${database ? 'database: ${file:database}\n' : ''}${queue ? 'queue: ${file:queue}\n' : ''}dataDir: ./data
+server: { host: 127.0.0.1, port: 0 }
+${extra}connections:
+  acme:
+    target: ${target}
+    source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, preset: generic }
+${connection}`,
+      )
+    },
+    async drop(name, content) {
+      const file = join(folder, 'exports', name)
+      await writeFile(file, content)
+      const modifiedAt = new Date(Date.UTC(2026, 10, 20, 1, minute++))
+      await utimes(file, modifiedAt, modifiedAt)
+    },
+    run: (...args) => rollcall([...args, '--config', configFile]),
+    async json(...args) {
+      const { code, stdout, stderr } = await rollcall([...args, '--config', configFile, '--json'])
+      try {
+        return { code, document: JSON.parse(stdout) }
+      } catch {
+        throw new Error(`no JSON on stdout of rollcall ${args.join(' ')}: ${stdout || stderr}`)
+      }
+    },
+    start: (...args) => startRollcall([...args, '--config', configFile]),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+  await workplace.configure()
+  return workplace
+}
