@@ -17,12 +17,17 @@ export async function settledWithin(limitMs: number, promise: Promise<unknown>):
   }
 }
 
-/** What a queue answers; a `queue_unreachable` failure where its server is away or takes too long. */
-export async function answeredWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
-  if (!(await settledWithin(limitMs, answer))) throw unreachable(place)
+/** What a queue answers; a `queue_unreachable` failure where its server is away. */
+export function answered<T>(answer: Promise<T>, place: string): Promise<T> {
   return answer.catch((error: unknown) => {
     throw isConnectionError(error) ? unreachable(place, error) : error
   })
+}
+
+/** The same for who cannot wait: taking longer than the limit counts as being away. */
+export async function answeredWithin<T>(limitMs: number, answer: Promise<T>, place: string): Promise<T> {
+  if (!(await settledWithin(limitMs, answer))) throw unreachable(place)
+  return answered(answer, place)
 }
 
 function unreachable(place: string, cause?: unknown): Failure {

@@ -34,7 +34,7 @@ export type Enqueued = {
   }
 }[JobName]
 
-/** What the queue calls a name it cannot have enqueued itself is no job. */
+/** Whether a name that a queue hands out is one of our jobs. */
 export function isJobName(name: string): name is JobName {
   return Object.hasOwn(jobs, name)
 }

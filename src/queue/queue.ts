@@ -1,6 +1,6 @@
 import type { Pool } from '../database/pool.ts'
 import type { Events } from '../telemetry/events.ts'
-import { answeredWithin } from './answered.ts'
+import { answered, answeredWithin } from './answered.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'
@@ -27,7 +27,7 @@ export type Queue = {
   enqueue(jobs: readonly Enqueued[]): Promise<void>
   /** Starts working on jobs, several at a time. */
   work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
-  /** Resolves when the queue answers; a `queue_unreachable` failure otherwise. */
+  /** Resolves when the queue answers soon; a `queue_unreachable` failure otherwise. */
   check(): Promise<void>
   /** Removes every job, also those being worked on. Only for who knows that nobody else works. */
   clear(): Promise<void>
@@ -37,7 +37,7 @@ export type Queue = {
 
 const defaultName = 'jobs'
 const defaultLocks: Locks = { lockSeconds: 30, checkSeconds: 15 }
-const answerMs = 5000
+const checkWithinMs = 5000
 
 /**
  * Opens the queue in Redis or in a database. Fails with `queue_unreachable` where it is not there, and with
@@ -55,7 +55,7 @@ export async function openQueue({
   const backend = opening.use(await openBackend(where, events))
   const producer = backend.createProducer(name, retry)
   opening.defer(() => producer.close())
-  await answeredWithin(answerMs, producer.getVersion(), backend.place)
+  await answered(producer.getVersion(), backend.place)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
@@ -65,7 +65,7 @@ export async function openQueue({
   return {
     place: backend.place,
     async enqueue(jobs) {
-      if (jobs.length > 0) await answeredWithin(answerMs, producer.addBulk(jobs.map(bulkEntry)), backend.place)
+      if (jobs.length > 0) await answered(producer.addBulk(jobs.map(bulkEntry)), backend.place)
     },
     async work(workers, { concurrency }) {
       const working = await startWorking({ backend, name, workers, settings: { retry, locks, concurrency }, events })
@@ -73,10 +73,10 @@ export async function openQueue({
       return working
     },
     async check() {
-      await answeredWithin(answerMs, producer.getWaitingCount(), backend.place)
+      await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)
     },
     async clear() {
-      await producer.obliterate({ force: true })
+      await answered(producer.obliterate({ force: true }), backend.place)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

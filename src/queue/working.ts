@@ -17,7 +17,7 @@ export type Working = {
 }
 
 // How long a started consumer may take to be connected, the queue to note how the last jobs ended, and to close.
-const readyWithinMs = 5000
+const readyWithinMs = 15_000
 const noteWithinMs = 3000
 const closeWithinMs = 1000
 

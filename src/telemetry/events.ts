@@ -19,6 +19,7 @@ export type EventFields = {
   'delivery.failed': BatchRef & { readonly status: string; readonly reason: string }
   'delivery.postponed': BatchRef & { readonly delayMs: number; readonly reason: string }
   'person.refused': RunRef & { readonly identityId: string; readonly status: number }
+  'person.restored': { readonly connection: string; readonly identityId: string; readonly by: string }
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
   'sweep.enqueued': { readonly jobs: number }
@@ -78,6 +79,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     deliveryFailed: tells('warn', 'delivery.failed', 'batch could not be delivered'),
     deliveryPostponed: tells('info', 'delivery.postponed', 'batch waits for the platform'),
     personRefused: tells('warn', 'person.refused', 'platform refused a person'),
+    personRestored: tells('info', 'person.restored', 'retraction taken back'),
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),

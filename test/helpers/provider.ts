@@ -25,6 +25,8 @@ export async function startProvider(): Promise<Provider> {
   const made = new Map<string, Promise<string>>()
   const server = createServer(async (request, response) => {
     const name = request.url?.slice(1) ?? ''
+    // A connection kept open could be closed from here just when a test uses it again.
+    response.setHeader('connection', 'close')
     try {
       const promise = made.get(name) ?? make(name, lifetime)
       made.set(name, promise)

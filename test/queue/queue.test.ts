@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { Postponed } from '../../src/queue/postponed.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { noting, places, runId, startQueue, upsert, type Where, workers } from './queues.ts'
+import { places, startQueue, type Where } from './queues.ts'
+import { noting, runId, upsert, workers } from './samples.ts'
 
 describe.each(places)('a queue in $name', ({ open }) => {
   const shared = new AsyncDisposableStack()
@@ -58,34 +59,42 @@ describe.each(places)('a queue in $name', ({ open }) => {
     })
 
     test('a job that has finished can be enqueued again', async () => {
-      const finished = Promise.withResolvers<void>()
       await using queue = await startQueue(where)
-      const noted = noting(2)
-      await using working = await queue.work(noted.workers, { concurrency: 1 })
-      await queue.enqueue([upsert(1, { id: 'again' }), upsert(2, { id: 'fence' })])
-      await noted.enough
-      await working.stop({ withinMs: 10_000 })
-      const second = workers({
-        async upsert() {
-          finished.resolve()
-        },
-      })
-
+      const first = noting(1)
+      const second = noting(1)
+      await using working = await queue.work(first.workers, { concurrency: 1 })
       await queue.enqueue([upsert(1, { id: 'again' })])
-      await using _working = await queue.work(second, { concurrency: 1 })
+      await first.enough
+      await working.stop({ withinMs: 10_000 })
 
-      await expect(finished.promise).resolves.toBeUndefined()
+      await queue.enqueue([upsert(2, { id: 'again' })])
+      await using _working = await queue.work(second.workers, { concurrency: 1 })
+      await second.enough
+
+      expect(second.batches).toEqual([2])
     })
 
-    test('a job with a delay lets others pass', async () => {
+    test('a job with a delay waits', async () => {
       await using queue = await startQueue(where)
-      const noted = noting(2)
+      const noted = noting(1)
 
-      await queue.enqueue([upsert(1, { delayMs: 300 }), upsert(2)])
+      await queue.enqueue([upsert(1, { delayMs: 3_600_000 }), upsert(2)])
+      await using working = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+      await working.stop({ withinMs: 10_000 })
+
+      expect(noted.batches).toEqual([2])
+    })
+
+    test('a job with a delay that is over is worked on', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(1)
       await using _working = await queue.work(noted.workers, { concurrency: 1 })
+
+      await queue.enqueue([upsert(1, { delayMs: 50 })])
       await noted.enough
 
-      expect(noted.batches).toEqual([2, 1])
+      expect(noted.batches).toEqual([1])
     })
 
     test('a payload that is none is refused, and so are the jobs beside it', async () => {

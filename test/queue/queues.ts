@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { openDatabase } from '../../src/database/database.ts'
-import type { BoundWorkers, Enqueued } from '../../src/queue/jobs.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { pglitePlace, postgresPlace } from '../helpers/databases.ts'
@@ -31,27 +30,4 @@ async function openOn(place: AsyncDisposable & { readonly at: string }): Promise
 export function startQueue({ backend }: Pick<Where, 'backend'>, options: Partial<QueueOptions> = {}): Promise<Queue> {
   const retry = { firstSeconds: 0.01, ...options.retry }
   return openQueue({ backend, name: randomUUID(), events: silentEvents(), ...options, retry })
-}
-
-/** Workers that do nothing but what a test gives. */
-export function workers(given: Partial<BoundWorkers>): BoundWorkers {
-  const idle = async (): Promise<void> => {}
-  return { run: idle, upsert: idle, update: idle, delete: idle, ...given }
-}
-
-export const runId = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
-
-export function upsert(batch: number, fields: { readonly id?: string; readonly delayMs?: number } = {}): Enqueued {
-  return { name: 'upsert', payload: { runId, batch }, id: `upsert-${batch}`, ...fields }
-}
-
-/** A worker for upserts that notes the batches it gets, and a promise of the moment when it got so many. */
-export function noting(wanted: number) {
-  const batches: number[] = []
-  const enough = Promise.withResolvers<void>()
-  const worker: BoundWorkers['upsert'] = async ({ batch }) => {
-    batches.push(batch)
-    if (batches.length === wanted) enough.resolve()
-  }
-  return { batches, enough: enough.promise, workers: workers({ upsert: worker }) }
 }

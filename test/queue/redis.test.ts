@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 import { redisUrl } from '../helpers/provided.ts'
@@ -8,7 +9,8 @@ import { installServer, startBinary } from '../helpers/server-binaries.ts'
 import { startContainer } from '../helpers/server-containers.ts'
 import type { Server } from '../helpers/servers.ts'
 import { openLink, openSilence } from './link.ts'
-import { noting, startQueue, upsert, workers } from './queues.ts'
+import { startQueue } from './queues.ts'
+import { noting, upsert, workers } from './samples.ts'
 
 function openAt(url: string, onEvent?: (event: Event) => void) {
   return openQueue({ backend: { kind: 'redis', url }, name: 'own', events: silentEvents(onEvent) })
@@ -160,6 +162,39 @@ describe('at start', () => {
       })
     },
   )
+})
+
+test('Redis keeps nothing of what a failure says but its code', async () => {
+  const failed = Promise.withResolvers<void>()
+  const url = await redisUrl()
+  await using queue = await startQueue(
+    { backend: { kind: 'redis', url } },
+    {
+      name: 'privacy',
+      retry: { firstSeconds: 3600, mostSeconds: 3600 },
+      events: silentEvents(({ event }) => {
+        if (event === 'job.failed') failed.resolve()
+      }),
+    },
+  )
+  await using working = await queue.work(
+    workers({
+      async upsert() {
+        throw new Failure('platform_unreachable', 'Ana Ruiz is out')
+      },
+    }),
+    { concurrency: 1 },
+  )
+
+  await queue.enqueue([upsert(1)])
+  await failed.promise
+  await working.stop({ withinMs: 10_000 })
+
+  const client = new Redis(url)
+  const kept = JSON.stringify(await client.hgetall('rollcall:privacy:upsert-1'))
+  client.disconnect()
+  expect(kept).toContain('platform_unreachable')
+  expect(kept).not.toMatch(/Ana|at .*\.ts/)
 })
 
 describe('while Redis is away', () => {
