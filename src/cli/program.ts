@@ -4,7 +4,7 @@ import { platformCommands } from '../platform/commands.ts'
 import { version } from '../version.ts'
 import { check } from './check.ts'
 import { approve, cancel, type DecisionOptions, reject } from './decide.ts'
-import { type PersonOptions, person, type RetractOptions, retract } from './person.ts'
+import { type PersonOptions, person, type RestoreOptions, type RetractOptions, restore, retract } from './person.ts'
 import { type PlanOptions, plan } from './plan.ts'
 import { type ListOptions, problems, type RunDetailOptions, run, runs, status } from './reports.ts'
 import { serve } from './serve.ts'
@@ -107,6 +107,10 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .argument('<key>', "the person's identityId")
     .requiredOption('--reason <text>', 'why, for the record')
     .action(ends((key: string, options: RetractOptions) => retract(key, options)))
+
+  waiting(deciding(one(common(add(program, 'restore', 'Take a retraction back and send the person again')))))
+    .argument('<key>', "the person's identityId")
+    .action(ends((key: string, options: RestoreOptions) => restore(key, options)))
 
   platformCommands(program)
   return program

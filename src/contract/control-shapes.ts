@@ -61,6 +61,10 @@ export const RunOptions = z.object({
     .object({ identityId: z.string(), reason: z.string(), by: z.string() })
     .optional()
     .describe('The one person whom this run takes back.'),
+  restore: z
+    .object({ identityId: z.string(), by: z.string() })
+    .optional()
+    .describe('Whose retraction was taken back right before this run.'),
 })
 
 const Sent = z.object({ requests: Count, people: Count })

@@ -134,4 +134,13 @@ export const control = operations({
     success: { 201: Run },
     errors: [400, 401, 404, 409, 500, 503],
   },
+  restorePerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/restoration',
+    summary: 'Take a retraction back: a run then sends the person again, as the source has them.',
+    params: ofPerson,
+    body: z.strictObject({ by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
 })

@@ -6,7 +6,7 @@ import { type ConnectionState, connectionStates } from '../store/connections.ts'
 import { changesOf, listProblems, personOf, rejectsOf } from '../store/history.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../store/runs.ts'
 import type { SyncContext } from '../sync/context.ts'
-import { approveRun, cancelRun, planOnly, rejectRun, requestRun, retractPerson } from '../sync/sync.ts'
+import { approveRun, cancelRun, planOnly, rejectRun, requestRun, restorePerson, retractPerson } from '../sync/sync.ts'
 import { nextSlotAt, type Schedule } from './schedules.ts'
 import { changeView, personView, planView, problemView } from './views.ts'
 
@@ -100,6 +100,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async retractPerson(ctx, { params, body }) {
     knownConnection(ctx, params.connection)
     return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body }) }
+  },
+
+  async restorePerson(ctx, { params, body }) {
+    knownConnection(ctx, params.connection)
+    return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...body }) }
   },
 }
 

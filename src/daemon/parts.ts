@@ -27,6 +27,8 @@ export type PartsOptions = { readonly events: Events; readonly now: () => Date }
 
 const connectTimeoutMs = 10_000
 const poolSize = 16
+/** A long statement of the embedded database blocks this process; its jobs must not be taken for abandoned meanwhile. */
+const embeddedLockSeconds = 600
 
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
 export async function openParts(config: Config, { events, now }: PartsOptions): Promise<Parts> {
@@ -57,9 +59,11 @@ export async function openJobs(
   { store, events }: { store: Database<StoreSchema>; events: Events },
 ): Promise<Queue> {
   if (config.queue) return await openQueue({ backend: { kind: 'redis', url: await config.queue.read() }, events })
-  const queue = await openQueue({ backend: { kind: 'database', database: store }, events })
+  const backend = { kind: 'database', database: store } as const
+  if (store.kind === 'postgres') return await openQueue({ backend, events })
+  const queue = await openQueue({ backend, events, locks: { lockSeconds: embeddedLockSeconds } })
   // The embedded database is locked by this process, so whatever job is left belongs to one that has ended.
-  if (store.kind === 'pglite') await queue.clear()
+  await queue.clear()
   return queue
 }
 

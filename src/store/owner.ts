@@ -21,8 +21,9 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
   async function hold() {
     const client = await store.pool.connect()
     client.on('error', () => {
+      if (ended) return
       client.release(true)
-      if (!ended) retake()
+      retake()
     })
     await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
     return client

@@ -13,6 +13,8 @@ export type RunOptions = {
   readonly verify?: boolean
   /** The one person this run takes back; such a run reads no source. */
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
+  /** Whose retraction was taken back right before this run, and by whom. */
+  readonly restore?: { readonly identityId: string; readonly by: string }
 }
 
 export type Verification = {

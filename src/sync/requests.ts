@@ -15,7 +15,7 @@ import { enqueueWaiting, sweep } from './sweep.ts'
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
 export async function requestRun(
   ctx: SyncContext,
-  request: { connection: string; trigger: Trigger; options?: Pick<RunOptions, 'full' | 'verify'> },
+  request: { connection: string; trigger: Trigger; options?: Omit<RunOptions, 'retract'> },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
@@ -136,13 +136,18 @@ export async function retractPerson(
 /** Takes a retraction back and asks for a run, which sends the person again as the source has them. */
 export async function restorePerson(
   ctx: SyncContext,
-  person: { connection: string; identityId: string },
+  { by, ...person }: { connection: string; identityId: string; by: string },
 ): Promise<Run> {
   const connection = connectionOf(ctx, person.connection)
   if (!(await unretract(ctx.store.db, person))) {
     throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
   }
-  return await requestRun(ctx, { connection: connection.name, trigger: 'operator' })
+  ctx.events.personRestored({ ...person, by })
+  return await requestRun(ctx, {
+    connection: connection.name,
+    trigger: 'operator',
+    options: { restore: { identityId: person.identityId, by } },
+  })
 }
 
 export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {

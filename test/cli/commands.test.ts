@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { lockFolder } from '../../src/database/lock-file.ts'
+import type { Ended } from '../helpers/cli.ts'
 import { pglitePlace } from '../helpers/databases.ts'
-import { type Ended, install } from '../helpers/installation.ts'
+import { install } from '../helpers/installation.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host

@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { startCommand } from '../helpers/installation.ts'
+import { startCommand } from '../helpers/cli.ts'
 
 /** A folder that is gone afterwards. */
 async function folder() {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readAddress } from '../../src/daemon/address-file.ts'
+import type { Ended } from '../helpers/cli.ts'
 import { pglitePlace } from '../helpers/databases.ts'
-import { type Ended, install } from '../helpers/installation.ts'
+import { install } from '../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
 
 let host: Host

@@ -28,7 +28,7 @@ beforeAll(async () => {
   work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key })
   await work.drop('people-000.csv', sound)
   const first = await work.run('sync')
-  expect(first).toMatchObject({ code: 0 })
+  expect(first).toMatchObject({ exit: 0 })
 })
 afterAll(async () => {
   await work[Symbol.asyncDispose]()
@@ -36,11 +36,11 @@ afterAll(async () => {
 })
 
 /** Runs a command that must fail, and checks that the platform is as before. */
-async function refused(...args: string[]): Promise<{ code: number | null; line: string }> {
+async function refused(...args: string[]): Promise<{ exit: number | null; line: string }> {
   const before = [...(await peopleOn(tenant.client)).values()]
-  const { code, stdout, stderr } = await work.run(...args)
+  const { exit, stdout, stderr } = await work.run(...args)
   expect([...(await peopleOn(tenant.client)).values()]).toEqual(before)
-  return { code, line: `${stdout}\n${stderr}` }
+  return { exit, line: `${stdout}\n${stderr}` }
 }
 
 const drop = (content: string | Uint8Array): Promise<void> =>
@@ -50,9 +50,9 @@ describe('a source that cannot be read ends with 66 and one line that says why',
   test('no file at all', async () => {
     await work.configure({ path: 'nowhere/*.csv' })
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(66)
+    expect(exit).toBe(66)
     expect(line).toMatch(/✖.*nowhere/)
   })
 
@@ -60,9 +60,9 @@ describe('a source that cannot be read ends with 66 and one line that says why',
     await mkdir(join(work.folder, 'folder.csv'), { recursive: true })
     await work.configure({ path: 'folder.csv' })
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(66)
+    expect(exit).toBe(66)
     expect(line).toMatch(/folder\.csv/)
   })
 
@@ -70,9 +70,9 @@ describe('a source that cannot be read ends with 66 and one line that says why',
     await writeFile(join(work.folder, 'empty.csv'), '')
     await work.configure({ path: 'empty.csv' })
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(66)
+    expect(exit).toBe(66)
     expect(line).toMatch(/empty/)
   })
 
@@ -80,9 +80,9 @@ describe('a source that cannot be read ends with 66 and one line that says why',
     await writeFile(join(work.folder, 'cut.csv'), `${sound}W99,"never clo`)
     await work.configure({ path: 'cut.csv' })
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(66)
+    expect(exit).toBe(66)
     expect(line).toMatch(/quote/i)
   })
 })
@@ -105,9 +105,9 @@ describe('an export that may be a mistake is held with 65', () => {
     await work.configure()
     await drop(content)
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(65)
+    expect(exit).toBe(65)
     expect(line).toMatch(reason)
   })
 
@@ -115,9 +115,9 @@ describe('an export that may be a mistake is held with 65', () => {
     await work.configure()
     await drop(sound.replace('Termination Date', 'Remarks'))
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(65)
+    expect(exit).toBe(65)
     expect(line).toMatch(/separatedAt/)
   })
 })
@@ -196,25 +196,25 @@ describe('a configuration that cannot be used ends with 78 and names file, line 
   ])('%s', async (_name, options, where) => {
     await work.configure(options)
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(78)
+    expect(exit).toBe(78)
     expect(line).toMatch(where)
   })
 
   test('a secret that is not there', async () => {
     await work.configure({ extra: 'queue: ${file:nowhere}\n' })
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(78)
+    expect(exit).toBe(78)
     expect(line).toMatch(/rollcall\.yaml:7:8: .*nowhere/)
   })
 
   test('no configuration', async () => {
-    const { code, stderr } = await rollcall(['sync', '--config', join(work.folder, 'missing.yaml')])
+    const { exit, stderr } = await rollcall(['sync', '--config', join(work.folder, 'missing.yaml')])
 
-    expect(code).toBe(78)
+    expect(exit).toBe(78)
     expect(stderr).toMatch(/missing\.yaml/)
   })
 })
@@ -246,7 +246,7 @@ describe('a platform that turns the connection away', () => {
 
     const blocked = await refused('sync')
 
-    expect(blocked.code).toBe(77)
+    expect(blocked.exit).toBe(77)
     expect(blocked.line).toMatch(reason)
   })
 
@@ -254,9 +254,9 @@ describe('a platform that turns the connection away', () => {
     await work.configure({ target: '{ id: 999999 }' })
     await drop(changed)
 
-    const { code, line } = await refused('sync')
+    const { exit, line } = await refused('sync')
 
-    expect(code).toBe(77)
+    expect(exit).toBe(77)
     expect(line).toMatch(/no custom connection 999999/)
   })
 
@@ -264,9 +264,9 @@ describe('a platform that turns the connection away', () => {
     await work.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', target: '{ name: Nowhere }' })
     await drop(changed)
 
-    const { code, line } = await refused('sync', '--wait', '3')
+    const { exit, line } = await refused('sync', '--wait', '3')
 
-    expect(code).toBe(69)
+    expect(exit).toBe(69)
     expect(line).toMatch(/127\.0\.0\.1:9/)
   })
 
@@ -274,9 +274,9 @@ describe('a platform that turns the connection away', () => {
     await work.configure()
     await drop(changed)
 
-    const { code } = await work.run('sync')
+    const { exit } = await work.run('sync')
 
-    expect(code).toBe(0)
+    expect(exit).toBe(0)
     expect((await peopleOn(tenant.client)).get('W1')?.jobTitle).toBe('Director')
   })
 })
@@ -289,9 +289,9 @@ test.each([
 ])('%s ends with 2', async (_name, args) => {
   await work.configure()
 
-  const { code, line } = await refused(...args)
+  const { exit, line } = await refused(...args)
 
-  expect(code).toBe(2)
+  expect(exit).toBe(2)
   expect(line).toMatch(/✖/)
 })
 
@@ -302,8 +302,8 @@ test('a folder that another process holds ends with 75 and its pid', async () =>
   // Without its address nobody can ask the daemon, and the folder stays locked.
   await rm(join(work.folder, 'data', 'daemon.json'), { force: true })
 
-  const { code, line } = await refused('sync')
+  const { exit, line } = await refused('sync')
 
-  expect(code).toBe(75)
-  expect(line).toContain(String(daemon.process.pid))
+  expect(exit).toBe(75)
+  expect(line).toContain(String(daemon.child.pid))
 })

@@ -40,14 +40,14 @@ describe.each(sizes)('a daemon killed in the middle of 5,000 people, $name', ({ 
     stack.use(sync)
 
     const atKill = await arrivals(client, 500)
-    daemon.process.kill('SIGKILL')
-    sync.process.kill('SIGKILL')
+    daemon.child.kill('SIGKILL')
+    sync.child.kill('SIGKILL')
     await Promise.all([daemon.ended, sync.ended])
     const after = await work.json('sync')
 
     const arrived = await peopleOn(client)
     expect(atKill).toBeLessThan(headcount)
-    expect(after).toMatchObject({ code: 0, document: { problems: 0 } })
+    expect(after).toMatchObject({ exit: 0, document: { problems: 0 } })
     expect(arrived.size).toBe(headcount)
     expect(
       [...arrived.values()]

@@ -1,52 +1,64 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-const command = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
+export const command = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
 
-export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+export type Ended = { readonly exit: number | null; readonly stdout: string; readonly stderr: string }
 
-/** Runs `bin/rollcall` as an operator does, without a terminal, and waits for its end. */
-export async function rollcall(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [stdout, stderr] = [collected(child.stdout), collected(child.stderr)]
-  const [code] = await once(child, 'close')
-  return { code, stdout: stdout(), stderr: stderr() }
-}
-
-/** A process of `bin/rollcall` that runs until it is ended; disposing kills it hard if it still does. */
+/** A command under way; disposing kills it hard if it still runs. */
 export type Running = AsyncDisposable & {
-  readonly process: ChildProcess
-  readonly ended: Promise<unknown>
-  readonly stderr: () => string
-  /** Resolves when its log has said so; rejects when it ends before. */
-  says(what: string): Promise<void>
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** Resolves when it has said so; rejects when it ends before. */
+  says(text: string): Promise<void>
 }
 
-export function startRollcall(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
-  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  const stderr = collected(child.stderr)
-  child.stdout.resume()
-  const ended = once(child, 'close')
-  return {
-    process: child,
-    ended,
-    stderr,
-    async says(what) {
-      while (!stderr().includes(what)) {
-        const went = await Promise.race([once(child.stderr, 'data').then(() => 'on'), ended.then(() => 'ended')])
-        if (went === 'ended' && !stderr().includes(what)) throw new Error(`it ended without "${what}": ${stderr()}`)
+type StartOptions = { readonly env?: Readonly<Record<string, string>>; readonly command?: string }
+
+/** Starts a command as a person would, without a terminal. */
+export function startCommand(
+  args: readonly string[],
+  { env = {}, command: program = command }: StartOptions = {},
+): Running {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', ...env },
+  })
+  const said = { stdout: '', stderr: '' }
+  const listeners = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+      for (const listener of listeners) listener()
+    })
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (exit) => resolve({ exit, ...said }))
+  })
+  const says = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const listen = () => {
+        if (!(said.stdout + said.stderr).includes(text)) return
+        listeners.delete(listen)
+        resolve()
       }
-    },
+      listeners.add(listen)
+      listen()
+      ended.then(({ stderr }) => reject(new Error(`the command ended without saying "${text}": ${stderr}`)), reject)
+    })
+  return {
+    child,
+    ended,
+    says,
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      child.kill('SIGKILL')
       await ended
     },
   }
 }
 
-function collected(stream: NodeJS.ReadableStream): () => string {
-  const chunks: Buffer[] = []
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  return () => Buffer.concat(chunks).toString('utf8')
+/** Runs `bin/rollcall` to its end. */
+export async function rollcall(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return await startCommand(args, { env }).ended
 }

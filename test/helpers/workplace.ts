@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Ended, type Running, rollcall, startRollcall } from './cli.ts'
+import { type Ended, type Running, rollcall, startCommand } from './cli.ts'
 
 /** A folder as an operator has it: a configuration, a key, exports, a data folder. */
 export type Workplace = AsyncDisposable & {
@@ -12,7 +12,7 @@ export type Workplace = AsyncDisposable & {
   drop(name: string, content: string | Uint8Array): Promise<void>
   run(...args: string[]): Promise<Ended>
   /** Runs a command with `--json`; answers its document. */
-  json<T = Record<string, unknown>>(...args: string[]): Promise<{ readonly code: number | null; readonly document: T }>
+  json<T = Record<string, unknown>>(...args: string[]): Promise<{ readonly exit: number | null; readonly document: T }>
   start(...args: string[]): Running
 }
 
@@ -23,6 +23,8 @@ export type WorkplaceOptions = {
   readonly database?: string
   readonly queue?: string
   readonly path?: string
+  /** What stands in `connections.acme.source` besides the file and the mode. */
+  readonly source?: string
   readonly extra?: string
   /** Lines below `connections.acme`, indented by four. */
   readonly connection?: string
@@ -45,6 +47,7 @@ export async function openWorkplace(defaults: WorkplaceOptions): Promise<Workpla
         database,
         queue,
         path,
+        source = 'preset: generic',
         extra = '',
         connection = '',
       } = {
@@ -65,7 +68,7 @@ server: { host: 127.0.0.1, port: 0 }
 ${extra}connections:
   acme:
     target: ${target}
-    source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, preset: generic }
+    source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, ${source} }
 ${connection}`,
       )
     },
@@ -77,14 +80,14 @@ ${connection}`,
     },
     run: (...args) => rollcall([...args, '--config', configFile]),
     async json(...args) {
-      const { code, stdout, stderr } = await rollcall([...args, '--config', configFile, '--json'])
+      const { exit, stdout, stderr } = await rollcall([...args, '--config', configFile, '--json'])
       try {
-        return { code, document: JSON.parse(stdout) }
+        return { exit, document: JSON.parse(stdout) }
       } catch {
         throw new Error(`no JSON on stdout of rollcall ${args.join(' ')}: ${stdout || stderr}`)
       }
     },
-    start: (...args) => startRollcall([...args, '--config', configFile]),
+    start: (...args) => startCommand([...args, '--config', configFile]),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
   await workplace.configure()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listProblems, personOf } from '../../src/store/history.ts'
-import { approveRun, requestRun, retractPerson } from '../../src/sync/sync.ts'
+import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
@@ -164,6 +164,52 @@ describe.each(databases)('on $name', ({ place }) => {
         (await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0002' }))?.entry?.retracted?.reason,
       ).toBe('trial row')
     })
+  })
+
+  test('a retraction that is taken back brings the person back as HR has them', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(10))
+    const held = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0002',
+      reason: 'trial row',
+      by: 'ana',
+    })
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
+    await world.drain()
+
+    const requested = await restorePerson(world.sync, { connection: 'acme', identityId: 'E0002', by: 'ana' })
+    await world.drain()
+
+    expect(await world.runOf(requested.id)).toMatchObject({ state: 'finished', options: { restore: { by: 'ana' } } })
+    expect((await peopleOn(client)).get('E0002')?.jobTitle).toBe('Engineer')
+  })
+
+  test('a retraction that the platform refuses stays a problem, and the next run tries again', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(10))
+    const sound = world.sync.platform
+    const refusal = async () => ({ status: 400 as const, error: { message: 'no', code: 1, name: null }, headers: {} })
+    Object.assign(world.sync, { platform: { ...sound, client: { ...sound.client, deleteHrisUserIdentity: refusal } } })
+    const held = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0002',
+      reason: 'trial row',
+      by: 'ana',
+    })
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
+    await world.drain()
+    const problems = await listProblems(world.sync.store.db)
+    Object.assign(world.sync, { platform: sound })
+
+    const run = await world.night(staff(10), { asOf: '2026-11-21T01:00:00.000Z' })
+
+    expect(problems).toMatchObject([{ identityId: 'E0002', kind: 'retract', message: 'no' }])
+    expect(run).toMatchObject({ state: 'finished', counts: { retract: 1 } })
+    expect((await peopleOn(client)).has('E0002')).toBe(false)
+    expect(await listProblems(world.sync.store.db)).toEqual([])
   })
 
   describe('promise 4: saying the same thing twice sends nothing', () => {

@@ -1,0 +1,48 @@
+import { readdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { expect, test } from 'vitest'
+import type { DemoSummary } from '../../src/cli/demo.ts'
+import { rollcall } from '../helpers/cli.ts'
+
+const left = async (): Promise<string[]> =>
+  (await readdir(tmpdir())).filter((name) => name.startsWith('rollcall-demo-'))
+
+test('the demo brings two nights to the platform, sends nothing for the same export again, and leaves nothing behind', async () => {
+  const before = await left()
+
+  const { exit, stdout } = await rollcall(['demo', '--json'])
+
+  const summary: DemoSummary = JSON.parse(stdout)
+  const [first, second] = summary.nights
+  expect(exit).toBe(0)
+  expect(first?.run).toMatchObject({ state: 'finished', counts: { join: 250 }, confirmed: 250 })
+  expect(second?.run).toMatchObject({
+    state: 'finished',
+    counts: { join: 6, update: 9, leave: 5, return: 1, redate: 1, retract: 0, rejected: 1 },
+    confirmed: 22,
+    problems: 0,
+  })
+  expect(second?.plan.rejects).toMatchObject([
+    { column: 'Hire Date', reason: expect.stringContaining('is not a date') },
+  ])
+  expect(summary.again).toMatchObject({
+    state: 'unchanged',
+    sent: { upsert: { requests: 0 }, update: { requests: 0 }, delete: { requests: 0 } },
+  })
+  expect(summary.arrival).toMatchObject({ arrived: 256, missing: [] })
+  expect(second?.identitySync?.counts).toMatchObject({
+    CURRENT_EMPLOYEE: expect.any(Number),
+    FORMER_EMPLOYEE: expect.any(Number),
+  })
+  expect(await left()).toEqual(before)
+})
+
+test('told for people, the demo says what happened to whom and why', async () => {
+  const { exit, stdout } = await rollcall(['demo', '--once'])
+
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/Leavers \(5\)/)
+  expect(stdout).toMatch(/W\d{5} +is missing from the export.*FORMER_(EMPLOYEE|CONTRACTOR), left \d{4}-\d{2}-\d{2}/)
+  expect(stdout).toMatch(/W\d{5} +has a leaving date ahead: it waits until that day +CURRENT_/)
+  expect(stdout).toMatch(/✔ all 256 people are on the platform as HR says/)
+})
