@@ -207,28 +207,6 @@ export async function hasten(db: Db, { connection, now }: { connection: string; 
     .execute()
 }
 
-/** Runs that nobody who lives works on and that could go on: waiting ones without a rival, and those whose process died. */
-export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .select(['id', 'attempt', 'owner'])
-    .where('state', 'in', ['waiting', 'reading', 'planned'])
-    .where(unowned(sql`runs.owner`))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('runs as other')
-            .select('other.id')
-            .whereRef('other.connection', '=', 'runs.connection')
-            .whereRef('other.id', '<>', 'runs.id')
-            .where('other.state', 'in', ['reading', 'planned', 'delivering']),
-        ),
-      ),
-    )
-    .execute()
-  return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.owner === null ? '' : `-${row.attempt}`}` }))
-}
-
 async function holdsDelivery(tx: Db, claim: ClaimedDelivery): Promise<boolean> {
   const row = await tx
     .selectFrom('deliveries')

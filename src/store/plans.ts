@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
 import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
-import { type ClaimedRun, moveRun } from './runs.ts'
+import type { ClaimedRun } from './run-claims.ts'
+import { moveRun } from './runs.ts'
 import type { Db, Verification } from './schema.ts'
 
 /** What a plan decided about one person: a new wanted side, a change to send, or both. */

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../identity/change.ts'
-import type { Owner } from './owner.ts'
-import { unowned } from './owner.ts'
 import type { Db, RunOptions, RunRow, Verification } from './schema.ts'
 
 export const triggers = ['schedule', 'operator', 'start'] as const
@@ -133,72 +131,6 @@ export function heldReason(guards: readonly Verdict[]): string {
     .filter((guard) => !guard.ok)
     .map((guard) => `${guard.name}: ${guard.reason ?? `${guard.actual} is over the limit of ${guard.limit}`}`)
     .join('; ')
-}
-
-export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
-
-/**
- * Takes a waiting run up, or one whose process died while it read or planned; null where there is nothing to do now,
- * because the connection has another active run or somebody who lives works on this one.
- */
-export async function claimRun(
-  db: Db,
-  { id, owner, now }: { id: string; owner: Owner; now: Date },
-): Promise<ClaimedRun | null> {
-  return await db.transaction().execute(async (tx) => {
-    const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
-    if (!found) return null
-    // All claims of a connection queue up on its row, so that two waiting starts never race for the one active place.
-    await tx.selectFrom('connections').select('name').where('name', '=', found.connection).forUpdate().execute()
-    const run = await tx
-      .updateTable('runs')
-      .set({
-        state: sql`case state when 'waiting' then 'reading' else state end`,
-        owner: owner.id,
-        attempt: sql`attempt + 1`,
-        started_at: sql`coalesce(started_at, ${now})`,
-      })
-      .where('id', '=', id)
-      .where('state', 'in', ['waiting', 'reading', 'planned'])
-      .where(unowned(sql`runs.owner`))
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('runs as other')
-              .select('other.id')
-              .whereRef('other.connection', '=', 'runs.connection')
-              .whereRef('other.id', '<>', 'runs.id')
-              .where('other.state', 'in', ['reading', 'planned', 'delivering']),
-          ),
-        ),
-      )
-      .returningAll()
-      .executeTakeFirst()
-    return run ? { run, attempt: run.attempt } : null
-  })
-}
-
-/** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
-export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ owner: null })
-    .where('id', '=', claim.run.id)
-    .where('attempt', '=', claim.attempt)
-    .execute()
-}
-
-/** True while this attempt is the one that may write; taken inside the transaction that writes. */
-export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
-  const row = await tx
-    .selectFrom('runs')
-    .select('id')
-    .where('id', '=', claim.run.id)
-    .where('attempt', '=', claim.attempt)
-    .where('state', 'in', ['reading', 'planned'])
-    .forUpdate()
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 /** Moves a run by the table of moves; false where it is not in a state that may move there. */

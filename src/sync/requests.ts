@@ -6,6 +6,7 @@ import { freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries.ts'
 import { dropPlan, stagePeople } from '../store/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster.ts'
+import { activeStates } from '../store/run-claims.ts'
 import { addHeldRun, addWaitingRun, ensureConnection, getRun, moveRun, type Run, type Trigger } from '../store/runs.ts'
 import type { RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
@@ -56,7 +57,7 @@ export async function approveRun(
       .selectFrom('runs')
       .select('id')
       .where('connection', '=', run.connection)
-      .where('state', 'in', ['reading', 'planned', 'delivering'])
+      .where('state', 'in', activeStates)
       .executeTakeFirst()
     if (active)
       throw new Failure('conflict', `run ${active.id} of "${run.connection}" is active; approve when it has ended`)

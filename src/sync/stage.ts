@@ -1,6 +1,6 @@
 import { compareKeys } from '../identity/digest.ts'
 import { type PlannedPerson, type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../store/plans.ts'
-import { type ClaimedRun, holdsRun } from '../store/runs.ts'
+import { type ClaimedRun, holdsRun } from '../store/run-claims.ts'
 import type { Db } from '../store/schema.ts'
 
 /** Where a plan grows while its source is read. */

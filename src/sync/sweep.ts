@@ -1,4 +1,5 @@
-import { type DueDelivery, dueDeliveries, dueRuns } from '../store/deliveries.ts'
+import { type DueDelivery, dueDeliveries } from '../store/deliveries.ts'
+import { dueRuns } from '../store/run-claims.ts'
 import { waitingRunOf } from '../store/runs.ts'
 import type { SyncContext } from './context.ts'
 

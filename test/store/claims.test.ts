@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
-import {
-  claimDelivery,
-  dueDeliveries,
-  dueRuns,
-  endDelivery,
-  recordOutcomes,
-  storeStep,
-} from '../../src/store/deliveries.ts'
+import { claimDelivery, dueDeliveries, endDelivery, recordOutcomes, storeStep } from '../../src/store/deliveries.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { takeOwner } from '../../src/store/owner.ts'
 import { commitPlan, stagePeople } from '../../src/store/plans.ts'
-import { addWaitingRun, claimRun, ensureConnection, getRun, moveRun } from '../../src/store/runs.ts'
+import { claimRun, dueRuns } from '../../src/store/run-claims.ts'
+import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../src/store/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { databases } from '../helpers/databases.ts'
 
