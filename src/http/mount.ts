@@ -7,6 +7,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { InputOf, Operation, OperationTable, ReplyOf } from '../contract/operation.ts'
+import { answerBrokenRequest } from './broken-request.ts'
 import { type Input, readInput } from './input.ts'
 import { describeIssues } from './issues.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
@@ -69,6 +70,7 @@ export function createApp({
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => sendError(error, request, reply),
   })
   app.setErrorHandler(sendError)

@@ -39,8 +39,8 @@ export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeI
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart?.bind(handler)
     handler.onRequestStart = (controller, context) => {
+      progress.sent = true
       start?.(controller, context)
-      progress.sent = !controller.aborted
     }
     return dispatch(options, handler)
   }

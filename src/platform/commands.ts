@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { pino } from 'pino'
 import { z } from 'zod'
 import { platformAreas, platformPrefix } from '../contract/platform.ts'
 import { Failure } from '../errors.ts'
@@ -31,6 +32,7 @@ type KeyOptions = CommonOptions & {
 
 const defaultFolder = './data/platform'
 const defaultPort = 4010
+const stderr = 2
 
 /** Adds `platform …`: running the compliance platform on this machine, and operating it. */
 export function platformCommands(program: Command): void {
@@ -81,6 +83,7 @@ function addServe(platform: Command): void {
         ...options,
         sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,
         operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
+        logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
       })
       const { baseUrl, operatorUrl, port } = service
       show(
@@ -151,7 +154,10 @@ function addKeys(keys: Command): void {
 function located(command: Command): Command {
   return command
     .addOption(
-      new Option('--database <place>', 'postgres://… or a folder').env('PLATFORM_DATABASE_URL').default(defaultFolder),
+      new Option('--database <place>', 'postgres://… or a folder')
+        .env('PLATFORM_DATABASE_URL')
+        .argParser((place: string) => place || defaultFolder)
+        .default(defaultFolder),
     )
     .option('--json', 'print one JSON document on stdout and nothing else there')
 }

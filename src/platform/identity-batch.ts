@@ -6,6 +6,7 @@ import {
   type IdentityWrite,
   insertNewIdentities,
   lockIdentities,
+  unknownKeys,
   updateIdentities,
   valuesOf,
 } from './identity-rows.ts'
@@ -15,35 +16,28 @@ import type { PlatformSchema } from './schema.ts'
 export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity | null }
 
 /**
- * Creates, updates and restores the records of one batch whose keys are distinct, and answers by key. Three statements
- * whatever its size. New keys are inserted before known ones are locked, both in key order: of two batches that share
- * keys the later one waits, then sees what the earlier one stored.
+ * Creates, updates and restores the records of one batch whose keys are distinct, and answers by key. Four statements at
+ * most, whatever its size. New keys are inserted before known ones are locked, both in key order: of two batches that
+ * share keys the later one waits, then sees what the earlier one stored.
  */
 export async function applyBatch(
   trx: Kysely<PlatformSchema>,
   { connectionId, submissions, now }: { connectionId: number; submissions: readonly Submission[]; now: Date },
 ): Promise<ReadonlyMap<string, Outcome>> {
   if (submissions.length === 0) return new Map()
-  const created = await insertNewIdentities(
-    trx,
-    connectionId,
-    submissions.map((submission) => newRecord(submission, now)),
-  )
+  const unknown = await unknownKeys(trx, connectionId, keysOf(submissions))
+  const records = submissions.filter(({ identityId }) => unknown.has(identityId)).map((one) => newRecord(one, now))
+  const created = await insertNewIdentities(trx, connectionId, records)
   const known = submissions.filter(({ identityId }) => !created.has(identityId))
-  const stored = await lockIdentities(
-    trx,
-    connectionId,
-    known.map(({ identityId }) => identityId),
-  )
+  const stored = await lockIdentities(trx, connectionId, keysOf(known))
   const merged = mergeAll(stored, known, now)
   await updateIdentities(
     trx,
     connectionId,
     merged.filter(({ changed }) => changed).map(({ write }) => write),
   )
-
   return new Map([
-    ...submissions.flatMap((submission) => createdOutcome(submission, created.get(submission.identityId), now)),
+    ...records.flatMap((record) => createdOutcome(record, created.get(record.identityId))),
     ...merged.map(({ row, write, changed }) => [row.identity_id, updatedOutcome(row, write, changed)] as const),
   ])
 }
@@ -73,13 +67,16 @@ function mergeAll(stored: readonly IdentityRow[], submissions: readonly Submissi
   })
 }
 
+function keysOf(submissions: readonly Submission[]): string[] {
+  return submissions.map(({ identityId }) => identityId)
+}
+
 function newRecord({ identityId, values }: Submission, now: Date): IdentityWrite {
   return { identityId, values: { ...noValues, ...values }, updatedAt: now.toISOString() }
 }
 
-function createdOutcome(submission: Submission, id: number | undefined, now: Date): [string, Outcome][] {
+function createdOutcome({ identityId, values, updatedAt }: IdentityWrite, id: number | undefined): [string, Outcome][] {
   if (id === undefined) return []
-  const { identityId, values, updatedAt } = newRecord(submission, now)
   return [[identityId, { statusCode: 201, data: { id, identityId, ...values, createdAt: updatedAt, updatedAt } }]]
 }
 

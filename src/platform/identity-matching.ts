@@ -2,16 +2,17 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformSchema } from './schema.ts'
 
 /**
- * Fills the temporary table `sync_identities` with the account's live HR records and the user whom each belongs to:
+ * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user whom each belongs to:
  * the one with its address, else the one it belonged to before, else the only one with exactly its names, else a new one.
  */
 export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await collectIdentities(trx, accountId)
-  await matchByAddress(trx, accountId)
+  await collectUsers(trx, accountId)
+  await matchByAddress(trx)
   await matchAsBefore(trx)
-  await matchByNames(trx, accountId)
+  await matchByNames(trx)
   await createUsers(trx, accountId, at)
-  await matchByAddress(trx, accountId)
+  await matchByAddress(trx)
   await rememberMatches(trx)
 }
 
@@ -35,13 +36,26 @@ async function collectIdentities(trx: Kysely<PlatformSchema>, accountId: number)
   await sql`analyze sync_identities`.execute(trx)
 }
 
-async function matchByAddress(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+// A copy of the account's users, so that the planner knows how many there are also when most of them are new.
+async function collectUsers(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+  await sql`
+    create temp table sync_users (
+      id bigint primary key, address text not null, first_name text, last_name text, is_person boolean not null
+    ) on commit drop
+  `.execute(trx)
+  await sql`
+    insert into sync_users
+    select id, lower(email), first_name, last_name, origin <> 'api_key' from users where account_id = ${accountId}
+  `.execute(trx)
+  await sql`analyze sync_users`.execute(trx)
+}
+
+async function matchByAddress(trx: Kysely<PlatformSchema>): Promise<void> {
   await sql`
     update sync_identities as identity
-    set user_id = users.id
-    from users
-    where identity.user_id is null and users.account_id = ${accountId} and users.origin <> 'api_key'
-      and lower(users.email) = lower(identity.address)
+    set user_id = known.id
+    from sync_users as known
+    where identity.user_id is null and known.is_person and known.address = lower(identity.address)
   `.execute(trx)
 }
 
@@ -56,12 +70,12 @@ async function matchAsBefore(trx: Kysely<PlatformSchema>): Promise<void> {
   `.execute(trx)
 }
 
-async function matchByNames(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+async function matchByNames(trx: Kysely<PlatformSchema>): Promise<void> {
   await sql`
     with namesakes as (
       select first_name, last_name, min(id) as user_id
-      from users
-      where account_id = ${accountId} and origin <> 'api_key' and first_name is not null and last_name is not null
+      from sync_users
+      where is_person and first_name is not null and last_name is not null
       group by first_name, last_name
       having count(*) = 1
     ), open as (
@@ -81,14 +95,22 @@ async function matchByNames(trx: Kysely<PlatformSchema>, accountId: number): Pro
 
 async function createUsers(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await sql`
-    insert into users (account_id, email, first_name, last_name, origin, created_at, updated_at)
-    select distinct on (lower(address))
-      ${accountId}::bigint, address, first_name, last_name, 'identity_sync', ${at}::timestamptz, ${at}::timestamptz
-    from sync_identities
-    where user_id is null
-    order by lower(address), id
-    on conflict (account_id, lower(email)) do nothing
+    with newcomers as (
+      select distinct on (lower(address)) id, address, first_name, last_name
+      from sync_identities
+      where user_id is null
+      order by lower(address), id
+    ), created as (
+      insert into users (account_id, email, first_name, last_name, origin, created_at, updated_at)
+      select ${accountId}::bigint, address, first_name, last_name, 'identity_sync', ${at}::timestamptz, ${at}::timestamptz
+      from newcomers
+      order by id
+      on conflict (account_id, lower(email)) do nothing
+      returning id, email, first_name, last_name
+    )
+    insert into sync_users select id, lower(email), first_name, last_name, true from created
   `.execute(trx)
+  await sql`analyze sync_users`.execute(trx)
 }
 
 async function rememberMatches(trx: Kysely<PlatformSchema>): Promise<void> {

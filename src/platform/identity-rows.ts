@@ -4,6 +4,10 @@ import type { IdentityValues } from './merge-identity.ts'
 import type { PlatformSchema } from './schema.ts'
 import { isStorableText } from './storable-json.ts'
 
+// Statistics lag behind a first load, and a planner that takes a connection for empty reads all of it for each batch.
+// So the statements of a batch are written in forms that reach every key through its index: a subquery with `limit`,
+// a lateral one with a lock, and `on conflict`.
+
 export type IdentityRow = Selectable<PlatformSchema['hris_user_identities']>
 
 /** A record as it is to be stored; instants are ISO 8601 in UTC. */
@@ -55,14 +59,33 @@ export async function lockIdentities(
   identityIds: readonly string[],
 ): Promise<IdentityRow[]> {
   if (identityIds.length === 0) return []
-  return trx
-    .selectFrom('hris_user_identities')
-    .selectAll()
-    .where('connection_id', '=', connectionId)
-    .where(sql<boolean>`identity_id = any(${identityIds}::text[])`)
-    .orderBy('identity_id')
-    .forNoKeyUpdate()
-    .execute()
+  const { rows } = await sql<IdentityRow>`
+    select stored.*
+    from (select identity_id from unnest(${identityIds}::text[]) as given (identity_id) order by identity_id collate "C") as wanted
+    cross join lateral (
+      select * from hris_user_identities
+      where connection_id = ${connectionId}::bigint and identity_id = wanted.identity_id
+      for no key update
+    ) as stored
+  `.execute(trx)
+  return rows
+}
+
+/** Which of these keys the connection does not know yet. Holds nothing: another batch may be storing one of them. */
+export async function unknownKeys(
+  trx: Kysely<PlatformSchema>,
+  connectionId: number,
+  identityIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ identity_id: string }>`
+    select identity_id from unnest(${identityIds}::text[]) as given (identity_id)
+    where (
+      select known.id from hris_user_identities as known
+      where known.connection_id = ${connectionId}::bigint and known.identity_id = given.identity_id
+      limit 1
+    ) is null
+  `.execute(trx)
+  return new Set(rows.map((row) => row.identity_id))
 }
 
 /** Stores those records whose key is new to the connection, in key order, and answers the id of each. */
@@ -71,6 +94,7 @@ export async function insertNewIdentities(
   connectionId: number,
   records: readonly IdentityWrite[],
 ): Promise<ReadonlyMap<string, number>> {
+  if (records.length === 0) return new Map()
   const { rows } = await sql<{ id: number; identity_id: string }>`
     insert into hris_user_identities (
       connection_id, identity_id, email, secondary_email, first_name, last_name, job_title, manager_id, manager_name,
@@ -80,10 +104,6 @@ export async function insertNewIdentities(
       ${connectionId}::bigint, identity_id, email, secondary_email, first_name, last_name, job_title, manager_id, manager_name,
       started_at, separated_at, is_contractor, updated_at, updated_at
     from json_to_recordset(${writeRows(records)}::json) as record (${recordColumns})
-    where not exists (
-      select from hris_user_identities as known
-      where known.connection_id = ${connectionId}::bigint and known.identity_id = record.identity_id
-    )
     order by record.identity_id collate "C"
     on conflict (connection_id, identity_id) do nothing
     returning id, identity_id
@@ -91,7 +111,7 @@ export async function insertNewIdentities(
   return new Map(rows.map((row) => [row.identity_id, row.id]))
 }
 
-/** Overwrites records that the caller holds, and brings deleted ones back. */
+/** Overwrites records that the caller holds, and brings deleted ones back. Every one of them is there, so nothing is ever inserted. */
 export async function updateIdentities(
   trx: Kysely<PlatformSchema>,
   connectionId: number,
@@ -99,14 +119,21 @@ export async function updateIdentities(
 ): Promise<void> {
   if (records.length === 0) return
   await sql`
-    update hris_user_identities as stored
-    set email = record.email, secondary_email = record.secondary_email, first_name = record.first_name,
-        last_name = record.last_name, job_title = record.job_title, manager_id = record.manager_id,
-        manager_name = record.manager_name, started_at = record.started_at, separated_at = record.separated_at,
-        is_contractor = record.is_contractor, updated_at = record.updated_at, deleted_at = null,
-        changed_in = pg_current_xact_id()
+    insert into hris_user_identities as stored (
+      id, connection_id, identity_id, email, secondary_email, first_name, last_name, job_title, manager_id, manager_name,
+      started_at, separated_at, is_contractor, created_at, updated_at
+    )
+    overriding system value
+    select
+      0, ${connectionId}::bigint, identity_id, email, secondary_email, first_name, last_name, job_title, manager_id,
+      manager_name, started_at, separated_at, is_contractor, updated_at, updated_at
     from json_to_recordset(${writeRows(records)}::json) as record (${recordColumns})
-    where stored.connection_id = ${connectionId}::bigint and stored.identity_id = record.identity_id
+    on conflict (connection_id, identity_id) do update
+    set email = excluded.email, secondary_email = excluded.secondary_email, first_name = excluded.first_name,
+        last_name = excluded.last_name, job_title = excluded.job_title, manager_id = excluded.manager_id,
+        manager_name = excluded.manager_name, started_at = excluded.started_at, separated_at = excluded.separated_at,
+        is_contractor = excluded.is_contractor, updated_at = excluded.updated_at, deleted_at = null,
+        changed_in = pg_current_xact_id()
   `.execute(trx)
 }
 

@@ -25,7 +25,7 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     await holdConnections(trx, accountId)
     await matchIdentities(trx, accountId, at)
     await choosePeople(trx, at)
-    await followHr(trx, accountId, at)
+    await followHr(trx, at)
     const created = await addPersonnel(trx, accountId, at)
     const changed = (await updatePersonnel(trx, at)) + (await forgetUnmatched(trx, accountId, at))
     return storeResult(trx, options, { at, began, created, changed })
@@ -77,7 +77,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
 }
 
 // HR leads for names. It leads for the address only where the sync made the user, and only to one that nobody else has.
-async function followHr(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
+async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     with wanted as (
       select users.id,
@@ -88,8 +88,7 @@ async function followHr(trx: Kysely<PlatformSchema>, accountId: number, at: Date
           then person.address else users.email end as email
       from sync_people as person
       join users on users.id = person.user_id
-      left join users as other
-        on other.account_id = ${accountId} and lower(other.email) = lower(person.address) and other.id <> users.id
+      left join sync_users as other on other.address = lower(person.address) and other.id <> users.id
     )
     update users
     set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { pino } from 'pino'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Kysely } from 'kysely'
 import { ensureKeyFile } from './key-file.ts'
 import type { SyncSchedule } from './nightly.ts'
 import { databaseOperator } from './operator.ts'
+import type { PlatformSchema } from './schema.ts'
 import { readSeed } from './seed-file.ts'
 import { announceService } from './service-file.ts'
 import { type Platform, startPlatform } from './start.ts'
@@ -16,11 +18,12 @@ export type ServeOptions = {
   readonly seed?: string | undefined
   readonly keyFile?: string | undefined
   readonly operatorToken?: string | undefined
+  readonly logger?: FastifyBaseLogger
 }
 
 const tokenBytes = 32
 
-/** Starts the platform as a service: seeded, with its key file, reachable for the commands of this machine, logging to stderr. */
+/** Starts the platform as a service: seeded, with its key file, reachable for the commands of this machine. */
 export async function startService(options: ServeOptions): Promise<Platform> {
   const isEmbedded = !/^postgres(ql)?:/.test(options.database) && !options.database.startsWith('memory:')
   const operatorToken =
@@ -34,12 +37,13 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       port: options.port,
       sync: options.sync,
       ...(operatorToken !== undefined && { operatorToken }),
-      logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2)),
+      prepare: async (db) => {
+        if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed(seed)
+        if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())
+      },
+      ...(options.logger && { logger: options.logger }),
     }),
   )
-  const { db } = platform.database
-  if (seed && !(await hasAccounts(platform))) await databaseOperator(db).seed(seed)
-  if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())
   if (isEmbedded && operatorToken !== undefined) {
     const service = { pid: process.pid, operatorUrl: platform.operatorUrl, token: operatorToken }
     starting.use(await announceService(options.database, service))
@@ -61,6 +65,6 @@ export async function untilStopped(): Promise<void> {
   await stopped.promise
 }
 
-async function hasAccounts({ database: { db } }: Platform): Promise<boolean> {
+async function hasAccounts(db: Kysely<PlatformSchema>): Promise<boolean> {
   return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) !== undefined
 }

@@ -10,6 +10,7 @@ import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
 import { openapi } from '../http/openapi.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './api-keys.ts'
 import { admit, bearerToken } from './authorize.ts'
 import type { PlatformContext } from './context.ts'
@@ -35,6 +36,8 @@ export type PlatformOptions = {
   readonly sync?: SyncSchedule | null
   /** Opens the operator's interface to whoever presents it. */
   readonly operatorToken?: string
+  /** Runs on the open database before anybody can reach the platform. */
+  readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   readonly logger?: FastifyBaseLogger
   readonly now?: () => Date
   /** For tests: a reply that the contract does not list becomes a 500. */
@@ -60,6 +63,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const { host = '127.0.0.1', port = 0, sync = null, now = () => new Date() } = options
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openPlatformDatabase(options.database))
+  await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
   const app = createApp(options.logger ? { logger: options.logger } : {})
   opening.defer(() => app.close())
@@ -143,6 +147,9 @@ function reportTo(logger: FastifyBaseLogger | undefined) {
     done: (accountId: number, changed: number) =>
       logger?.info({ event: 'identity_sync.finished', accountId, changed }, 'identity sync finished'),
     failed: (accountId: number | null, error: unknown) =>
-      logger?.error({ event: 'identity_sync.failed', accountId, error }, 'identity sync failed'),
+      logger?.error(
+        { event: 'identity_sync.failed', accountId, failure: describeError(error) },
+        'identity sync failed',
+      ),
   }
 }

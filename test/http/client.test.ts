@@ -96,6 +96,18 @@ describe('requests', () => {
     expect(answer).toMatchObject({ status: 200, body: { pageId } })
   })
 
+  test('write a segment of dots so that nothing on the way takes it for a step up', async () => {
+    const requests: string[] = []
+    await using server = await serveRaw((socket, request) => {
+      requests.push(request)
+      socket.destroy()
+    })
+
+    await clientOf(server.baseUrl).getPage({ params: { bookId: 1, pageId: '..' } })
+
+    expect(requests[0]).toMatch(/^GET \/v1\/books\/1\/pages\/%2E%2E HTTP/)
+  })
+
   test('bring any query through', async () => {
     let seen: unknown
     await using server = await serveNotes({

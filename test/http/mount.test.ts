@@ -1,8 +1,18 @@
+import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { Refusal, refuse } from '../../src/http/refusal.ts'
 import { ask, serveNotes } from './notes.ts'
 
 const json = { 'content-type': 'application/json' }
+
+/** Says these bytes to the server and gives everything it says back until the connection ends. */
+async function exchange(baseUrl: string, bytes: string, { leave = false } = {}): Promise<string> {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = connect(Number(port), hostname)
+  if (leave) socket.end(bytes)
+  else socket.write(bytes)
+  return Buffer.concat(await Array.fromAsync(socket)).toString()
+}
 
 describe('the order of checks', () => {
   const broken = { method: 'POST', headers: json, body: '{ not json' }
@@ -385,6 +395,42 @@ describe('refusals and failures', () => {
 
     expect(answer.status).toBe(404)
     if (method !== 'HEAD') expect(answer.body).toMatchObject({ statusCode: 404, code: 14041, name: 'UnknownPath' })
+  })
+})
+
+describe('bytes that never become a request', () => {
+  test.each([
+    ['no HTTP at all', 'GARBAGE\r\n\r\n', 400, 'MalformedRequest'],
+    [
+      'oversized headers',
+      `GET /v1/notes HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`,
+      431,
+      'HeadersTooLarge',
+    ],
+  ])('%s gets the body of any other refusal', async (_, bytes, status, name) => {
+    await using server = await serveNotes()
+
+    const response = await exchange(server.baseUrl, bytes)
+
+    const [head = '', body = ''] = response.split('\r\n\r\n')
+    expect(head).toContain(`HTTP/1.1 ${status} `)
+    expect(JSON.parse(body)).toEqual({
+      statusCode: status,
+      message: expect.any(String),
+      code: expect.any(Number),
+      name,
+    })
+  })
+
+  test('a caller who leaves in the middle of a body is no failure of ours', async () => {
+    await using server = await serveNotes()
+    const half =
+      'POST /v1/notes HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"te'
+
+    await exchange(server.baseUrl, half, { leave: true })
+    await server.app.close()
+
+    expect(server.logged.filter(({ level }) => Number(level) >= 40)).toEqual([])
   })
 })
 

@@ -163,11 +163,18 @@ describe.each(databases)('access on $name', ({ place }) => {
     await using own = await openTestPlatform(place)
     const { name } = await own.newAccount()
     const usual = await own.operator.createKey({ account: name, name: 'usual', permissions: 'all' })
-    const endless = await own.operator.createKey({ account: name, name: 'endless', permissions: 'all', expiresAt: null })
+    const endless = await own.operator.createKey({
+      account: name,
+      name: 'endless',
+      permissions: 'all',
+      expiresAt: null,
+    })
     const expiresAt = new Date(own.clock.now().getTime() + millisecondsPerDay).toISOString()
     const brief = await own.operator.createKey({ account: name, name: 'brief', permissions: 'all', expiresAt })
     const statuses = () =>
-      Promise.all([usual, endless, brief].map(async ({ key }) => (await own.clientWith(key).listWorkspaces(everybody)).status))
+      Promise.all(
+        [usual, endless, brief].map(async ({ key }) => (await own.clientWith(key).listWorkspaces(everybody)).status),
+      )
 
     const today = await statuses()
     own.clock.advance(millisecondsPerDay)
@@ -175,7 +182,11 @@ describe.each(databases)('access on $name', ({ place }) => {
     own.clock.advance(364 * millisecondsPerDay)
     const nextYear = await statuses()
 
-    expect({ today, tomorrow, nextYear }).toEqual({ today: [200, 200, 200], tomorrow: [200, 200, 401], nextYear: [401, 200, 401] })
+    expect({ today, tomorrow, nextYear }).toEqual({
+      today: [200, 200, 200],
+      tomorrow: [200, 200, 401],
+      nextYear: [401, 200, 401],
+    })
   })
 
   test('keys are stored as hashes and never listed', async () => {
@@ -195,7 +206,10 @@ describe.each(databases)('access on $name', ({ place }) => {
     const connectionId = await newHrisConnection(mine.client)
     const params = { connectionId }
     const [created] = bodyOf(
-      await mine.client.upsertHrisUserIdentities({ params, body: [{ identityId: 'a', email: 'a@one.example', isContractor: false }] }),
+      await mine.client.upsertHrisUserIdentities({
+        params,
+        body: [{ identityId: 'a', email: 'a@one.example', isContractor: false }],
+      }),
       201,
     )
     const userIdentityId = created?.data?.id ?? 0

@@ -19,10 +19,17 @@ export type TestPlatform = AsyncDisposable & {
   /** A client of a fresh key of that account. */
   readonly clientOf: (account: string, permissions: KeyInput['permissions']) => Promise<PlatformClient>
   /** A new account that may do everything, unless told otherwise. */
-  readonly newAccount: (overrides?: { entitlements?: string[]; termsAcceptedAt?: string | null }) => Promise<TestAccount>
+  readonly newAccount: (overrides?: {
+    entitlements?: string[]
+    termsAcceptedAt?: string | null
+  }) => Promise<TestAccount>
 }
 
-export type Clock = { readonly now: () => Date; readonly advance: (ms: number) => void; readonly set: (instant: string) => void }
+export type Clock = {
+  readonly now: () => Date
+  readonly advance: (ms: number) => void
+  readonly set: (instant: string) => void
+}
 
 export const entitlement = customConnections.listCustomConnections.entitlement
 

@@ -1,0 +1,27 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Refusal, refusalBody, refuse } from './refusal.ts'
+
+/** Answers bytes that never became a request (no HTTP, oversized headers, too slow) and ends their connection. */
+export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (socket.writable && error.code !== 'ECONNRESET') socket.write(rawResponse(refusalOf(error.code)))
+  socket.destroy()
+}
+
+function refusalOf(code: string | undefined): Refusal {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refuse('TooSlow', 'the request did not arrive in time')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return refuse('HeadersTooLarge', 'the headers are larger than this server accepts')
+  return refuse('MalformedRequest', 'this is not an HTTP request')
+}
+
+function rawResponse(refusal: Refusal): string {
+  const body = JSON.stringify(refusalBody(refusal))
+  const head = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
+}

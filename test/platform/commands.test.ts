@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+
+const Started = z.object({ baseUrl: z.string(), operatorUrl: z.string() })
+const Created = z.object({ id: z.number(), key: z.string() })
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+function start(...args: string[]) {
+  const env = { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
+  return spawn(process.execPath, ['src/main.ts', 'platform', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function run(...args: string[]) {
+  const child = start(...args)
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), exitOf(child)])
+  return { stdout, stderr, exit }
+}
+
+async function exitOf(child: ChildProcess): Promise<unknown> {
+  const [exit] = await once(child, 'close')
+  return exit
+}
+
+test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 0', async () => {
+  const service = start('serve', '--port', '0', '--seed', 'config/platform-seed.yaml', '--json')
+  const errors = text(service.stderr)
+  const ended = exitOf(service)
+  const [line] = await once(service.stdout, 'data')
+  const { baseUrl } = Started.parse(JSON.parse(String(line)))
+
+  const created = await run('keys', 'create', '--account', 'Acme', '--name', 'test', '--json')
+  const { key, id } = Created.parse(JSON.parse(created.stdout))
+  const listed = await fetch(`${baseUrl}/personnel`, { headers: { authorization: `Bearer ${key}` } })
+  const sync = await run('sync-identities', '--account', 'Acme')
+  const revoked = await run('keys', 'revoke', `${id}`)
+  const refused = await fetch(`${baseUrl}/personnel`, { headers: { authorization: `Bearer ${key}` } })
+  service.kill('SIGTERM')
+
+  expect([created.exit, sync.exit, revoked.exit, await ended]).toEqual([0, 0, 0, 0])
+  expect([listed.status, refused.status]).toEqual([200, 401])
+  expect(sync.stdout).toContain('UNKNOWN 3')
+  expect(await errors).not.toContain(key)
+})
+
+test('accounts and keys are made on a database that nobody serves', async () => {
+  const account = await run('accounts', 'create', '--name', 'Solo', '--accept-terms', '--json')
+  const key = await run('keys', 'create', '--account', 'Solo', '--name', 'reader', '--all-read', '--expires', 'never')
+  const keys = await run('keys', 'list', '--json')
+
+  expect(JSON.parse(account.stdout)).toEqual({ id: 1, name: 'Solo' })
+  expect(key.stdout).toMatch(/^rck_[\w-]{43}\n$/)
+  expect(JSON.parse(keys.stdout)).toMatchObject([
+    { account: 'Solo', name: 'reader', access: 'all-read', expiresAt: null },
+  ])
+})
+
+test('what cannot be done says so in one line and leaves with the exit code of its failure', async () => {
+  const unknown = await run('sync-identities', '--account', 'Nobody')
+  const badDate = await run('keys', 'create', '--account', 'Nobody', '--name', 'x', '--expires', 'soon')
+  const noSeed = await run('seed', '--file', join(folder, 'none.yaml'))
+  const noToken = await run('keys', 'list', '--url', 'http://127.0.0.1:9/operator/v1')
+
+  expect([unknown.exit, badDate.exit, noSeed.exit, noToken.exit]).toEqual([66, 2, 66, 2])
+  for (const { stderr } of [unknown, badDate, noSeed, noToken]) expect(stderr).toMatch(/^✖ [^\n]+\n$/)
+})

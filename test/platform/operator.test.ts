@@ -1,0 +1,216 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ensureKeyFile } from '../../src/platform/key-file.ts'
+import { databaseOperator } from '../../src/platform/operator.ts'
+import { openOperator } from '../../src/platform/operator-access.ts'
+import { readSeed } from '../../src/platform/seed-file.ts'
+import { startService } from '../../src/platform/serve.ts'
+import { openPlatformDatabase } from '../../src/platform/start.ts'
+import { databases, pglitePlace } from '../helpers/databases.ts'
+import { bodyOf, openTestPlatform } from './platforms.ts'
+
+const seedFile = 'config/platform-seed.yaml'
+const ownerOnly = 0o600
+const now = new Date('2026-03-02T10:00:00.000Z')
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-operator-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
+  return startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null, ...overrides })
+}
+
+async function mode(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777
+}
+
+describe.each(databases)('seeding on $name', ({ place }) => {
+  test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
+    await using opened = await openTestPlatform(place)
+    const seed = await readSeed(seedFile)
+
+    const first = await opened.operator.seed(seed)
+    const second = await opened.operator.seed(seed)
+
+    expect(first).toEqual({ accounts: 1, workspaces: 2, people: 3 })
+    expect(second).toEqual({ accounts: 0, workspaces: 0, people: 0 })
+    const client = await opened.clientOf('Acme', 'all')
+    const people = bodyOf(await client.listPersonnel({ query: { 'expand[]': ['user'] } }), 200).data
+    expect(people.map(({ user, employmentStatus }) => [user?.firstName, employmentStatus])).toEqual([
+      ['Nora', 'UNKNOWN'],
+      ['Tomás', 'UNKNOWN'],
+      ['Priya', 'UNKNOWN'],
+    ])
+    expect((await client.listCustomConnections({ query: {} })).status).toBe(200)
+  })
+
+  test('seeding again restores what is missing and keeps what was changed', async () => {
+    await using opened = await openTestPlatform(place)
+    const seed = await readSeed(seedFile)
+    await opened.operator.seed(seed)
+    const { db } = opened.platform.database
+    await db.deleteFrom('workspaces').where('name', '=', 'Acme Pay').execute()
+    await db.updateTable('workspaces').set({ description: 'edited' }).where('name', '=', 'Acme Cloud').execute()
+
+    const again = await opened.operator.seed(seed)
+
+    expect(again).toEqual({ accounts: 0, workspaces: 1, people: 0 })
+    const rows = await db.selectFrom('workspaces').select(['name', 'description']).orderBy('name').execute()
+    expect(rows[0]).toEqual({ name: 'Acme Cloud', description: 'edited' })
+  })
+})
+
+test.each([
+  ['a missing file', null, 'source_unreadable', 'ENOENT'],
+  ['no YAML', 'accounts: [', 'config_invalid', 'YAML'],
+  ['an unknown key', 'accounts: []\nacounts: []', 'config_invalid', 'acounts'],
+  [
+    'a wrong value',
+    'accounts:\n  - { name: 7, entitlements: [], termsAcceptedAt: null }',
+    'config_invalid',
+    'accounts.0.name',
+  ],
+])('a seed from %s is a failure that says where', async (_what, text, code, part) => {
+  const file = join(folder, 'seed.yaml')
+  if (text !== null) await writeFile(file, text)
+
+  const reading = readSeed(file)
+
+  await expect(reading).rejects.toMatchObject({ code, message: expect.stringContaining(part) })
+})
+
+test('an account name is taken once', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+  const { name } = await opened.newAccount()
+
+  const again = opened.operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+
+  await expect(again).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a folder that a service holds is operated through that service', async () => {
+  await using running = await service({ seed: seedFile })
+  const place = { database: join(folder, 'data') }
+
+  await using access = await openOperator(place)
+  const account = await access.operator.createAccount({ name: 'Other', entitlements: [], termsAcceptedAt: null })
+  const created = await access.operator.createKey({
+    account: 'Acme',
+    name: 'through HTTP',
+    permissions: ['personnel-get'],
+  })
+  const sync = await access.operator.syncIdentities('Acme')
+  await access.operator.revokeKey(created.id)
+  const listed = await access.operator.listKeys()
+
+  expect(account).toEqual({ id: expect.any(Number), name: 'Other' })
+  expect(sync).toMatchObject({ trigger: 'operator', counts: { UNKNOWN: 3 } })
+  expect(listed).toEqual([
+    expect.objectContaining({ id: created.id, state: 'revoked', permissions: ['personnel-get'] }),
+  ])
+  expect(running.database.kind).toBe('pglite')
+})
+
+test('refusals of a running service are the same failures as on the database', async () => {
+  await using _running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+
+  const attempts = [
+    operator.createAccount({ name: 'Acme', entitlements: [], termsAcceptedAt: null }),
+    operator.createKey({ account: 'Nobody', name: 'x', permissions: 'all' }),
+    operator.revokeKey(999),
+    operator.syncIdentities('Nobody'),
+    operator.createKey({ account: 'Acme', name: '', permissions: 'all' }),
+  ]
+
+  const codes = await Promise.all(attempts.map((attempt) => attempt.catch((error: unknown) => error)))
+  expect(codes).toMatchObject(['conflict', 'not_found', 'not_found', 'not_found', 'usage'].map((code) => ({ code })))
+})
+
+test('the operator token is readable by its owner only, and asked for', async () => {
+  const running = await service()
+  const file = join(folder, 'data', 'service.json')
+  const permissions = await mode(file)
+
+  const bare = await fetch(`${running.operatorUrl}/keys`)
+  const guessed = openOperator({ database: '', url: running.operatorUrl, token: 'guess' })
+
+  await using access = await guessed
+  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'blocked', exit: 77 })
+  expect([permissions, bare.status]).toEqual([ownerOnly, 401])
+  await running[Symbol.asyncDispose]()
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
+test('an address without a platform behind it is unreachable', async () => {
+  const running = await service()
+  const url = running.operatorUrl
+  await running[Symbol.asyncDispose]()
+
+  await using access = await openOperator({ database: '', url, token: 'any' })
+
+  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'platform_unreachable', exit: 69 })
+})
+
+test('without an operator token the operator interface does not exist', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+
+  const answer = await fetch(`${opened.platform.operatorUrl}/keys`, { headers: { authorization: 'Bearer ' } })
+
+  expect(answer.status).toBe(404)
+})
+
+test('a service seeds a new database only', async () => {
+  const first = await service({ seed: seedFile })
+  await first.database.db.deleteFrom('workspaces').execute()
+  await first[Symbol.asyncDispose]()
+
+  await using second = await service({ seed: seedFile })
+
+  expect(await second.database.db.selectFrom('workspaces').selectAll().execute()).toEqual([])
+})
+
+test('a key file holds a working key for its owner only, and the same one after a restart', async () => {
+  const path = join(folder, 'shared', 'key')
+  const first = await service({ seed: seedFile, keyFile: path })
+  const key = (await readFile(path, 'utf8')).trim()
+  const answer = await fetch(`${first.baseUrl}/workspaces`, { headers: { authorization: `Bearer ${key}` } })
+  await first[Symbol.asyncDispose]()
+
+  await using second = await service({ seed: seedFile, keyFile: path })
+
+  expect([answer.status, await mode(path)]).toEqual([200, ownerOnly])
+  expect((await readFile(path, 'utf8')).trim()).toBe(key)
+  expect(await databaseOperator(second.database.db).listKeys()).toHaveLength(1)
+})
+
+test('a key file with a key that does not work gets a new one, and the old one ends', async () => {
+  const path = join(folder, 'key')
+  await using database = await openPlatformDatabase((await pglitePlace()).at)
+  const operator = databaseOperator(database.db, () => now)
+  await operator.seed(await readSeed(seedFile))
+  await ensureKeyFile(database.db, path, now)
+  await writeFile(path, 'rck_of-another-database\n')
+
+  await ensureKeyFile(database.db, path, now)
+
+  expect((await readFile(path, 'utf8')).trim()).toMatch(/^rck_[\w-]{43}$/)
+  expect((await operator.listKeys()).map(({ state }) => state)).toEqual(['revoked', 'active'])
+})
+
+test('a key file without an account to make it for is a failure', async () => {
+  await using database = await openPlatformDatabase((await pglitePlace()).at)
+
+  const making = ensureKeyFile(database.db, join(folder, 'key'), now)
+
+  await expect(making).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('--seed') })
+})

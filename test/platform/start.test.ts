@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, test } from 'vitest'
+import { platformOperations } from '../../src/contract/platform.ts'
+import { createClient } from '../../src/http/client.ts'
+import { startNightlySync } from '../../src/platform/nightly.ts'
+import { databaseOperator } from '../../src/platform/operator.ts'
+import { startPlatform } from '../../src/platform/start.ts'
+import { databases, pglitePlace } from '../helpers/databases.ts'
+import { bodyOf, newHrisConnection, openTestPlatform } from './platforms.ts'
+
+async function temporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'rollcall-platform-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+test('what was stored, keys and cursors included, is there after a restart', async () => {
+  await using folder = await temporaryFolder()
+  const before = await startPlatform({ database: folder.path })
+  const operator = databaseOperator(before.database.db)
+  await operator.createAccount({
+    name: 'Acme',
+    entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+    termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+  })
+  const { key } = await operator.createKey({ account: 'Acme', name: 'test', permissions: 'all' })
+  const first = createClient(platformOperations, { baseUrl: before.baseUrl, bearer: key })
+  const params = { connectionId: await newHrisConnection(first) }
+  await first.upsertHrisUserIdentities({ params, body: [{ identityId: 'a' }, { identityId: 'b' }] })
+  const page = bodyOf(await first.listHrisUserIdentities({ params, query: { size: 1 } }), 200)
+  await before[Symbol.asyncDispose]()
+
+  await using after = await startPlatform({ database: folder.path })
+
+  const second = createClient(platformOperations, { baseUrl: after.baseUrl, bearer: key })
+  const rest = await second.listHrisUserIdentities({ params, query: { size: 1, cursor: page.pagination.cursor ?? '' } })
+  expect(bodyOf(rest, 200)).toMatchObject({ data: [{ identityId: 'b' }], pagination: {} })
+})
+
+test('a second platform on the same folder is told who has it', async () => {
+  await using folder = await temporaryFolder()
+  await using _first = await startPlatform({ database: folder.path })
+
+  const second = startPlatform({ database: folder.path })
+
+  await expect(second).rejects.toMatchObject({
+    code: 'already_active',
+    message: expect.stringContaining(`${process.pid}`),
+  })
+})
+
+test('a taken port is a failure that names it, and leaves the database free', async () => {
+  await using folder = await temporaryFolder()
+  await using first = await startPlatform({ database: (await pglitePlace()).at })
+
+  const second = startPlatform({ database: folder.path, port: first.port })
+
+  await expect(second).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining(`${first.port}`),
+  })
+  await using third = await startPlatform({ database: folder.path })
+  expect(third.port).toBeGreaterThan(0)
+})
+
+test('the platform says that it is healthy and describes itself', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+  const { baseUrl } = opened.platform
+
+  const health = await fetch(new URL('/healthz', baseUrl))
+  const document = JSON.parse(await (await fetch(`${baseUrl}/openapi.json`)).text())
+
+  expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }])
+  expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true })
+  expect(document.paths).toHaveProperty(['/custom-connections/{connectionId}/hris-user-identities'])
+})
+
+test('a body that is no JSON or too large is refused in the shape of the contract', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+  const { name } = await opened.newAccount()
+  const { key } = await opened.operator.createKey({ account: name, name: 'test', permissions: 'all' })
+  const send = (body: string) =>
+    fetch(`${opened.platform.baseUrl}/custom-connections`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    })
+
+  const broken = await send('{"name":')
+  const large = await send(`{"name":"${'x'.repeat(10 * 1024 * 1024)}"}`)
+
+  expect(await broken.json()).toMatchObject({ statusCode: 400, name: expect.any(String), code: expect.any(Number) })
+  expect(large.status).toBe(413)
+})
+
+test('a schedule that cannot be is a failure of the configuration', async () => {
+  const { at } = await pglitePlace()
+
+  const badCron = startPlatform({ database: at, sync: { cron: 'at night', timeZone: 'UTC' } })
+  await expect(badCron).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('at night') })
+
+  const badZone = startPlatform({ database: at, sync: { cron: '0 3 * * *', timeZone: 'Mars/Olympus' } })
+  await expect(badZone).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining('Olympus') })
+})
+
+describe.each(databases)('the nightly sync on $name', ({ place }) => {
+  test('syncs every account at its time, and one that fails does not stop the others', async () => {
+    await using opened = await openTestPlatform(place)
+    const [first, broken, last] = [await opened.newAccount(), await opened.newAccount(), await opened.newAccount()]
+    const { db, pool } = opened.platform.database
+    await pool.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
+      create trigger refuse before insert on identity_syncs for each row when (new.account_id = ${broken.id}) execute function refuse();
+    `)
+    const ended = Promise.withResolvers<void>()
+    const heard: (readonly [number | null, 'done' | 'failed'])[] = []
+    const hear = (account: number | null, how: 'done' | 'failed') => {
+      heard.push([account, how])
+      if (account === last.id) ended.resolve()
+    }
+
+    await using _nightly = startNightlySync(db, {
+      schedule: { cron: '* * * * * *', timeZone: 'UTC' },
+      report: { done: (account) => hear(account, 'done'), failed: (account) => hear(account, 'failed') },
+      now: opened.clock.now,
+    })
+    await ended.promise
+
+    expect(heard.slice(0, 3)).toEqual([
+      [first.id, 'done'],
+      [broken.id, 'failed'],
+      [last.id, 'done'],
+    ])
+    const kept = await db.selectFrom('identity_syncs').select('trigger').where('account_id', '=', first.id).execute()
+    expect(kept[0]).toEqual({ trigger: 'schedule' })
+  })
+})
