@@ -108,7 +108,12 @@ export async function openWorld({
   const opened = opening.move()
 
   const clock = { now: new Date('2026-11-20T03:00:00.000Z') }
-  const source = { asOf: '2026-11-20T01:00:00.000Z', rows: [] as SourceRow[], headers: [...headers] as string[] }
+  const source = {
+    asOf: '2026-11-20T01:00:00.000Z',
+    rows: [] as SourceRow[],
+    headers: [...headers] as string[],
+    slice: 1000,
+  }
   const jobs: Enqueued[] = []
   const events: object[] = []
   const keep = (fields: object): void => {
@@ -123,7 +128,9 @@ export async function openWorld({
       source: { name: 'people.csv', bytes: 1 },
       headers: source.headers,
       rows: (async function* () {
-        yield source.rows
+        for (let start = 0; start < source.rows.length; start += source.slice) {
+          yield source.rows.slice(start, start + source.slice)
+        }
       })(),
     }),
     mapping: Mapping.parse({

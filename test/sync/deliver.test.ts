@@ -335,6 +335,18 @@ test('a verifying run repairs who is lost or changed, counts who is foreign, and
   expect([people.has('E0001'), people.has('X1')]).toEqual([true, true])
 })
 
+test('a connection of the same name and another type is left alone, and one of the right type is made', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const other = await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['MDM'] } })
+
+  const run = await world.night(staff(5))
+
+  const [connection] = await connectionStates(world.sync.store.db)
+  expect(run.state).toBe('finished')
+  expect(other.status === 201 && other.body.id).not.toBe(connection?.targetId)
+})
+
 test('two connections of the same name block the delivery until one is named by id', async () => {
   await using opened = await open()
   const { world, client } = opened
@@ -386,6 +398,21 @@ test('an export that names a key twice leaves that person as they were', async (
     counts: { rejected: 2, unchanged: 9, leave: 0 },
   })
   expect((await peopleOn(client)).get('E0002')?.jobTitle).toBe('Engineer')
+})
+
+test('the second row of a key takes back what the first one had planned, however far apart they stand', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  await world.night(staff(10))
+  world.source.slice = 3
+
+  const run = await world.night(
+    [...change(staff(10), { id: 'E0002', title: 'King', left: '2026-11-01' }), { id: 'E0002', title: 'Queen' }],
+    { asOf: nextNight },
+  )
+
+  expect(run).toMatchObject({ state: 'unchanged', records: 9, counts: { rejected: 2, update: 0, leave: 0 } })
+  expect((await peopleOn(client)).get('E0002')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
 })
 
 test('rows whose key cannot be read hold the plan while somebody is absent', async () => {

@@ -240,6 +240,21 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(older.state).toBe('held')
       expect((await peopleOn(client)).get('E0006')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     })
+
+    test('nor does it change somebody of whom the newer export said nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(10), { asOf: '2026-11-20T01:00:00.000Z' })
+      await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
+
+      const older = await world.night(change(staff(10), { id: 'E0006', title: 'King' }), {
+        asOf: '2026-11-21T01:00:00.000Z',
+      })
+      await approveRun(world.sync, { runId: older.id, digest: older.digest ?? '', by: 'ana' })
+      await world.drain()
+
+      expect((await peopleOn(client)).get('E0006')?.jobTitle).toBe('Engineer')
+    })
   })
 
   describe('promise 6: personal data stays where it belongs', () => {

@@ -1,0 +1,106 @@
+import { parseArgs } from 'node:util'
+import { startServer } from '../helpers/servers.ts'
+import { openPlace } from './place.ts'
+import { type Measured, measure, measureReference } from './tasks.ts'
+
+const stores = ['PGlite', 'PostgreSQL'] as const
+const usage = 'npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL] [--json]'
+
+type Row = Readonly<Record<string, string | number>>
+
+const benches: Readonly<Record<string, typeof benchPlan>> = { plan: benchPlan, deliver: benchDeliver }
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sizes: { type: 'string', default: '10000,100000' },
+    stores: { type: 'string', default: stores.join(',') },
+    json: { type: 'boolean', default: false },
+  },
+})
+const bench = benches[positionals[0] ?? '']
+const sizes = values.sizes.split(',').map(Number)
+const chosen = stores.filter((store) => values.stores.split(',').includes(store))
+
+if (bench === undefined || chosen.length === 0 || !sizes.every((size) => Number.isInteger(size) && size > 0)) {
+  process.stderr.write(`${usage}\n`)
+  process.exitCode = 2
+} else {
+  await runAll(bench)
+}
+
+async function runAll(run: typeof benchPlan): Promise<void> {
+  await using server = chosen.includes('PostgreSQL') ? await startServer('postgres') : null
+  const rows: Row[] = []
+  for (const store of chosen) {
+    for (const people of sizes) {
+      process.stderr.write(`${people} people on ${store} …\n`)
+      const found = await run({ server: store === 'PostgreSQL' ? (server?.url ?? null) : null, people })
+      rows.push(...found.map((row) => ({ people, store, ...row })))
+    }
+  }
+  process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))
+}
+
+/** A first plan of an export and a second one of the same export, after everybody has been delivered. */
+async function benchPlan(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
+  await using place = await openPlace(options)
+  const first = await measure('plan', place)
+  await measure('deliver', place)
+  const second = await measure('plan', place)
+  return [
+    { plan: 'first', ...againstScript(first, await measureReference(place.emptyCsv, place.csv)) },
+    { plan: 'unchanged', ...againstScript(second, await measureReference(place.csv, place.csv)) },
+  ]
+}
+
+/** A delivery of everybody, and the same batches posted by a bare loop to another connection of the same platform. */
+async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
+  await using place = await openPlace(options)
+  await measure('plan', place)
+  const bare = await measure('bare', place)
+  const delivery = await measure('deliver', place)
+  if (bare.count !== delivery.count)
+    throw new Error(`the loop sent ${bare.count} people, the delivery ${delivery.count}`)
+  return [
+    {
+      ...figures(delivery, 'people/s'),
+      'bare people/s': rate(bare),
+      'bare MiB': Math.round(bare.peakMiB),
+      'time / bare': ratio(delivery.seconds, bare.seconds),
+    },
+  ]
+}
+
+function againstScript(ours: Measured, script: Measured): Row {
+  return {
+    ...figures(ours, 'rows/s'),
+    'Python s': round(script.seconds),
+    'Python MiB': Math.round(script.peakMiB),
+    'time / Python': ratio(ours.seconds, script.seconds),
+    'memory / Python': ratio(ours.peakMiB, script.peakMiB),
+  }
+}
+
+function figures(measured: Measured, unit: string): Row {
+  return { [unit]: rate(measured), s: round(measured.seconds), 'peak MiB': Math.round(measured.peakMiB) }
+}
+
+function rate({ count, seconds }: Measured): number {
+  return Math.round(count / seconds)
+}
+
+function ratio(ours: number, theirs: number): number {
+  return round(ours / theirs)
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(3))
+}
+
+function table(rows: readonly Row[]): string {
+  const names = Object.keys(rows[0] ?? {})
+  const lines = [names, ...rows.map((row) => names.map((name) => String(row[name])))]
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  return lines.map((line) => `${line.map((cell, column) => cell.padStart(widths[column] ?? 0)).join('  ')}\n`).join('')
+}

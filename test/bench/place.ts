@@ -1,0 +1,109 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { z } from 'zod'
+import { company, toCsv } from '../../src/cli/demo-company.ts'
+
+/** What the measurements of one size on one store work with; disposing removes all of it. */
+export type Place = AsyncDisposable & {
+  /** The configuration of Rollcall, with a budget of requests that is never reached. */
+  readonly config: string
+  /** What the configuration takes from the environment. */
+  readonly env: Readonly<Record<string, string>>
+  readonly csv: string
+  /** An export of the same columns without anybody in it. */
+  readonly emptyCsv: string
+}
+
+const logKept = 4000
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const seed = fileURLToPath(new URL('../../config/platform-seed.yaml', import.meta.url))
+
+const configText = `
+platform:
+  baseUrl: \${env:BENCH_PLATFORM}
+  apiKey: \${file:platform-key}
+  requestsPerMinute: 1000000
+  timeoutMs: 600000
+database: \${env:BENCH_DATABASE:-}
+dataDir: ./data
+connections:
+  hr:
+    target: { name: HR }
+    source: { type: csv, path: people.csv, mode: snapshot, preset: generic, timeZone: UTC }
+`
+
+/** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
+export async function openPlace({ server, people }: { server: string | null; people: number }): Promise<Place> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const store = server === null ? '' : opening.use(await newDatabase(server)).url
+  const database = server === null ? join(folder, 'platform') : opening.use(await newDatabase(server)).url
+  const platform = opening.use(await startPlatform({ database, keyFile: join(folder, 'platform-key') }))
+
+  const files = { config: join(folder, 'rollcall.yaml'), csv: join(folder, 'people.csv') }
+  const emptyCsv = join(folder, 'nobody.csv')
+  const today = new Date().toISOString().slice(0, 10)
+  await writeFile(files.csv, toCsv(company({ seed: 1, size: people, today })))
+  await writeFile(emptyCsv, toCsv([]))
+  await writeFile(files.config, configText)
+  const env = { BENCH_PLATFORM: platform.baseUrl, BENCH_DATABASE: store }
+  const opened = opening.move()
+  return { ...files, emptyCsv, env, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function newDatabase(server: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const name = `bench_${randomUUID().replaceAll('-', '')}`
+  await runOn(server, `CREATE DATABASE ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, [Symbol.asyncDispose]: () => runOn(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}
+
+async function runOn(server: string, sql: string): Promise<void> {
+  const client = new pg.Client(server)
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+const Served = z.object({ baseUrl: z.string() })
+
+/** The platform in a process of its own, so that its work is not counted as ours. */
+async function startPlatform({ database, keyFile }: { database: string; keyFile: string }) {
+  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--seed', seed, '--key-file', keyFile]
+  const child = spawn(process.execPath, [main, ...words, '--database', database], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const { baseUrl } = Served.parse(await firstDocument(child))
+  return {
+    baseUrl,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** The JSON document that a service prints when it is there; its log is read and forgotten. */
+async function firstDocument(child: ChildProcessByStdio<null, Readable, Readable>): Promise<unknown> {
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    log = `${log}${chunk}`.slice(-logKept)
+  })
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += String(chunk)
+    if (text.endsWith('}\n')) return JSON.parse(text)
+  }
+  throw new Error(`the platform ended before it served:\n${log}`)
+}

@@ -1,0 +1,21 @@
+import { loadConfig } from '../../src/daemon/config.ts'
+import { openParts } from '../../src/daemon/parts.ts'
+import { startWork } from '../../src/daemon/work.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { report } from './tasks.ts'
+
+// From a run that is planned to the same run finished, with the workers and the queue of the daemon.
+const config = await loadConfig(process.argv[2] ?? '', process.env)
+const finished = Promise.withResolvers<number>()
+const events = silentEvents((event) => {
+  if (event.event !== 'run.finished') return
+  if (event.problems === 0) finished.resolve(event.confirmed)
+  else finished.reject(new Error(`${event.problems} people were refused`))
+})
+await using parts = await openParts(config, { events, now: () => new Date() })
+await using work = new AsyncDisposableStack()
+
+await report(async () => {
+  work.use(await startWork(parts))
+  return await finished.promise
+})

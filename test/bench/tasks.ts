@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import type { Place } from './place.ts'
+
+const run = promisify(execFile)
+
+/** What a measured process tells: how many it dealt with, how long that took, and the most memory that the process held. */
+export const Measured = z.object({ count: z.number(), seconds: z.number(), peakMiB: z.number() })
+export type Measured = z.infer<typeof Measured>
+
+export type TaskName = 'plan' | 'deliver' | 'bare'
+
+const tasksFolder = fileURLToPath(new URL('.', import.meta.url))
+
+/** Runs one task in a process of its own, so that its memory is its own. */
+export async function measure(task: TaskName, { config, env }: Place): Promise<Measured> {
+  const script = `${tasksFolder}task-${task}.ts`
+  const { stdout } = await run(process.execPath, [script, config], { env: { ...process.env, ...env } })
+  return Measured.parse(JSON.parse(stdout))
+}
+
+/** Runs the Python script on two exports, as the measure of a plan. */
+export async function measureReference(previous: string, current: string): Promise<Measured> {
+  const { stdout } = await run('python3', [`${tasksFolder}reference_plan.py`, previous, current])
+  const { rows, ...measured } = z.looseObject({ rows: z.number() }).parse(JSON.parse(stdout))
+  return Measured.parse({ count: rows, ...measured })
+}
+
+/** Times the work and prints what was measured; the last thing that a task does. */
+export async function report(work: () => Promise<number>): Promise<void> {
+  const startedMs = performance.now()
+  const count = await work()
+  const seconds = (performance.now() - startedMs) / 1000
+  const measured: Measured = { count, seconds, peakMiB: (await peakKiB()) / 1024 }
+  process.stdout.write(`${JSON.stringify(measured)}\n`)
+}
+
+async function peakKiB(): Promise<number> {
+  // What resourceUsage tells includes the process that started this one.
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '')
+  const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
+  return peak === undefined ? process.resourceUsage().maxRSS : Number(peak)
+}

@@ -1,0 +1,520 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { jsonSchema, loadConfig, resolveConfigPath } from '../../src/daemon/config.ts'
+import { type ExportFolder, exportFolder } from '../helpers/exports.ts'
+
+const repository = resolve(import.meta.dirname, '../..')
+const key = 'key-of-the-platform'
+
+const minimal = `platform:
+  apiKey: \${env:KEY}
+connections:
+  acme:
+    target: { name: Acme HRIS }
+    source:
+      type: csv
+      path: exports/*.csv
+      mode: snapshot
+      fields:
+        identityId: Worker ID
+`
+
+describe('a configuration', () => {
+  test('needs little: a key, a target, a source and the column of the key', async () => {
+    await using folder = await exportFolder()
+
+    const config = await load(folder, minimal, { KEY: key })
+
+    expect(config).toMatchObject({
+      folder: folder.path,
+      file: join(folder.path, 'rollcall.yaml'),
+      platform: {
+        baseUrl: 'https://public-api.drata.com/public/v2',
+        timeoutMs: 30_000,
+        requestsPerMinute: 450,
+        inFlight: 4,
+      },
+      database: null,
+      queue: null,
+      dataDir: join(folder.path, 'data'),
+      server: { host: '127.0.0.1', port: 8686, token: null },
+    })
+    expect([...config.connections.values()]).toMatchObject([
+      {
+        name: 'acme',
+        target: { name: 'Acme HRIS' },
+        source: { type: 'csv', path: 'exports/*.csv', mode: 'snapshot', delimiter: ',', encoding: 'utf-8' },
+        mapping: { fields: { identityId: { column: 'Worker ID' } } },
+        absence: 'separate',
+        graceRuns: 1,
+        timeZone: 'UTC',
+        future: 'defer',
+        schedule: null,
+        guards: { leavers: { count: 5, share: 0.05 } },
+        delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
+      },
+    ])
+  })
+
+  test.for([
+    ['region: eu', 'https://public-api.eu.drata.com/public/v2'],
+    ['region: apac', 'https://public-api.apac.drata.com/public/v2'],
+    ['baseUrl: http://127.0.0.1:4010/public/v2/', 'http://127.0.0.1:4010/public/v2'],
+  ])('with "%s" reaches the platform at %s', async ([setting, address]) => {
+    await using folder = await exportFolder()
+
+    const { platform } = await load(folder, minimal.replace('platform:\n', `platform:\n  ${setting}\n`), { KEY: key })
+
+    expect(platform.baseUrl).toBe(address)
+  })
+
+  test('lays its own fields over those of a preset', async () => {
+    await using folder = await exportFolder()
+    const text = minimal.replace(
+      /fields:[^]*/,
+      'preset: generic\n      fields:\n        identityId: Badge\n        email: { onBlank: keep }\n        jobTitle: null\n',
+    )
+
+    const { connections } = await load(folder, text, { KEY: key })
+
+    const fields = connections.get('acme')?.mapping.fields
+    expect(fields?.identityId).toMatchObject({ column: 'Badge' })
+    expect(fields?.email).toMatchObject({ column: expect.arrayContaining(['Work Email']), onBlank: 'keep' })
+    expect(fields?.jobTitle).toBeUndefined()
+    expect(fields?.firstName).toBeDefined()
+  })
+
+  test('runs its schedule in the zone of the source unless it names another', async () => {
+    await using folder = await exportFolder()
+    const night = "    schedule: { cron: '0 2 * * *' }\n"
+    const source = minimal.replace('mode: snapshot', 'mode: snapshot\n      timeZone: Europe/Berlin')
+
+    const same = await load(folder, `${source}${night}`, { KEY: key })
+    const other = await load(folder, `${source}${night.replace(' }', ', timeZone: Asia/Tokyo }')}`, { KEY: key })
+
+    expect(same.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Europe/Berlin' })
+    expect(other.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Asia/Tokyo' })
+  })
+
+  test('shares a mapping between connections by YAML anchors', async () => {
+    await using folder = await exportFolder()
+    const text = `${minimal.replace('fields:\n', 'fields: &fields\n')}  other:
+    target: { id: 7 }
+    source: { type: csv, path: other.csv, mode: snapshot, fields: *fields }
+`
+
+    const { connections } = await load(folder, text, { KEY: key })
+
+    expect(connections.get('other')?.mapping).toEqual(connections.get('acme')?.mapping)
+  })
+})
+
+describe('references', () => {
+  test('take a variable, its default, or the content of a file', async () => {
+    await using folder = await exportFolder()
+    await folder.write('name.txt', 'Acme from a file\n')
+    const text = minimal.replace('Acme HRIS', "'${env:PREFIX:-The} ${file:name.txt} ${env:SUFFIX}'")
+
+    const { connections } = await load(folder, text, { KEY: key, SUFFIX: 'indeed' })
+
+    expect(connections.get('acme')?.target).toEqual({ name: 'The Acme from a file indeed' })
+  })
+
+  test('stand for numbers too', async () => {
+    await using folder = await exportFolder()
+    const text = minimal.replace('platform:\n', 'platform:\n  inFlight: ${env:IN_FLIGHT:-6}\n')
+
+    const usual = await load(folder, text, { KEY: key })
+    const given = await load(folder, text, { KEY: key, IN_FLIGHT: '8' })
+
+    expect(usual.platform.inFlight).toBe(6)
+    expect(given.platform.inFlight).toBe(8)
+  })
+
+  test('that are digits stay texts where a text is asked for', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, minimal.replace('Acme HRIS', "'${env:NAME}'"), {
+      KEY: key,
+      NAME: '0042',
+    })
+
+    expect(connections.get('acme')?.target).toEqual({ name: '0042' })
+  })
+
+  test('to an empty database or queue mean none', async () => {
+    await using folder = await exportFolder()
+    const text = `database: \${env:DATABASE_URL:-}\nqueue: \${env:REDIS_URL:-}\n${minimal}`
+
+    const { database, queue } = await load(folder, text, { KEY: key })
+
+    expect({ database, queue }).toEqual({ database: null, queue: null })
+  })
+})
+
+describe('secrets', () => {
+  test('are read on demand and never print', async () => {
+    await using folder = await exportFolder()
+    const text = `database: \${env:DATABASE_URL}\nserver: { token: "\${env:TOKEN}" }\n${minimal}`
+    const env = { KEY: key, TOKEN: 'token-of-the-daemon', DATABASE_URL: 'postgres://me:password-of-mine@db/rollcall' }
+
+    const config = await load(folder, text, env)
+
+    expect(await config.platform.apiKey.read()).toBe(key)
+    expect(await config.server.token?.read()).toBe(env.TOKEN)
+    expect(await config.database?.read()).toBe(env.DATABASE_URL)
+    const printed = [
+      inspect(config, { depth: null, showHidden: true }),
+      JSON.stringify(config),
+      `${config.platform.apiKey}`,
+    ]
+    expect(printed.join()).not.toMatch(/key-of-the-platform|token-of-the-daemon|password-of-mine/)
+    expect(printed.join()).toContain('[secret]')
+  })
+
+  test('in a file are read again each time, without the line end of the file', async () => {
+    await using folder = await exportFolder()
+    await folder.write('key', 'first\n')
+    const { platform } = await load(folder, minimal.replace('${env:KEY}', '${file:key}'), {})
+
+    const first = await platform.apiKey.read()
+    await folder.write('key', 'second')
+    const second = await platform.apiKey.read()
+
+    expect([first, second]).toEqual(['first', 'second'])
+  })
+
+  test.for([
+    ['platform.apiKey', '2:11', minimal.replace('${env:KEY}', 'inline-secret')],
+    ['server.token', '1:18', `server: { token: inline-secret }\n${minimal}`.replace('{ t', '{  t')],
+    ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
+    ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
+  ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key })
+
+    const help = 'put it into the environment or a file and write ${env:NAME} or ${file:PATH}'
+    expect(message).toBe(`FILE:${place}: ${setting}: a secret stands in the configuration: ${help}`)
+  })
+})
+
+describe('a mistake is refused with its place and what helps', () => {
+  test.for<[string, string, string, string]>([
+    [
+      'an unknown setting',
+      'mode: snapshot',
+      'mod: snapshot\n      mode: snapshot',
+      '9:7: connections.acme.source.mod: Unrecognized key: "mod" (did you mean "mode"?)',
+    ],
+    [
+      'a setting unlike any other',
+      'platform:',
+      'colour: blue\nplatform:',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, connections)',
+    ],
+    [
+      'an unknown field',
+      'identityId: Worker ID',
+      'identityId: Worker ID\n        e-mail: Mail',
+      '12:9: connections.acme.source.fields.e-mail: Unrecognized key: "e-mail" (did you mean "email"?)',
+    ],
+    [
+      'a setting of a rule',
+      'identityId: Worker ID',
+      'identityId: { columns: Worker ID }',
+      '11:23: connections.acme.source.fields.identityId.columns: Unrecognized key: "columns" (did you mean "column"?)',
+    ],
+    ['a missing setting', '      mode: snapshot\n', '', '7:7: connections.acme.source.mode: is missing'],
+    [
+      'a missing key column',
+      'identityId: Worker ID',
+      'email: Mail',
+      '11:9: connections.acme.source.fields.identityId: is missing',
+    ],
+    [
+      'a wrong type',
+      'platform:',
+      'platform:\n  inFlight: lots',
+      '2:13: platform.inFlight: Invalid input: expected number, received string',
+    ],
+    [
+      'a wrong kind of rule',
+      'Worker ID',
+      '[Worker ID]',
+      '11:21: connections.acme.source.fields.identityId: Invalid input: expected string or object',
+    ],
+    [
+      'an unknown choice',
+      'mode: snapshot',
+      'mode: delta',
+      '9:13: connections.acme.source.mode: Invalid option: expected one of "snapshot"',
+    ],
+    [
+      'a number out of range',
+      'platform:',
+      'server: { port: 70000 }\nplatform:',
+      '1:17: server.port: Too big: expected number to be <=65535',
+    ],
+    [
+      'two addresses',
+      'platform:',
+      'platform:\n  region: eu\n  baseUrl: http://x',
+      '3:12: platform.baseUrl: name either region or baseUrl, not both',
+    ],
+    [
+      'two targets in one',
+      '{ name: Acme HRIS }',
+      '{ name: Acme HRIS, id: 4 }',
+      '5:13: connections.acme.target: expected either name or id',
+    ],
+    [
+      'no address',
+      'platform:',
+      'platform:\n  baseUrl: ftp://x',
+      '2:12: platform.baseUrl: expected an address that begins with https:// or http://',
+    ],
+    [
+      'a database that is none',
+      'platform:',
+      'database: mysql://x\nplatform:',
+      '1:11: database: expected an address that begins with postgres://, or nothing',
+    ],
+    [
+      'a connection name with other signs',
+      '  acme:',
+      '  Acme HRIS:',
+      '4:3: connections.Acme HRIS: a connection name has up to 40 of the signs a-z, 0-9 and -',
+    ],
+    [
+      'no connection',
+      minimal.slice(minimal.indexOf('connections:')),
+      'connections: {}\n',
+      '3:14: connections: name at least one connection',
+    ],
+    [
+      'an unknown preset',
+      'mode: snapshot',
+      'mode: snapshot\n      preset: paper',
+      '10:15: connections.acme.source.preset: unknown preset "paper" (known: generic)',
+    ],
+    [
+      'a preset outside its folder',
+      'mode: snapshot',
+      'mode: snapshot\n      preset: ../rollcall',
+      '10:15: connections.acme.source.preset: unknown preset "../rollcall" (known: generic)',
+    ],
+    [
+      'an unknown encoding',
+      'mode: snapshot',
+      'mode: snapshot\n      encoding: klingon',
+      '10:17: connections.acme.source.encoding: unknown encoding: write a name such as utf-8, utf-16le or windows-1252',
+    ],
+    [
+      'an unknown time zone',
+      'mode: snapshot',
+      'mode: snapshot\n      timeZone: Mars/Phobos',
+      '10:17: connections.acme.source.timeZone: unknown time zone: write an IANA name such as Europe/Berlin or UTC',
+    ],
+    [
+      'a broken pattern',
+      'mode: snapshot',
+      "mode: snapshot\n      asOf: { from: fileName, pattern: '(' }",
+      '10:40: connections.acme.source.asOf.pattern: not a regular expression',
+    ],
+    [
+      'a broken date format',
+      'identityId: Worker ID',
+      'identityId: Worker ID\n        startedAt: { column: Start, format: yy-MM-dd }',
+      '12:45: connections.acme.source.fields.startedAt.format: a year needs four digits',
+    ],
+    [
+      'a broken cron line',
+      '    source:',
+      "    schedule: { cron: '61 2 * * *' }\n    source:",
+      '6:23: connections.acme.schedule.cron: not a cron line of five fields',
+    ],
+    [
+      'a cron line with seconds',
+      '    source:',
+      "    schedule: { cron: '0 0 2 * * *' }\n    source:",
+      '6:23: connections.acme.schedule.cron: not a cron line of five fields',
+    ],
+    [
+      'a variable that is not set',
+      '${env:KEY}',
+      '${env:OTHER}',
+      '2:11: the environment variable OTHER is not set, or is empty: set it, or write ${env:OTHER:-default}',
+    ],
+    [
+      'an empty key',
+      '${env:KEY}',
+      '${env:OTHER:-}',
+      '2:11: platform.apiKey: is empty: check the variable or the file that it comes from',
+    ],
+    [
+      'an unknown reference',
+      '${env:KEY}',
+      '${KEY}',
+      '2:11: unknown reference ${KEY}: write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+    ],
+    ['an open reference', '${env:KEY}', '"${env:KEY"', '2:11: a reference that opens with ${ is not closed with }'],
+    [
+      'a secret file that is missing',
+      '${env:KEY}',
+      '${file:secrets/key}',
+      '2:11: cannot read the file FOLDER/secrets/key (ENOENT): create it',
+    ],
+    ['YAML that is none', 'mode: snapshot', 'mode: "snapshot', '9:13: '],
+    [
+      'a setting that stands twice',
+      'mode: snapshot',
+      'mode: snapshot\n      mode: snapshot',
+      '10:7: Map keys must be unique',
+    ],
+  ])('%s', async ([, before, after, expected]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, minimal.replace(before, after), { KEY: key })
+
+    expect(message).toContain(`FILE:${expected}`)
+    expect(message.split('\n')).toHaveLength(expected === '9:13: ' ? message.split('\n').length : 1)
+  })
+
+  test('every one of them, in the order of the file', async () => {
+    await using folder = await exportFolder()
+    const text = minimal
+      .replace('platform:', 'colour: blue\nplatform:\n  region: mars')
+      .replace('mode: snapshot', 'mode: delta\n      absence: shrug')
+
+    const message = await refusal(folder, text, { KEY: key })
+
+    expect(message.split('\n').map((line) => line.split(': ').slice(0, 2).join(': '))).toEqual([
+      'FILE:1:1: colour',
+      'FILE:3:11: platform.region',
+      'FILE:11:13: connections.acme.source.mode',
+      'FILE:12:16: connections.acme.source.absence',
+    ])
+  })
+
+  test('two connections with one target', async () => {
+    await using folder = await exportFolder()
+    const twin = minimal.slice(minimal.indexOf('  acme:')).replace('acme', 'twin')
+
+    const message = await refusal(folder, `${minimal}${twin}`, { KEY: key })
+
+    expect(message).toContain('connections.twin.target: connection acme has the same target')
+  })
+
+  test('a file that is not there', async () => {
+    await using folder = await exportFolder()
+
+    const loading = loadConfig(join(folder.path, 'none.yaml'), {})
+
+    await expect(loading).rejects.toMatchObject({
+      code: 'config_invalid',
+      exit: 78,
+      message: `cannot read ${join(folder.path, 'none.yaml')} (ENOENT): name the configuration with --config`,
+    })
+  })
+
+  test('an empty file', async () => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, '', {})
+
+    expect(message).toBe('FILE:1:1: Invalid input: expected object, received null')
+  })
+})
+
+describe('which file is used', () => {
+  test('the one that is named, relative to the working directory', () => {
+    const path = resolveConfigPath('my.yaml', '/somewhere')
+
+    expect(path).toBe('/somewhere/my.yaml')
+  })
+
+  test('config/rollcall.yaml of the working directory, else the one that comes with Rollcall', async () => {
+    await using folder = await exportFolder()
+
+    const own = resolveConfigPath(undefined, repository)
+    const installed = resolveConfigPath(undefined, folder.path)
+
+    expect([own, installed]).toEqual(Array(2).fill(join(repository, 'config/rollcall.yaml')))
+  })
+})
+
+describe('what comes with Rollcall', () => {
+  test('the default configuration needs nothing but the key', async () => {
+    const { connections, dataDir, platform } = await loadConfig(join(repository, 'config/rollcall.yaml'), {
+      ROLLCALL_PLATFORM_KEY: key,
+    })
+
+    expect([...connections.keys()]).toEqual(['hr'])
+    expect(dataDir).toBe(join(repository, 'data'))
+    expect(await platform.apiKey.read()).toBe(key)
+  })
+
+  test('every example is valid once its secrets are there', async () => {
+    await using folder = await exportFolder()
+    const secret = await folder.write('secret', 'postgres://db/rollcall\n')
+    const examples = await readdir(join(repository, 'config/examples'))
+
+    for (const example of examples) {
+      const text = await readFile(join(repository, 'config/examples', example), 'utf8')
+      const env = { ROLLCALL_PLATFORM_KEY: key, HR_EXPORT: 'people.csv', DATABASE_URL: 'postgres://db/rollcall' }
+      const config = await load(folder, text.replaceAll(/\/run\/secrets\/\w+/g, secret), env)
+      expect(config.connections.size, example).toBeGreaterThan(0)
+    }
+    expect(examples.length).toBeGreaterThan(2)
+  })
+
+  test('the schema for editors is current (vitest -u writes it)', async () => {
+    const schema = `${JSON.stringify(jsonSchema(), null, 2)}\n`
+
+    await expect(schema).toMatchFileSnapshot(join(repository, 'config/rollcall.schema.json'))
+  })
+
+  test('every setting is described for editors', () => {
+    const bare = undescribed(jsonSchema(), '')
+
+    expect(bare).toEqual([])
+  })
+
+  test('the example of the readers of this file is YAML that the schema knows', () => {
+    const names = Object.keys(parse(minimal))
+
+    expect(Object.keys(propertiesOf(jsonSchema()))).toEqual(expect.arrayContaining(names))
+  })
+})
+
+async function load(folder: ExportFolder, text: string, env: NodeJS.ProcessEnv) {
+  return loadConfig(await folder.write('rollcall.yaml', text), env)
+}
+
+/** The message of a refused configuration, with FILE and FOLDER in place of paths. */
+async function refusal(folder: ExportFolder, text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const error: unknown = await load(folder, text, env).then(
+    () => new Error('the configuration was accepted'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toMatchObject({ code: 'config_invalid', exit: 78 })
+  const message = error instanceof Error ? error.message : ''
+  return message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE').replaceAll(folder.path, 'FOLDER')
+}
+
+function propertiesOf(schema: object): Record<string, object> {
+  return 'properties' in schema && typeof schema.properties === 'object'
+    ? ({ ...schema.properties } as Record<string, object>)
+    : {}
+}
+
+function undescribed(schema: object, path: string): string[] {
+  return Object.entries(propertiesOf(schema)).flatMap(([name, setting]) => [
+    ...('description' in setting || 'const' in setting ? [] : [`${path}${name}`]),
+    ...undescribed(setting, `${path}${name}.`),
+  ])
+}

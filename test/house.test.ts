@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createProgram } from '../src/cli/program.ts'
+import { control } from '../src/contract/control.ts'
+import { failures } from '../src/errors.ts'
+import { moves } from '../src/store/runs.ts'
+import { settingsPage } from './helpers/settings-page.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../', import.meta.url))
+// A path as short as /app says nothing about a machine.
+const shortestTelling = 5
+const registry = /registry\.[a-z]+\.[a-z]+\//
+const pages = ['README.md', 'CHANGELOG.md', ...(await projectFiles('docs'))].filter((file) => file.endsWith('.md'))
+
+const Dependencies = z.record(z.string(), z.string()).default({})
+const Package = z.object({
+  version: z.string(),
+  scripts: z.record(z.string(), z.string()),
+  dependencies: Dependencies,
+  devDependencies: Dependencies,
+  optionalDependencies: Dependencies,
+})
+const Lock = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({ resolved: z.string().optional(), dependencies: Dependencies, optionalDependencies: Dependencies }),
+  ),
+})
+
+describe('the packages', () => {
+  test('are named by exact versions', async () => {
+    const { dependencies, devDependencies, optionalDependencies } = Package.parse(await json('package.json'))
+
+    const versions = Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies })
+
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+  })
+
+  test('stand in the lock file without the address of a registry', async () => {
+    const { packages } = Lock.parse(await json('package-lock.json'))
+
+    const addresses = Object.values(packages).flatMap(({ resolved = '' }) =>
+      resolved.includes('://') ? [resolved] : [],
+    )
+
+    expect(addresses).toEqual([])
+  })
+
+  // npm leaves out what a registry does not have just then, and "npm ci" refuses the lock file that comes of it.
+  test('stand in the lock file also for the platforms of other machines', async () => {
+    const { packages } = Lock.parse(await json('package-lock.json'))
+    const locked = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, '')))
+
+    const wanted = Object.values(packages).flatMap(({ dependencies, optionalDependencies }) =>
+      Object.keys({ ...dependencies, ...optionalDependencies }),
+    )
+
+    expect(wanted.filter((name) => !locked.has(name))).toEqual([])
+  })
+})
+
+describe('the files of the project', () => {
+  test('name no path and no registry of the machine that they were written on', async () => {
+    const places = [root, `${homedir()}/`].filter((path) => path.length > shortestTelling)
+    const files = await projectFiles('.')
+
+    const found = await Promise.all(
+      files.map(async (file) => {
+        const lines = (await readFile(join(root, file), 'utf8')).split('\n')
+        const isForeign = (line: string) => registry.test(line) || places.some((place) => line.includes(place))
+        return lines.flatMap((line, index) => (isForeign(line) ? [`${file}:${index + 1}`] : []))
+      }),
+    )
+
+    expect(found.flat()).toEqual([])
+  })
+})
+
+describe('the documentation', () => {
+  test('names only scripts that exist', async () => {
+    const { scripts } = Package.parse(await json('package.json'))
+    const text = (await Promise.all(pages.map(readPage))).join('\n')
+
+    const named = [...text.matchAll(/\bnpm (?:run ([a-z]+)|(test)\b)/g)].map(([, script, test]) => script ?? test ?? '')
+
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((name) => !(name in scripts))).toEqual([])
+  })
+
+  test('names only commands that exist', async () => {
+    const commands = createProgram(() => {}).commands.map((command) => command.name())
+    const code = (await Promise.all(pages.map(readPage))).flatMap(codeOf).join('\n')
+
+    const named = [...code.matchAll(/\brollcall ([a-z]+)\b/g)].map(([, command = '']) => command)
+
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((name) => !commands.includes(name))).toEqual([])
+  })
+
+  test('links to pages, files and headings that exist', async () => {
+    const broken = await Promise.all(pages.map(brokenLinks))
+
+    expect(broken.flat()).toEqual([])
+  })
+
+  test('lists every setting as the schema has it', async () => {
+    const page = settingsPage()
+
+    await expect(page).toMatchFileSnapshot('../docs/settings.md')
+  })
+
+  test('explains every exit code of a failure', async () => {
+    const operate = await readPage('docs/operate.md')
+
+    const explained = [...operate.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+
+    const codes = Object.values(failures).map(({ exit }) => exit)
+    expect(explained).toEqual([...new Set([0, 1, ...codes])].sort((a, b) => a - b))
+  })
+
+  test('explains every state of a run', async () => {
+    const operate = await readPage('docs/operate.md')
+
+    const unexplained = Object.keys(moves).filter((state) => !operate.includes(`| \`${state}\` |`))
+
+    expect(unexplained).toEqual([])
+  })
+
+  test('names every operation of the control API', async () => {
+    const api = await readPage('docs/api.md')
+
+    const unnamed = Object.values(control).filter(({ method, path }) => !api.includes(`\`${method} ${path}\``))
+
+    expect(unnamed.map(({ summary }) => summary)).toEqual([])
+  })
+
+  test('has an entry in the changelog for the version of the package', async () => {
+    const { version } = Package.parse(await json('package.json'))
+
+    const changelog = await readPage('CHANGELOG.md')
+
+    expect(changelog).toContain(`## [${version}]`)
+  })
+})
+
+/** The files that belong to the project below a folder: those that git knows, or would know. */
+async function projectFiles(folder: string): Promise<string[]> {
+  const there = await gitFiles('--cached', '--others', '--exclude-standard', '--deduplicate', '--', folder)
+  const deleted = new Set(await gitFiles('--deleted', '--', folder))
+  return there.filter((file) => !deleted.has(file))
+}
+
+async function gitFiles(...words: string[]): Promise<string[]> {
+  const { stdout } = await run('git', ['ls-files', ...words], { cwd: root, maxBuffer: 16 * 1024 * 1024 })
+  return stdout.split('\n').filter((file) => file !== '')
+}
+
+async function json(file: string): Promise<unknown> {
+  return JSON.parse(await readPage(file))
+}
+
+function readPage(file: string): Promise<string> {
+  return readFile(join(root, file), 'utf8')
+}
+
+/** Blocks and spans of code. */
+function codeOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^```[\s\S]*?^```|`[^`\n]+`/gm)].map(([code]) => code)
+}
+
+async function brokenLinks(page: string): Promise<string[]> {
+  const text = (await readPage(page)).replaceAll(/^```[\s\S]*?^```/gm, '')
+  const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const broken = await Promise.all(
+    links.map(async (link) => {
+      const [path = '', heading] = link.split('#')
+      const file = path === '' ? page : join(dirname(page), path)
+      const target = await readFile(resolve(root, file), 'utf8').catch(() => null)
+      if (target === null) return [`${page}: ${link}`]
+      return heading === undefined || headingsOf(target).includes(heading) ? [] : [`${page}: ${link}`]
+    }),
+  )
+  return broken.flat()
+}
+
+/** The names of a page's headings, as links spell them. */
+function headingsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
