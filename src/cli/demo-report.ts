@@ -1,9 +1,29 @@
-import type { DemoNight, DemoSummary } from './demo.ts'
-import type { Told } from './demo-arrival.ts'
+import type { PlanDocument, Run } from '../contract/control-shapes.ts'
+import type { SyncResult } from '../platform/operator-contract.ts'
+import type { Arrival, Told } from './demo-arrival.ts'
 import type { NightEvent } from './demo-company.ts'
 import { renderChanges, renderRejects } from './render-plan.ts'
 import { countsText, renderOutcome } from './render-run.ts'
 import { aligned, counted, day, duration, number, type Paint } from './text.ts'
+
+/** What one night brought: the plan, the run, the identity sync after it. */
+export type DemoNight = {
+  readonly export: string
+  readonly plan: PlanDocument
+  readonly run: Run
+  readonly identitySync: SyncResult | null
+}
+
+export type DemoSummary = {
+  readonly platform: string
+  readonly people: number
+  readonly nights: readonly DemoNight[]
+  /** The same export once more. */
+  readonly again: Run
+  /** The last export against what the platform then holds, person by person. */
+  readonly arrival: Arrival
+  readonly durationMs: number
+}
 
 /** What each event means, and why the platform shows what it shows. */
 const meanings: Readonly<Record<NightEvent, string>> = {

@@ -8,9 +8,9 @@ import { openOperator } from '../platform/operator-access.ts'
 import type { SyncResult } from '../platform/operator-contract.ts'
 import { startPlatform } from '../platform/start.ts'
 import { type Control, controlHere } from './control-client.ts'
-import { type Arrival, arrivedAt } from './demo-arrival.ts'
+import { arrivedAt } from './demo-arrival.ts'
 import { company, nextNight, type Person, toCsv } from './demo-company.ts'
-import { renderDemo, renderNight } from './demo-report.ts'
+import { type DemoNight, type DemoSummary, renderDemo, renderNight } from './demo-report.ts'
 import { stayForALook } from './demo-stay.ts'
 import { followRun } from './follow-run.ts'
 import { openHere } from './open-here.ts'
@@ -18,25 +18,6 @@ import { createOutput } from './output.ts'
 import { listenForStop } from './stop-signal.ts'
 
 export type DemoOptions = { readonly once?: boolean; readonly json?: boolean }
-
-/** What one night brought: the plan, the run, the identity sync after it. */
-export type DemoNight = {
-  readonly export: string
-  readonly plan: PlanDocument
-  readonly run: Run
-  readonly identitySync: SyncResult | null
-}
-
-export type DemoSummary = {
-  readonly platform: string
-  readonly people: number
-  readonly nights: readonly DemoNight[]
-  /** The same export once more. */
-  readonly again: Run
-  /** The last export against what the platform then holds, person by person. */
-  readonly arrival: Arrival
-  readonly durationMs: number
-}
 
 const account = 'Acme GmbH'
 const connection = 'acme'

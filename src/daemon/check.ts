@@ -27,7 +27,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   const connections = [...config.connections.values()].filter(
     ({ name }) => options.connection === undefined || name === options.connection,
   )
-  yield passed('configuration', `${config.file}: ${config.connections.size} connections`)
+  yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
   for (const connection of connections) yield* checkSource(toSyncConnection(config, connection), options)
   yield* checkState(config, options)
   await using platform = openPlatform(config)

@@ -50,11 +50,11 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
   },
   {
     matches: /providerTypes\[\] value (?:MFA|PRIVACY): published none, ours allowed$/,
-    reason: 'Two more types that the notes on the contract list; answers that carry them stay readable.',
+    reason: 'Two more types that a platform may answer with; a list that holds them stays readable.',
   },
   {
     matches:
       /^GET \/workspaces (?:query expand\[\]\[\] value personnelScope|200\.data\[\]\.scopedPersonnelCount \S+): published none, /,
-    reason: 'The notes on the contract have this expansion; the document as published does not.',
+    reason: 'The platform is known to offer this expansion; the published document does not list it.',
   },
 ]

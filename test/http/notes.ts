@@ -107,6 +107,11 @@ export async function serveNotes(serving: Serving = {}) {
   }
 }
 
+/** The typed client of the notes at any address. */
+export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}) {
+  return createClient(notes, { baseUrl, bearer: 'a-very-secret-key', ...options })
+}
+
 /** Asks without the typed client, for what it would never send. */
 export async function ask(url: string, init: RequestInit = {}) {
   const response = await fetch(url, init)

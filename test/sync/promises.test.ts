@@ -201,12 +201,13 @@ describe.each(databases)('on $name', ({ place }) => {
     })
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
     await world.drain()
+    await world.night(staff(10), { asOf: '2026-11-21T01:00:00.000Z' })
     const problems = await listProblems(world.sync.store.db)
     Object.assign(world.sync, { platform: sound })
 
-    const run = await world.night(staff(10), { asOf: '2026-11-21T01:00:00.000Z' })
+    const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
 
-    expect(problems).toMatchObject([{ identityId: 'E0002', kind: 'retract', message: 'no' }])
+    expect(problems).toMatchObject([{ identityId: 'E0002', kind: 'retract', message: 'no', times: 2 }])
     expect(run).toMatchObject({ state: 'finished', counts: { retract: 1 } })
     expect((await peopleOn(client)).has('E0002')).toBe(false)
     expect(await listProblems(world.sync.store.db)).toEqual([])
