@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { jsonSchema, loadConfig, resolveConfigPath } from '../../src/daemon/config.ts'
+import { loadConfig, resolveConfigPath } from '../../src/daemon/config.ts'
+import { jsonSchema } from '../../src/daemon/config-schema.ts'
 import { type ExportFolder, exportFolder } from '../helpers/exports.ts'
 
 const repository = resolve(import.meta.dirname, '../..')

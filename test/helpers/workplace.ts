@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, type Running, rollcall, startCommand } from './cli.ts'
 
-/** A folder as an operator has it: a configuration, a key, exports, a data folder. */
+/** A folder as an operator has it: a configuration, a key, exports, a data folder. Disposing ends what was started there. */
 export type Workplace = AsyncDisposable & {
   readonly folder: string
   readonly configFile: string
@@ -34,6 +34,7 @@ export async function openWorkplace(defaults: WorkplaceOptions): Promise<Workpla
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const configFile = join(folder, 'rollcall.yaml')
   await mkdir(join(folder, 'exports'))
+  const started: Running[] = []
   let minute = 0
 
   const workplace: Workplace = {
@@ -87,8 +88,15 @@ ${connection}`,
         throw new Error(`no JSON on stdout of rollcall ${args.join(' ')}: ${stdout || stderr}`)
       }
     },
-    start: (...args) => startCommand([...args, '--config', configFile]),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    start(...args) {
+      const running = startCommand([...args, '--config', configFile])
+      started.push(running)
+      return running
+    },
+    async [Symbol.asyncDispose]() {
+      for (const running of started) await running[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true, force: true })
+    },
   }
   await workplace.configure()
   return workplace
