@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts'
 import type { Engine } from './database.ts'
 import { lockFolder } from './lock-file.ts'
 import { createPglitePool, openPglite } from './pglite-pool.ts'
+import { PgliteSession } from './pglite-session.ts'
 
 type Settings = Readonly<Record<string, string>>
 
@@ -26,8 +27,8 @@ export async function openEmbedded(options: {
     if (image === undefined) await claimFolder(at, opening)
     const pglite =
       image === undefined ? await openFolder(at, settings) : await openPglite({ image: image || null }, settings)
-    opening.defer(() => pglite.close())
-    const pool = createPglitePool(pglite, poolSize)
+    const session = opening.use(new PgliteSession(pglite))
+    const pool = createPglitePool(session, poolSize)
     opening.defer(() => pool.end())
     const opened = opening.move()
     return { kind: 'pglite', pool, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { DatabaseError } from 'pg'
 import { Failure } from '../errors.ts'
 import type { Pool, PoolClient } from './pool.ts'
 
@@ -16,44 +17,56 @@ const lockSpace = 0x726f_6c6c
  */
 export async function migrate(pool: Pool, migrations: readonly Migration[], target: Target): Promise<void> {
   const client = await pool.connect()
-  let failure: Error | undefined
   try {
-    await client.query('SELECT pg_advisory_lock($1, hashtext($2))', [lockSpace, target.schema])
-    await createLedger(client, target)
-    const applied = await readLedger(client, target)
-    refuseOtherHistory(applied, migrations, target)
+    await inTurn(client, target, () => createLedger(client, target))
+    refuseOtherHistory(await readLedger(client, target), migrations, target)
     for (const migration of migrations) {
-      if (!applied.has(migration.name)) await apply(client, migration, target)
+      await inTurn(client, target, async () => {
+        const applied = await readLedger(client, target)
+        if (!applied.has(migration.name)) await apply(client, migration, target)
+      })
     }
-    await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', [lockSpace, target.schema])
-  } catch (error) {
-    failure = error instanceof Error ? error : new Error(String(error))
-    throw error
   } finally {
-    // A session that failed is closed rather than lent again: with it goes its lock.
-    client.release(failure)
+    client.release()
   }
 }
 
+/** Runs one step as a transaction that no other starter's step overlaps. The lock ends with the transaction. */
+async function inTurn(client: PoolClient, { schema }: Target, step: () => Promise<void>): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [lockSpace, schema])
+    await step()
+    await client.query('COMMIT')
+  } catch (error) {
+    // Where the connection is gone there is nothing to roll back, and the first error is the one that tells why.
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+/** Asks what is there before creating: "if not exists" needs the right to create even where there is nothing to do. */
 async function createLedger(client: PoolClient, { schema, place }: Target): Promise<void> {
   try {
-    // "if not exists" asks for the right to create even where there is nothing to create.
-    const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
-    if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`)
+    const { rows } = await client.query(
+      'SELECT to_regnamespace($1) IS NULL AS "noSchema", to_regclass($2) IS NULL AS "noLedger"',
+      [schema, `${schema}.migrations`],
+    )
+    if (rows[0].noSchema) await client.query(`CREATE SCHEMA ${schema}`)
+    if (!rows[0].noLedger) return
     await client.query(
-      `CREATE TABLE IF NOT EXISTS ${schema}.migrations (
+      `CREATE TABLE ${schema}.migrations (
          name text PRIMARY KEY,
          applied_at timestamptz NOT NULL DEFAULT now(),
          sha256 text NOT NULL
        )`,
     )
   } catch (error) {
+    if (!isRefusal(error)) throw error
     throw new Failure(
       'config_invalid',
-      `cannot create the tables of schema "${schema}" in ${place}: ${reasonOf(error)}`,
-      {
-        cause: error,
-      },
+      `the user of ${place} may not create tables in schema "${schema}"; grant it CREATE, or prepare the database as its owner`,
+      { cause: error },
     )
   }
 }
@@ -82,15 +95,12 @@ function refuseOtherHistory(
 
 async function apply(client: PoolClient, migration: Migration, { schema, place }: Target): Promise<void> {
   try {
-    await client.query('BEGIN')
     await client.query(migration.sql)
     await client.query(`INSERT INTO ${schema}.migrations (name, sha256) VALUES ($1, $2)`, [
       migration.name,
       digestOf(migration),
     ])
-    await client.query('COMMIT')
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined)
     throw new Error(`migration "${migration.name}" of schema "${schema}" failed on ${place}: ${reasonOf(error)}`, {
       cause: error,
     })
@@ -99,6 +109,11 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
 
 function digestOf({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
+}
+
+/** PostgreSQL's "insufficient privilege". */
+function isRefusal(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '42501'
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { PGlite } from '@electric-sql/pglite'
-import { queryMessage, simpleQueryText, splitAnswer } from './wire.ts'
+import { Failure } from '../errors.ts'
+import { queryMessage, readAnswer, simpleQueryText } from './wire.ts'
 
 /** One of those who share the session. */
 export type Participant = {
@@ -15,11 +16,12 @@ type Waiting = { readonly who: Participant; readonly enter: () => void; readonly
  * has begun a transaction keeps it until the transaction ends. Whoever waits for another participant inside of its own
  * transaction therefore waits for ever. Settings, temporary tables and the names of prepared statements are common to all.
  */
-export class PgliteSession {
+export class PgliteSession implements AsyncDisposable {
   readonly #pglite: PGlite
   readonly #waiting: Waiting[] = []
   readonly #listeners = new Map<string, Set<Participant>>()
   #holder: Participant | null = null
+  #failure: Failure | null = null
 
   constructor(pglite: PGlite) {
     this.#pglite = pglite
@@ -53,6 +55,11 @@ export class PgliteSession {
     }
   }
 
+  /** Closes the database, unless it has failed: what is in its files is whole, and closing would write to them again. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#failure === null) await this.#pglite.close()
+  }
+
   async #enter(who: Participant): Promise<void> {
     if (this.#holder === who) return
     if (this.#holder === null) {
@@ -69,16 +76,28 @@ export class PgliteSession {
   }
 
   #inTransaction(): boolean {
-    return !this.#pglite.closed && this.#pglite.isInTransaction()
+    return this.#failure === null && this.#pglite.isInTransaction()
   }
 
   #run(batch: Buffer): Buffer {
-    const bytes = this.#pglite.execProtocolRawSync(batch)
-    const { answer, notifications } = splitAnswer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    if (this.#failure !== null) throw this.#failure
+    const written = this.#pglite.execProtocolRawSync(batch)
+    const { bytes, notifications, lastWords } = readAnswer(
+      Buffer.from(written.buffer, written.byteOffset, written.byteLength),
+    )
+    if (lastWords !== null) this.#fail(lastWords)
     for (const { channel, frame } of notifications) {
       for (const listener of this.#listeners.get(channel) ?? []) listener.notify(frame)
     }
-    return answer
+    return bytes
+  }
+
+  /** A server would end its process here (a full disk, a broken one). This one cannot, and would compute on for ever with what is left. */
+  #fail(lastWords: string): void {
+    this.#failure = new Failure(
+      'database_unreachable',
+      `the embedded database has failed: ${lastWords}; remove the cause and start again`,
+    )
   }
 
   /** Keeps who listens to what. The server knows one session only, so one participant's UNLISTEN must not silence the others. */

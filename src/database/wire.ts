@@ -6,6 +6,7 @@ const messages = {
   sync: 'S'.charCodeAt(0),
   terminate: 'X'.charCodeAt(0),
   notification: 'A'.charCodeAt(0),
+  error: 'E'.charCodeAt(0),
 } as const
 
 /** The answer to a startup message: authentication is fine (R), and the session is ready and idle (Z). */
@@ -39,19 +40,30 @@ export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } 
 
 export type Notification = { readonly channel: string; readonly frame: Buffer }
 
-/** Separates a server's answer from the notifications that it carries for whoever listens. */
-export function splitAnswer(bytes: Buffer): { answer: Buffer; notifications: Notification[] } {
+export type Answer = {
+  /** For the client that asked. */
+  readonly bytes: Buffer
+  /** For whoever listens. */
+  readonly notifications: readonly Notification[]
+  /** Why the server ends after this answer, when it does. */
+  readonly lastWords: string | null
+}
+
+/** Reads what a server has written in answer to a batch. */
+export function readAnswer(written: Buffer): Answer {
   const notifications: Notification[] = []
-  const others: Buffer[] = []
+  const pieces: Buffer[] = []
   let kept = 0
-  for (const { type, from, to } of frames(bytes)) {
+  let lastWords: string | null = null
+  for (const { type, from, to } of frames(written)) {
+    if (type === messages.error) lastWords ??= readLastWords(written.subarray(from, to))
     if (type !== messages.notification) continue
-    notifications.push({ channel: channelOf(bytes.subarray(from, to)), frame: bytes.subarray(from, to) })
-    others.push(bytes.subarray(kept, from))
+    notifications.push({ channel: channelOf(written.subarray(from, to)), frame: written.subarray(from, to) })
+    pieces.push(written.subarray(kept, from))
     kept = to
   }
-  const answer = others.length === 0 ? bytes : Buffer.concat([...others, bytes.subarray(kept)])
-  return { answer, notifications }
+  const bytes = pieces.length === 0 ? written : Buffer.concat([...pieces, written.subarray(kept)])
+  return { bytes, notifications, lastWords }
 }
 
 function message(type: string, body: Buffer): Buffer {
@@ -74,4 +86,11 @@ function* frames(bytes: Buffer): Generator<{ type: number; from: number; to: num
 function channelOf(frame: Buffer): string {
   const channelAt = headerBytes + 4
   return frame.toString('utf8', channelAt, frame.indexOf(0, channelAt))
+}
+
+/** An error's message where its severity says that the session ends. Fields are a letter and a text each; V is the severity in English. */
+function readLastWords(frame: Buffer): string | null {
+  const fields = frame.toString('utf8', headerBytes).split('\0')
+  const isEnd = fields.includes('VFATAL') || fields.includes('VPANIC')
+  return isEnd ? (fields.find((field) => field.startsWith('M'))?.slice(1) ?? 'no reason given') : null
 }

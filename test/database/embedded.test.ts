@@ -1,0 +1,123 @@
+import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openDatabase } from '../../src/database/database.ts'
+import { createPglitePool, openPglite } from '../../src/database/pglite-pool.ts'
+import { PgliteSession } from '../../src/database/pglite-session.ts'
+import { nextLine, startChild } from '../helpers/children.ts'
+import { temporaryFolder } from '../helpers/folders.ts'
+
+const insertRows = new URL('./children/insert-rows.ts', import.meta.url)
+const holdFolder = new URL('./children/hold-folder.ts', import.meta.url)
+const migrations = [{ name: '0001-number', sql: 'CREATE TABLE number (id int PRIMARY KEY, filler text)' }]
+
+function open(at: string) {
+  return openDatabase<{ number: { id: number; filler: string | null } }>({ at, schemas: ['rollcall'], migrations })
+}
+
+test('what was committed in a folder is there when it is opened again', async () => {
+  await using folder = await temporaryFolder()
+  const at = join(folder.path, 'not', 'there', 'yet')
+  {
+    await using database = await open(at)
+    await database.db.insertInto('number').values({ id: 7, filler: null }).execute()
+  }
+
+  await using again = await open(at)
+
+  expect(await again.db.selectFrom('number').select('id').execute()).toEqual([{ id: 7 }])
+})
+
+test('whatever was acknowledged before a kill -9 is there afterwards, time and again', async () => {
+  await using folder = await temporaryFolder()
+  let acknowledged = 0
+
+  for (const rows of [40, 90]) {
+    await using child = startChild(insertRows, folder.path)
+    for (let seen = 0; seen < rows; seen++) acknowledged = Number(await nextLine(child))
+    await child.kill()
+    for await (const line of child.lines) acknowledged = Number(line)
+  }
+
+  await using database = await open(folder.path)
+  const { rows } = await database.pool.query('SELECT count(*) AS count, max(id) AS last FROM number')
+  // The last one may have been committed without its word getting out.
+  expect([acknowledged, acknowledged + 1]).toContain(rows[0].last)
+  expect(rows[0].count).toBe(rows[0].last)
+})
+
+test('a folder that another process has is refused with its pid', async () => {
+  await using folder = await temporaryFolder()
+  await using holder = startChild(holdFolder, folder.path)
+  await nextLine(holder)
+
+  const refused = open(folder.path)
+
+  await expect(refused).rejects.toMatchObject({
+    code: 'already_active',
+    exit: 75,
+    message: expect.stringContaining(`process ${holder.pid}`),
+  })
+})
+
+test('a first start that was cut short is begun again', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'pgdata'))
+  await writeFile(join(folder.path, 'pgdata', 'PG_VERSION'), '18')
+  await writeFile(join(folder.path, 'beginning'), '')
+
+  await using database = await open(folder.path)
+
+  expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  expect(await readdir(folder.path)).not.toContain('beginning')
+})
+
+test('a folder that holds something else is refused and left as it is', async () => {
+  await using folder = await temporaryFolder()
+  await mkdir(join(folder.path, 'pgdata'))
+  await writeFile(join(folder.path, 'pgdata', 'holiday.jpg'), '')
+
+  const refused = open(folder.path)
+
+  await expect(refused).rejects.toMatchObject({
+    code: 'database_unreachable',
+    message: expect.stringContaining('holds no database'),
+  })
+  expect(await readdir(join(folder.path, 'pgdata'))).toEqual(['holiday.jpg'])
+})
+
+test('a file in place of a folder is refused', async () => {
+  await using folder = await temporaryFolder()
+  const at = join(folder.path, 'file')
+  await writeFile(at, '')
+
+  const refused = open(at)
+
+  await expect(refused).rejects.toMatchObject({ code: 'database_unreachable', message: expect.stringContaining(at) })
+})
+
+test('a damaged database is refused, and the folder is given back', async () => {
+  await using folder = await temporaryFolder()
+  await (await open(folder.path))[Symbol.asyncDispose]()
+  await truncate(join(folder.path, 'pgdata', 'global', 'pg_control'), 100)
+
+  await expect(open(folder.path)).rejects.toMatchObject({ code: 'database_unreachable' })
+
+  await using holder = startChild(holdFolder, folder.path)
+  expect(JSON.parse(await nextLine(holder))).toEqual({ held: true })
+})
+
+test('a disk that fails ends the database with a reason, instead of acknowledging what it did not keep', async () => {
+  await using folder = await temporaryFolder()
+  const pglite = await openPglite({ folder: folder.path }, {})
+  await using session = new PgliteSession(pglite)
+  const pool = createPglitePool(session)
+  await pool.query('CREATE TABLE kept (id int)')
+
+  pglite.Module.NODEFS.stream_ops.fsync = () => 29
+  const insert = pool.query('INSERT INTO kept VALUES (1)')
+
+  await expect(insert).rejects.toMatchObject({ severity: 'PANIC' })
+  await expect(pool.query('SELECT 1')).rejects.toMatchObject({ code: 'database_unreachable' })
+  await pool.end()
+})

@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../src/database/database.ts'
+import { type Migration, migrate } from '../../src/database/migrate.ts'
+import { databases, postgresPlace } from '../helpers/databases.ts'
+
+const first: Migration = {
+  name: '0001-city',
+  sql: `CREATE TABLE city (name text PRIMARY KEY);
+        INSERT INTO city VALUES ('Bonn');`,
+}
+const second: Migration = { name: '0002-size', sql: 'ALTER TABLE city ADD COLUMN size int NOT NULL DEFAULT 0' }
+const broken: Migration = { name: '0003-broken', sql: 'CREATE TABLE river (id int); SELECT 1 / 0' }
+
+describe.each(databases)('migrations on $name', ({ place }) => {
+  let lifetime: AsyncDisposableStack
+  let database: Database<object>
+
+  beforeEach(async () => {
+    lifetime = new AsyncDisposableStack()
+    const { at } = lifetime.use(await place())
+    database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall', 'public'], migrations: [first] }))
+  })
+
+  afterEach(() => lifetime.disposeAsync())
+
+  async function bring(...migrations: Migration[]): Promise<void> {
+    await migrate(database.pool, migrations, { schema: 'rollcall', place: database.place })
+  }
+
+  async function applied(): Promise<string[]> {
+    const { rows } = await database.pool.query('SELECT name FROM rollcall.migrations ORDER BY applied_at, name')
+    return rows.map(({ name }) => name)
+  }
+
+  test('the first schema gets the tables', async () => {
+    const { rows } = await database.pool.query(
+      `SELECT table_schema FROM information_schema.tables WHERE table_name = 'city'`,
+    )
+
+    expect(rows).toEqual([{ table_schema: 'rollcall' }])
+  })
+
+  test('each one is applied once, in order', async () => {
+    await bring(first, second)
+    await bring(first, second)
+
+    expect(await applied()).toEqual(['0001-city', '0002-size'])
+    expect((await database.pool.query('SELECT * FROM city')).rows).toEqual([{ name: 'Bonn', size: 0 }])
+  })
+
+  test('one that fails leaves nothing of itself, keeps those before it, and is named', async () => {
+    const attempt = bring(first, second, broken)
+
+    await expect(attempt).rejects.toThrow('migration "0003-broken" of schema "rollcall" failed')
+    expect(await applied()).toEqual(['0001-city', '0002-size'])
+    expect((await database.pool.query(`SELECT to_regclass('river') AS river`)).rows).toEqual([{ river: null }])
+  })
+
+  test('one that failed can be applied once it is right', async () => {
+    await expect(bring(first, broken)).rejects.toThrow()
+
+    await bring(first, { name: '0003-broken', sql: 'CREATE TABLE river (id int)' })
+
+    expect(await applied()).toEqual(['0001-city', '0003-broken'])
+  })
+
+  test('one whose text has changed since is refused', async () => {
+    const attempt = bring({ ...first, sql: `${first.sql} -- edited` })
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('"0001-city"'),
+    })
+  })
+
+  test('a database that a newer version has written is refused', async () => {
+    await bring(first, second)
+
+    const attempt = bring(first)
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('"0002-size"'),
+    })
+  })
+
+  test('several starters at once share the work, and all succeed', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => bring(first, second)))
+
+    expect(await applied()).toEqual(['0001-city', '0002-size'])
+  })
+})
+
+test('daemons that start together on an empty server all find it ready', async () => {
+  await using place = await postgresPlace()
+
+  const opened = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first, second] }),
+    ),
+  )
+
+  const counts = await Promise.all(
+    opened.map(async ({ pool }) => (await pool.query('SELECT count(*) AS count FROM city')).rows[0].count),
+  )
+  for (const database of opened) await database[Symbol.asyncDispose]()
+  expect(counts).toEqual([1, 1, 1, 1])
+})
+
+describe('a user who may create nothing', () => {
+  const name = `reader_${process.pid}`
+  let lifetime: AsyncDisposableStack
+  let owner: Database<object>
+  let at: string
+
+  beforeEach(async () => {
+    lifetime = new AsyncDisposableStack()
+    const place = lifetime.use(await postgresPlace())
+    owner = lifetime.use(await openDatabase<object>({ at: place.at, schemas: ['rollcall'], migrations: [first] }))
+    await owner.pool.query(`CREATE ROLE ${name} LOGIN PASSWORD 'reader'`)
+    lifetime.defer(async () => {
+      await owner.pool.query(`DROP OWNED BY ${name}`)
+      await owner.pool.query(`DROP ROLE ${name}`)
+    })
+    const url = new URL(place.at)
+    url.username = name
+    url.password = 'reader'
+    at = url.href
+  })
+
+  afterEach(() => lifetime.disposeAsync())
+
+  test('can start on a database that its owner has prepared', async () => {
+    await owner.pool.query(`GRANT USAGE ON SCHEMA rollcall TO ${name}`)
+    await owner.pool.query(`GRANT ALL ON ALL TABLES IN SCHEMA rollcall TO ${name}`)
+
+    await using reader = await openDatabase<object>({ at, schemas: ['rollcall'], migrations: [first] })
+
+    expect((await reader.pool.query('SELECT name FROM city')).rows).toEqual([{ name: 'Bonn' }])
+  })
+
+  test('is told what to grant on any other', async () => {
+    const attempt = openDatabase<object>({ at, schemas: ['elsewhere'], migrations: [first] })
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('grant it CREATE'),
+    })
+  })
+})
