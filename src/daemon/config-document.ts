@@ -46,6 +46,11 @@ export async function parseConfig(
   }))
 
   await visitAsync(document, {
+    Alias(_role, alias) {
+      if (alias.resolve(document)) return
+      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
+      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
+    },
     async Scalar(role, scalar) {
       if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
       const resolved = await resolve(scalar.value, context)
@@ -55,6 +60,7 @@ export async function parseConfig(
     },
   })
 
+  if (problems.length === 0) problems.push(...excess(document))
   return {
     problems,
     values: () => document.toJS(),
@@ -93,6 +99,17 @@ async function resolve(
   } catch (error) {
     if (error instanceof Failure) return { problem: error.message }
     throw error
+  }
+}
+
+/** Aliases of aliases can spell out more than memory holds; the parser counts them when it builds the values. */
+function excess(document: Document): Problem[] {
+  try {
+    document.toJS()
+    return []
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    return [{ line: 1, column: 1, message: 'too many aliases: write the settings out' }]
   }
 }
 

@@ -52,7 +52,8 @@ function kindsOf(alternatives: readonly (readonly Issue[])[]): string {
 function toProblem(issue: Issue, document: ConfigDocument): Problem {
   const name = issue.path.join('.')
   const message = isMissing(issue, document) ? 'is missing' : issue.message
-  return { ...document.positionOf(issue.path), message: name === '' ? message : `${name}: ${message}` }
+  const position = issue.code === 'invalid_key' ? document.positionOfKey(issue.path) : document.positionOf(issue.path)
+  return { ...position, message: name === '' ? message : `${name}: ${message}` }
 }
 
 function isMissing({ path, code }: Issue, document: ConfigDocument): boolean {

@@ -58,6 +58,7 @@ const Platform = z
     path: ['baseUrl'],
     error: 'name either region or baseUrl, not both',
   })
+  .describe('Where changes go, and how fast.')
 
 const Server = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
@@ -69,9 +70,13 @@ const Server = z.strictObject({
 })
 
 const Target = z
-  .union([z.strictObject({ name: z.string().trim().min(1).max(191) }), z.strictObject({ id: z.int().positive() })], {
-    error: 'expected either name or id',
-  })
+  .union(
+    [
+      z.strictObject({ name: z.string().trim().min(1).max(191).describe('The name of the custom connection.') }),
+      z.strictObject({ id: z.int().positive().describe('The number of the custom connection.') }),
+    ],
+    { error: 'expected either name or id' },
+  )
   .describe("The platform's custom connection: by name (made when it is missing) or by id (must be there).")
 
 const Source = CsvSource.safeExtend({
@@ -105,7 +110,7 @@ const Delivery = z.strictObject({
 
 const Connection = z.strictObject({
   target: Target,
-  source: Source,
+  source: Source.describe('Where HR says who is employed, and how it is read.'),
   schedule: z
     .strictObject({
       cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),

@@ -33,13 +33,16 @@ export type Results = { readonly sent: ReadonlyMap<string, Sent>; readonly stop:
  */
 export async function upsert(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
   const sent = new Map<string, Sent>()
-  const unsure: IdentityRecord[] = []
+  const unsure: Unsure[] = []
   const stop = await upsertInto({ lane, sent, unsure }, records)
   const readStop = await settleByReading(lane, unsure, sent)
   return { sent, stop: stop ?? readStop }
 }
 
-type Upserting = { readonly lane: Lane; readonly sent: Map<string, Sent>; readonly unsure: IdentityRecord[] }
+/** Somebody of whom an answer does not tell enough; `unchanged`: the platform says that nothing differed, and only the leaving date is in doubt. */
+type Unsure = { readonly record: IdentityRecord; readonly unchanged: boolean }
+
+type Upserting = { readonly lane: Lane; readonly sent: Map<string, Sent>; readonly unsure: Unsure[] }
 
 async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): Promise<Stop | null> {
   const { lane, sent, unsure } = into
@@ -52,12 +55,13 @@ async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): 
       const results = judged.body
       // A list of another length cannot be matched to what was sent: everybody is looked up.
       if (results.length !== records.length) {
-        unsure.push(...records)
+        unsure.push(...records.map((record) => ({ record, unchanged: false })))
         return null
       }
       records.forEach((record, position) => {
         const result = results[position]
-        if (!result || (result.data && result.data.identityId !== record.identityId)) unsure.push(record)
+        if (!result || (result.data && result.data.identityId !== record.identityId))
+          unsure.push({ record, unchanged: false })
         else if (result.statusCode >= 400) {
           const message = result.error?.message ?? 'the platform gave no reason'
           sent.set(record.identityId, { kind: 'refused', status: result.statusCode, message })
@@ -65,7 +69,7 @@ async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): 
           sent.set(record.identityId, taken(result.statusCode, result.data))
         } else if (record.separatedAt) {
           // Nothing changed, which also happens where a stored leaving date kept the sent one out.
-          unsure.push(record)
+          unsure.push({ record, unchanged: true })
         } else {
           sent.set(record.identityId, { kind: 'taken', status: result.statusCode, stored: null })
         }
@@ -131,23 +135,19 @@ export async function exists(lane: Lane, identityId: string): Promise<boolean | 
   return 'kind' in found ? found : found.identity !== null
 }
 
-async function settleByReading(
-  lane: Lane,
-  unsure: readonly IdentityRecord[],
-  sent: Map<string, Sent>,
-): Promise<Stop | null> {
+async function settleByReading(lane: Lane, unsure: readonly Unsure[], sent: Map<string, Sent>): Promise<Stop | null> {
   if (unsure.length === 0) return null
   const { found, stop } = await readBack(
     lane,
-    unsure.map(({ identityId }) => identityId),
+    unsure.map(({ record }) => record.identityId),
   )
-  for (const record of unsure) {
+  for (const { record, unchanged } of unsure) {
     const identity = found.get(record.identityId)
     // Who is not there, or is there with something else than was sent, is sent again in the next attempt.
-    if (identity && holds(identity, record)) sent.set(record.identityId, taken(200, identity))
+    if (identity && (unchanged || holds(identity, record))) sent.set(record.identityId, taken(200, identity))
   }
   if (stop) return stop
-  const open = unsure.filter(({ identityId }) => !sent.has(identityId)).length
+  const open = unsure.filter(({ record }) => !sent.has(record.identityId)).length
   return open === 0
     ? null
     : { kind: 'retry', status: 'unknown', message: `the platform's answer left ${open} people unsettled` }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { appendFile, chmod, mkdir, rename, symlink, truncate } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, open, rename, rm, symlink, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -215,6 +215,20 @@ describe('a file that changes while it is read is refused', () => {
     ['cut off', (file) => truncate(file, 10)],
     ['written again', (_, folder) => folder.write('people.csv', `${header}1,c\n2,b\n`)],
     ['replaced', async (file, folder) => rename(await folder.write('new', `${header}1,a\n2,b\n`), file)],
+    [
+      'replaced by a FIFO',
+      async (file) => {
+        await rm(file)
+        await run('mkfifo', [file])
+      },
+    ],
+    [
+      'replaced by a device without an end',
+      async (file) => {
+        await rm(file)
+        await symlink('/dev/zero', file)
+      },
+    ],
   ])('%s between its header and its rows', async ([, change]) => {
     await using folder = await exportFolder()
     const file = await folder.write('people.csv', `${header}1,a\n2,b\n`, {
@@ -232,9 +246,18 @@ describe('a file that changes while it is read is refused', () => {
   test.for<[string, (file: string) => Promise<unknown>]>([
     ['appended to', (file) => appendFile(file, 'x,y\n')],
     ['cut off', (file) => truncate(file, 300_000)],
+    [
+      'changed in its last byte',
+      async (file) => {
+        await using handle = await open(file, 'r+')
+        await handle.write('x', (await handle.stat()).size - 1)
+      },
+    ],
   ])('%s in the middle of its rows', async ([, change]) => {
     await using folder = await exportFolder()
-    const file = await folder.write('people.csv', header + '1,a\n'.repeat(400_000))
+    const file = await folder.write('people.csv', header + '1,a\n'.repeat(400_000), {
+      modifiedAt: new Date('2026-11-20T01:00:00Z'),
+    })
     const reading = await openCsv(folder)
     const slices = reading.rows[Symbol.asyncIterator]()
 

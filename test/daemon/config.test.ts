@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
 import { loadConfig, resolveConfigPath } from '../../src/daemon/config.ts'
 import { jsonSchema } from '../../src/daemon/config-schema.ts'
 import { type ExportFolder, exportFolder } from '../helpers/exports.ts'
@@ -75,7 +74,7 @@ describe('a configuration', () => {
   test('lays its own fields over those of a preset', async () => {
     await using folder = await exportFolder()
     const text = minimal.replace(
-      /fields:[^]*/,
+      /fields:[\s\S]*/,
       'preset: generic\n      fields:\n        identityId: Badge\n        email: { onBlank: keep }\n        jobTitle: null\n',
     )
 
@@ -117,7 +116,7 @@ describe('references', () => {
   test('take a variable, its default, or the content of a file', async () => {
     await using folder = await exportFolder()
     await folder.write('name.txt', 'Acme from a file\n')
-    const text = minimal.replace('Acme HRIS', "'${env:PREFIX:-The} ${file:name.txt} ${env:SUFFIX}'")
+    const text = minimal.replace('Acme HRIS', `'\${env:PREFIX:-The} \${file:name.txt} \${env:SUFFIX}'`)
 
     const { connections } = await load(folder, text, { KEY: key, SUFFIX: 'indeed' })
 
@@ -126,7 +125,7 @@ describe('references', () => {
 
   test('stand for numbers too', async () => {
     await using folder = await exportFolder()
-    const text = minimal.replace('platform:\n', 'platform:\n  inFlight: ${env:IN_FLIGHT:-6}\n')
+    const text = minimal.replace('platform:\n', `platform:\n  inFlight: \${env:IN_FLIGHT:-6}\n`)
 
     const usual = await load(folder, text, { KEY: key })
     const given = await load(folder, text, { KEY: key, IN_FLIGHT: '8' })
@@ -138,7 +137,7 @@ describe('references', () => {
   test('that are digits stay texts where a text is asked for', async () => {
     await using folder = await exportFolder()
 
-    const { connections } = await load(folder, minimal.replace('Acme HRIS', "'${env:NAME}'"), {
+    const { connections } = await load(folder, minimal.replace('Acme HRIS', `'\${env:NAME}'`), {
       KEY: key,
       NAME: '0042',
     })
@@ -179,7 +178,7 @@ describe('secrets', () => {
   test('in a file are read again each time, without the line end of the file', async () => {
     await using folder = await exportFolder()
     await folder.write('key', 'first\n')
-    const { platform } = await load(folder, minimal.replace('${env:KEY}', '${file:key}'), {})
+    const { platform } = await load(folder, minimal.replace(`\${env:KEY}`, `\${file:key}`), {})
 
     const first = await platform.apiKey.read()
     await folder.write('key', 'second')
@@ -189,8 +188,8 @@ describe('secrets', () => {
   })
 
   test.for([
-    ['platform.apiKey', '2:11', minimal.replace('${env:KEY}', 'inline-secret')],
-    ['server.token', '1:18', `server: { token: inline-secret }\n${minimal}`.replace('{ t', '{  t')],
+    ['platform.apiKey', '2:11', minimal.replace(`\${env:KEY}`, 'inline-secret')],
+    ['server.token', '1:18', `server: { token: inline-secret }\n${minimal}`],
     ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
     ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
   ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {
@@ -198,7 +197,7 @@ describe('secrets', () => {
 
     const message = await refusal(folder, text, { KEY: key })
 
-    const help = 'put it into the environment or a file and write ${env:NAME} or ${file:PATH}'
+    const help = `put it into the environment or a file and write \${env:NAME} or \${file:PATH}`
     expect(message).toBe(`FILE:${place}: ${setting}: a secret stands in the configuration: ${help}`)
   })
 })
@@ -246,13 +245,13 @@ describe('a mistake is refused with its place and what helps', () => {
       'a wrong kind of rule',
       'Worker ID',
       '[Worker ID]',
-      '11:21: connections.acme.source.fields.identityId: Invalid input: expected string or object',
+      '11:21: connections.acme.source.fields.identityId: Invalid input: expected string or null or object',
     ],
     [
       'an unknown choice',
       'mode: snapshot',
       'mode: delta',
-      '9:13: connections.acme.source.mode: Invalid option: expected one of "snapshot"',
+      '9:13: connections.acme.source.mode: Invalid input: expected "snapshot"',
     ],
     [
       'a number out of range',
@@ -346,30 +345,37 @@ describe('a mistake is refused with its place and what helps', () => {
     ],
     [
       'a variable that is not set',
-      '${env:KEY}',
-      '${env:OTHER}',
-      '2:11: the environment variable OTHER is not set, or is empty: set it, or write ${env:OTHER:-default}',
+      `\${env:KEY}`,
+      `\${env:OTHER}`,
+      `2:11: the environment variable OTHER is not set, or is empty: set it, or write \${env:OTHER:-default}`,
     ],
     [
       'an empty key',
-      '${env:KEY}',
-      '${env:OTHER:-}',
+      `\${env:KEY}`,
+      `\${env:OTHER:-}`,
       '2:11: platform.apiKey: is empty: check the variable or the file that it comes from',
     ],
     [
       'an unknown reference',
-      '${env:KEY}',
-      '${KEY}',
-      '2:11: unknown reference ${KEY}: write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+      `\${env:KEY}`,
+      `\${KEY}`,
+      `2:11: unknown reference \${KEY}: write \${env:NAME}, \${env:NAME:-default} or \${file:PATH}`,
     ],
-    ['an open reference', '${env:KEY}', '"${env:KEY"', '2:11: a reference that opens with ${ is not closed with }'],
+    ['an open reference', `\${env:KEY}`, `"\${env:KEY"`, `2:11: a reference that opens with \${ is not closed with }`],
     [
       'a secret file that is missing',
-      '${env:KEY}',
-      '${file:secrets/key}',
+      `\${env:KEY}`,
+      `\${file:secrets/key}`,
       '2:11: cannot read the file FOLDER/secrets/key (ENOENT): create it',
     ],
-    ['YAML that is none', 'mode: snapshot', 'mode: "snapshot', '9:13: '],
+    ['YAML that is none', 'mode: snapshot', 'mode: "snapshot', '12:1: Missing closing "quote'],
+    ['an unknown alias', 'Worker ID', '*key', '11:21: unknown alias *key: the anchor &key must stand above it'],
+    [
+      'aliases without end',
+      'platform:',
+      `a: &a [1]\nb: &b [${'*a,'.repeat(20)}]\nc: &c [${'*b,'.repeat(20)}]\nplatform:`,
+      '1:1: too many aliases: write the settings out',
+    ],
     [
       'a setting that stands twice',
       'mode: snapshot',
@@ -382,7 +388,7 @@ describe('a mistake is refused with its place and what helps', () => {
     const message = await refusal(folder, minimal.replace(before, after), { KEY: key })
 
     expect(message).toContain(`FILE:${expected}`)
-    expect(message.split('\n')).toHaveLength(expected === '9:13: ' ? message.split('\n').length : 1)
+    expect(message.split('\n')).toHaveLength(1)
   })
 
   test('every one of them, in the order of the file', async () => {
@@ -466,8 +472,13 @@ describe('what comes with Rollcall', () => {
 
     for (const example of examples) {
       const text = await readFile(join(repository, 'config/examples', example), 'utf8')
-      const env = { ROLLCALL_PLATFORM_KEY: key, HR_EXPORT: 'people.csv', DATABASE_URL: 'postgres://db/rollcall' }
-      const config = await load(folder, text.replaceAll(/\/run\/secrets\/\w+/g, secret), env)
+      const env = {
+        ROLLCALL_PLATFORM_KEY: key,
+        HR_EXPORT: 'people.csv',
+        DATABASE_URL: 'postgres://db/rollcall',
+        REDIS_URL: 'redis://queue',
+      }
+      const config = await load(folder, text.replaceAll(/\/run\/[\w/-]+/g, secret), env)
       expect(config.connections.size, example).toBeGreaterThan(0)
     }
     expect(examples.length).toBeGreaterThan(2)
@@ -483,12 +494,6 @@ describe('what comes with Rollcall', () => {
     const bare = undescribed(jsonSchema(), '')
 
     expect(bare).toEqual([])
-  })
-
-  test('the example of the readers of this file is YAML that the schema knows', () => {
-    const names = Object.keys(parse(minimal))
-
-    expect(Object.keys(propertiesOf(jsonSchema()))).toEqual(expect.arrayContaining(names))
   })
 })
 
@@ -507,15 +512,23 @@ async function refusal(folder: ExportFolder, text: string, env: NodeJS.ProcessEn
   return message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE').replaceAll(folder.path, 'FOLDER')
 }
 
-function propertiesOf(schema: object): Record<string, object> {
-  return 'properties' in schema && typeof schema.properties === 'object'
-    ? ({ ...schema.properties } as Record<string, object>)
-    : {}
+/** What a JSON Schema says about one setting; all that is looked at here. */
+type Setting = {
+  readonly description?: string
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Setting>>
+  readonly additionalProperties?: Setting | boolean
+  readonly anyOf?: readonly Setting[]
 }
 
-function undescribed(schema: object, path: string): string[] {
-  return Object.entries(propertiesOf(schema)).flatMap(([name, setting]) => [
-    ...('description' in setting || 'const' in setting ? [] : [`${path}${name}`]),
+/** The settings below `setting` that have no description. A constant needs none, and neither does the name of a person's field. */
+function undescribed({ properties = {}, additionalProperties, anyOf = [] }: Setting, path: string): string[] {
+  const named = Object.entries(properties).flatMap(([name, setting]) => [
+    ...(setting.description === undefined && setting.const === undefined && !path.endsWith('.fields.')
+      ? [`${path}${name}`]
+      : []),
     ...undescribed(setting, `${path}${name}.`),
   ])
+  const each = typeof additionalProperties === 'object' ? undescribed(additionalProperties, `${path}*.`) : []
+  return [...named, ...each, ...anyOf.flatMap((alternative) => undescribed(alternative, path))]
 }

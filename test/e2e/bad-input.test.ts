@@ -168,7 +168,7 @@ describe('a row that cannot be read is rejected with its line, and the person st
     const said = JSON.stringify(document.rejects)
     for (const personal of ['acme.example', 'nobody at all', 'Person 1']) expect(said).not.toContain(personal)
     // Where the key cannot be read W1 is absent, which a guard then holds.
-    if (column === null || column === 'Worker ID') expect(document.counts['leave']).toBe(1)
+    if (column === null || column === 'Worker ID') expect(document.counts.leave).toBe(1)
     else expect(document.changes).toEqual([])
   })
 
