@@ -40,7 +40,7 @@ function takeClaim(folder: string): DatabaseSync | null {
   // Two who try at the same moment see each other for an instant; the timeout lets one of them win.
   const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: settleMs })
   try {
-    claim.exec('BEGIN')
+    claim.exec('BEGIN EXCLUSIVE')
     return claim
   } catch (error) {
     claim.close()
