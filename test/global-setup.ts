@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { startProvider } from './helpers/provider.ts'
+import { nextLine, startDetachedChild } from './helpers/children.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -8,11 +8,14 @@ declare module 'vitest' {
   }
 }
 
-/** Whatever a run's tests ask for is started once, and ended here. */
+/**
+ * Whatever a run's tests ask for is started once, and ended with the run. A process of its own sees to that, as an
+ * interrupted or killed run does not come to its teardown.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const provider = await startProvider()
-  project.provide('provider', provider.address)
+  const provider = startDetachedChild(new URL('./helpers/provider-process.ts', import.meta.url))
+  project.provide('provider', await nextLine(provider))
   return async () => {
-    await provider[Symbol.asyncDispose]()
+    await provider.finish()
   }
 }

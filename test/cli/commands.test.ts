@@ -266,5 +266,5 @@ test('nobody is lost who leaves', async () => {
 
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^✔ acme: 1 change delivered in .* \(1 leaver, 29 unchanged\)\n$/)
-  expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-11-01T00:00:00.000Z')
+  expect((await peopleOn(client)).get('E0007')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
 })

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 /** A program of ours in a process of its own; disposing kills it. */
 export type Child = AsyncDisposable & {
@@ -14,8 +15,27 @@ export type Child = AsyncDisposable & {
 }
 
 export function startChild(script: URL, ...args: string[]): Child {
-  const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
-  if (child.pid === undefined) throw new Error(`cannot start ${script.pathname}`)
+  return start(script, args, { detached: false })
+}
+
+/** As `startChild`, in a process group of its own: a Ctrl-C in the terminal does not reach it. */
+export function startDetachedChild(script: URL): Child {
+  return start(script, [], { detached: true })
+}
+
+/** The next line a child prints; its end is an error. */
+export async function nextLine({ lines }: Child): Promise<string> {
+  const { value, done } = await lines.next()
+  if (done) throw new Error('the child ended without another line')
+  return value
+}
+
+function start(script: URL, args: readonly string[], { detached }: { readonly detached: boolean }): Child {
+  const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached,
+  })
+  if (child.pid === undefined) throw new Error(`cannot start ${script.href}`)
   const ended = once(child, 'exit')
   const kill = async () => {
     if (isRunning(child)) child.kill('SIGKILL')
@@ -32,13 +52,6 @@ export function startChild(script: URL, ...args: string[]): Child {
     kill,
     [Symbol.asyncDispose]: kill,
   }
-}
-
-/** The next line a child prints; its end is an error. */
-export async function nextLine({ lines }: Child): Promise<string> {
-  const { value, done } = await lines.next()
-  if (done) throw new Error('the child ended without another line')
-  return value
 }
 
 function isRunning(child: ChildProcess): boolean {
