@@ -39,7 +39,8 @@ export async function openEmbedded(options: {
 }
 
 async function claimFolder(folder: string, opening: AsyncDisposableStack): Promise<void> {
-  await mkdir(folder, { recursive: true })
+  // What is kept here is about people: nobody else on this machine needs to read it.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   opening.use(await lockFolder(folder))
 }
 

@@ -52,13 +52,16 @@ describe('a PostgreSQL server', () => {
     await using database = await open(place.at)
     await using observer = await open(place.at)
     const lent = await database.pool.connect()
+    const closed = [new Promise((resolve) => lent.once('end', resolve))]
+    database.pool.on('connect', (idle) => {
+      closed.push(new Promise((resolve) => idle.once('end', resolve)))
+    })
     await Promise.all([database.pool.query('SELECT pg_sleep(0.1)'), database.pool.query('SELECT pg_sleep(0.1)')])
-    const closed = new Promise((resolve) => lent.once('end', resolve))
 
     await observer.pool.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
-    await closed
+    await Promise.all(closed)
     lent.release(true)
 
     expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
