@@ -1,6 +1,5 @@
-import { customConnections } from '../contract/custom-connections.ts'
-import { hrisUserIdentities, type Identity } from '../contract/hris-user-identities.ts'
-import { personnel } from '../contract/personnel.ts'
+import type { Identity } from '../contract/hris-user-identities.ts'
+import { platformOperations } from '../contract/platform.ts'
 import { createClient } from '../http/client.ts'
 import { walk } from '../http/walk.ts'
 import type { Night, NightEvent, Person } from './demo-company.ts'
@@ -73,7 +72,7 @@ function midnight(date: string): string {
 }
 
 async function readPlatform({ baseUrl, key }: { readonly baseUrl: string; readonly key: string }) {
-  const client = createClient({ ...customConnections, ...hrisUserIdentities, ...personnel }, { baseUrl, bearer: key })
+  const client = createClient(platformOperations, { baseUrl, bearer: key })
   const identities = new Map<string, Identity>()
   for await (const { id } of walk(client.listCustomConnections, { query: {} })) {
     const input = { params: { connectionId: id }, query: { size: 500 } }

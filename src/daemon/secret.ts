@@ -28,8 +28,3 @@ export class Secret {
     return shown
   }
 }
-
-/** A secret that is known already. */
-export function secretOf(text: string): Secret {
-  return new Secret([{ text }])
-}

@@ -1,14 +1,9 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Change } from './change.ts'
 import { fieldNames, type IdentityRecord } from './record.ts'
 
 // Stands for "not mapped", which is another statement than null. No field holds a number, so it cannot be mistaken.
 const notMapped = 0
-
-/** Equal for equal records whatever the order of their keys; a field that is absent differs from one that is null. */
-export function recordDigest(record: IdentityRecord): string {
-  return hash('sha256', JSON.stringify(recordValues(record)), 'base64url')
-}
 
 export type PlanHasher = {
   /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */

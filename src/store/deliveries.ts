@@ -7,7 +7,7 @@ import { toChange } from './plans.ts'
 import { moveRun, type RunState } from './runs.ts'
 import type { Answer, Db } from './schema.ts'
 
-export const deliveryKinds = ['upsert', 'update', 'delete'] as const
+const deliveryKinds = ['upsert', 'update', 'delete'] as const
 export type DeliveryKind = (typeof deliveryKinds)[number]
 
 /** A batch that this process works on. `attempt` fences it: what a slower, older attempt writes afterwards is refused. */

@@ -78,7 +78,7 @@ export async function* stagedChanges(db: Db, runId: string, pageSize = 5000): As
   }
 }
 
-export type ChangeRow = {
+type ChangeRow = {
   identity_id: string
   kind: string
   record: IdentityRecord | null

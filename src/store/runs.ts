@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../identity/change.ts'
 import type { Db, RunOptions, RunRow, Verification } from './schema.ts'
 
-export const triggers = ['schedule', 'operator', 'start'] as const
+const triggers = ['schedule', 'operator', 'start'] as const
 export type Trigger = (typeof triggers)[number]
 
 /** The states of a run and where each may go. */
@@ -28,7 +28,7 @@ export type RunState = keyof typeof moves
 export const settledStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
 
 /** The states that may move to `to`. */
-export function statesBefore(to: RunState): RunState[] {
+function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
 }
 

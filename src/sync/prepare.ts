@@ -4,6 +4,7 @@ import { judge, type Tallied, tally } from '../identity/guards.ts'
 import { compileMapping } from '../identity/mapping.ts'
 import { type Decision, decide, type PlanContext, type Seen } from '../identity/plan.ts'
 import type { Reject, RosterEntry, Sighting } from '../identity/record.ts'
+import { isReject } from '../identity/rows.ts'
 import { acceptedSource } from '../store/connections.ts'
 import { type PlannedPerson, type PlanSummary, rejectsKept } from '../store/plans.ts'
 import { headcount, rosterEntries, rosterKeys } from '../store/roster.ts'
@@ -50,7 +51,7 @@ export async function preparePlan(
       people.rows++
       if (!mapping.ok) continue
       const mapped = mapping.map(row)
-      if ('reason' in mapped) people.reject(mapped)
+      if (isReject(mapped)) people.reject(mapped)
       else people.see(mapped)
     }
     await people.decidePage()

@@ -3,7 +3,7 @@ import type { SyncContext } from './context.ts'
 import { deliver } from './deliver.ts'
 import { executeRun } from './run.ts'
 
-export type { Platform, PlatformClient, SyncConnection, SyncContext } from './context.ts'
+export type { SyncContext } from './context.ts'
 export { type PlanDocument, planOnly } from './plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from './requests.ts'
 export { sweep } from './sweep.ts'

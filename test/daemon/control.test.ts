@@ -8,7 +8,7 @@ import { readAddress } from '../../src/daemon/address-file.ts'
 import { type DaemonOptions, startDaemon } from '../../src/daemon/compose.ts'
 import { loadConfig } from '../../src/daemon/config.ts'
 import { readControlToken } from '../../src/daemon/control-token.ts'
-import { secretOf } from '../../src/daemon/secret.ts'
+import { Secret } from '../../src/daemon/secret.ts'
 import { Failure } from '../../src/errors.ts'
 import { createClient } from '../../src/http/client.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
@@ -27,7 +27,7 @@ const unknownRun = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 /** A daemon on the installation's folder, or on another database. */
 async function start(at: Installation, { database, ...options }: Partial<DaemonOptions> & { database?: string } = {}) {
   const config = await loadConfig(at.configFile, process.env)
-  const placed = database === undefined ? config : { ...config, database: secretOf(database) }
+  const placed = database === undefined ? config : { ...config, database: new Secret([{ text: database }]) }
   const daemon = await startDaemon(placed, { events: silentEvents(), ...options })
   const token = await readControlToken({ dataDir: config.dataDir, configured: null })
   const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: token ?? '' })

@@ -1,25 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../src/identity/change.ts'
-import { compareKeys, planDigest, planHasher, recordDigest } from '../../src/identity/digest.ts'
+import { compareKeys, planDigest, planHasher } from '../../src/identity/digest.ts'
 import { decide, retractChange } from '../../src/identity/plan.ts'
-import { entry, nightly, record, sighting } from '../helpers/records.ts'
-
-describe('the digest of a record', () => {
-  test('is the same for the same record', () => {
-    expect(recordDigest(record('ana'))).toBe(recordDigest(record('ana')))
-  })
-
-  test.each([
-    ['another value', record('ana', { jobTitle: 'Director' })],
-    ['a cleared field', record('ana', { jobTitle: null })],
-    ['one more field, though it is null', record('ana', { managerId: null })],
-    ['the value in another field', { ...record('ana', { jobTitle: null }), managerName: 'Engineer' }],
-    ['another key', record('bo', { email: 'ana@example.com' })],
-  ])('differs with %s', (_, other) => {
-    expect(recordDigest(other)).not.toBe(recordDigest(record('ana')))
-  })
-})
+import { entry, nightly, sighting } from '../helpers/records.ts'
 
 describe('the digest of a plan', () => {
   const leave = changeOf('ana', { left: true })
