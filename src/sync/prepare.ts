@@ -100,7 +100,7 @@ function decider({
   const { db } = ctx.store
   const tallied = tally()
   const rejects: Reject[] = []
-  // By key: the line that first named the person, and what was counted for it. 0 where no row of the person can be used.
+  // By key: the line that first named the person, and what was counted for it.
   const seen = new Map<string, { line: number; counted: Tallied }>()
   const untouched = new Set<string>()
   const doubled: string[] = []
@@ -114,13 +114,13 @@ function decider({
     tally: tallied,
 
     reject(reject: Reject): void {
-      state.rejected++
-      tallied.reject(reject)
-      if (rejects.length < rejectsKept) rejects.push(reject)
-      if (reject.identityId === null) return
-      if (seen.has(reject.identityId)) withdraw(reject.identityId)
-      else seen.set(reject.identityId, { line: reject.line, counted: 0 })
-      untouched.add(reject.identityId)
+      note(reject)
+      const { identityId, line } = reject
+      if (identityId === null) return
+      const before = seen.get(identityId)
+      if (before === undefined) seen.set(identityId, { line, counted: 0 })
+      else doubt(identityId, { before: before.line, line })
+      untouched.add(identityId)
     },
 
     see(sighting: Sighting): void {
@@ -133,12 +133,9 @@ function decider({
         page.set(identityId, sighting)
         return
       }
-      const known = untouched.has(identityId)
-      withdraw(identityId)
+      doubt(identityId, { before: before.line, line })
       untouched.add(identityId)
-      const reason = (other: number) => `the key stands in this file more than once, also in line ${other}`
-      if (!known) state.reject({ line: before.line, column: null, reason: reason(line), identityId })
-      state.reject({ line, column: null, reason: reason(before.line), identityId })
+      note(twice(identityId, { line, other: before.line }))
     },
 
     async decidePage(): Promise<void> {
@@ -174,12 +171,21 @@ function decider({
     return present || planContext.mode === 'delta' ? 'untouched' : 'absent'
   }
 
-  function withdraw(identityId: string): void {
+  function note(reject: Reject): void {
+    state.rejected++
+    tallied.reject(reject)
+    if (rejects.length < rejectsKept) rejects.push(reject)
+  }
+
+  /** A second row of a key: what the first one had said does not count any more, and that row is rejected too. */
+  function doubt(identityId: string, { before, line }: { before: number; line: number }): void {
     if (untouched.has(identityId)) return
     state.records--
-    if (page.delete(identityId)) return
-    tallied.remove(seen.get(identityId)?.counted ?? 0)
-    doubled.push(identityId)
+    if (!page.delete(identityId)) {
+      tallied.remove(seen.get(identityId)?.counted ?? 0)
+      doubled.push(identityId)
+    }
+    note(twice(identityId, { line: before, other: line }))
   }
 
   function plan(entry: RosterEntry | undefined, about: Seen): PlannedPerson[] {
@@ -194,6 +200,10 @@ function decider({
     const stored = sayingNews(entry, decision, planContext) ? decision.entry : null
     return stored || change ? [{ identityId, entry: stored, change, origin }] : []
   }
+}
+
+function twice(identityId: string, { line, other }: { line: number; other: number }): Reject {
+  return { line, column: null, reason: `the key stands in this file more than once, also in line ${other}`, identityId }
 }
 
 // That an accepted snapshot said the same again is kept once for the connection, not for every person.

@@ -4,7 +4,17 @@ import { listProblems } from '../../src/store/history.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { pglitePlace } from '../helpers/databases.ts'
-import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../helpers/world.ts'
+import {
+  change,
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+  without,
+} from '../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'
 
@@ -398,6 +408,24 @@ test('an export that names a key twice leaves that person as they were', async (
     counts: { rejected: 2, unchanged: 9, leave: 0 },
   })
   expect((await peopleOn(client)).get('E0002')?.jobTitle).toBe('Engineer')
+})
+
+test.each([
+  ['before', (sound: HrPerson[], broken: HrPerson) => [broken, ...sound]],
+  ['behind', (sound: HrPerson[], broken: HrPerson) => [...sound, broken]],
+])('a broken row %s a sound one of the same key costs both', async (_name, together) => {
+  await using opened = await open()
+  const { world } = opened
+  await world.night(staff(10))
+
+  const run = await world.night(
+    together(change(staff(10), { id: 'E0002', title: 'King' }), { id: 'E0002', start: 'soon' }),
+    {
+      asOf: nextNight,
+    },
+  )
+
+  expect(run).toMatchObject({ state: 'unchanged', rows: 11, records: 9, counts: { rejected: 2, update: 0, leave: 0 } })
 })
 
 test('the second row of a key takes back what the first one had planned, however far apart they stand', async () => {
