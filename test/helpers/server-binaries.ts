@@ -55,7 +55,8 @@ async function startRedis(): Promise<Server | string> {
     program,
     Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
   )
-  opening.defer(() => stop(child, 'SIGTERM'))
+  // Asked politely, it stays for as long as it writes its first append-only file; nothing of it is to be kept.
+  opening.defer(() => stop(child, 'SIGKILL'))
   await untilSaid(child, child.stdout, 'Ready to accept connections')
   const opened = opening.move()
   return { url: `redis://127.0.0.1:${port}`, origin: program, [Symbol.asyncDispose]: () => opened.disposeAsync() }
@@ -161,7 +162,7 @@ async function untilSaid(child: ChildProcess, log: Readable, sign: string): Prom
   await ready.promise
 }
 
-async function stop(child: ChildProcess, signal: 'SIGTERM' | 'SIGINT'): Promise<void> {
+async function stop(child: ChildProcess, signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill(signal)
   await once(child, 'exit')

@@ -10,7 +10,7 @@ import { startContainer } from '../helpers/server-containers.ts'
 import type { Server } from '../helpers/servers.ts'
 import { openLink, openSilence } from './link.ts'
 import { startQueue } from './queues.ts'
-import { noting, upsert, workers } from './samples.ts'
+import { upsert, workers } from './samples.ts'
 
 function openAt(url: string, onEvent?: (event: Event) => void) {
   return openQueue({ backend: { kind: 'redis', url }, name: 'own', events: silentEvents(onEvent) })
@@ -221,18 +221,27 @@ describe('while Redis is away', () => {
         }),
       },
     )
-    const noted = noting(2)
-    await using _working = await queue.work(noted.workers, { concurrency: 2 })
+    const batches: number[] = []
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const noting = workers({
+      async upsert({ batch }) {
+        batches.push(batch)
+        if (batch === 1) first.resolve()
+        else second.resolve()
+      },
+    })
+    await using _working = await queue.work(noting, { concurrency: 2 })
     await queue.enqueue([upsert(1)])
+    await first.promise
 
     await link.cut()
     await expect(queue.check()).rejects.toMatchObject({ code: 'queue_unreachable' })
     await link.mend()
     await isBack.promise
     await queue.enqueue([upsert(2)])
-    await noted.enough
+    await second.promise
 
-    expect(noted.batches).toEqual([1, 2])
+    expect(batches).toEqual([1, 2])
     expect(told.filter((event) => event !== 'queue.append_only_off')).toEqual(['queue.unreachable', 'queue.reachable'])
   })
 
