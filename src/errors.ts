@@ -6,6 +6,7 @@ export const failures = {
   usage: { exit: 2, retry: false },
   run_held: { exit: 65, retry: false },
   source_unreadable: { exit: 66, retry: false },
+  source_unreachable: { exit: 69, retry: true },
   platform_unreachable: { exit: 69, retry: true },
   finished_with_problems: { exit: 70, retry: false },
   run_failed: { exit: 70, retry: false },

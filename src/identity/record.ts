@@ -30,8 +30,14 @@ export const fieldNames = [
 
 export type FieldName = (typeof fieldNames)[number]
 
-/** Where a fact came from: a row of a file (line counted from 1, the header included) or an event. */
-export type Origin = { readonly file: string; readonly line: number } | { readonly event: string }
+/** Where a fact came from: a row of a file (line counted from 1, the header included), or one of the items that an event holds (from 1). */
+export type Origin =
+  | { readonly file: string; readonly line: number }
+  | { readonly event: string; readonly line: number }
+
+/** What a row of a delta may say that it is about. */
+export const actions = ['join', 'change', 'leave', 'retract'] as const
+export type Action = (typeof actions)[number]
 
 /** What one accepted source row says about a person, before what is known of that person is consulted. */
 export type Sighting = {
@@ -42,14 +48,25 @@ export type Sighting = {
   readonly leavingDate: string | null
   /** True where a status says that the person has left, with or without a date. */
   readonly left: boolean
-  /** True where the source maps a leaving date or a status at all, so that silence means "employed". */
+  /** True where the row holds the cell of a leaving date or of a status, so that a blank there means "employed". */
   readonly statesEmployment: boolean
+  /** What the row says that it is about; left out where the source has no column for it. */
+  readonly action?: Action
+  /** When the row was true (ISO instant), where it is known better than for the source as a whole. */
+  readonly asOf?: string
+  /** The IANA time zone of this person's dates, where the row names one. */
+  readonly timeZone?: string
+  /** Of several rows of a person the one with the greatest rank counts (compared as text); left out where no column decides. */
+  readonly rank?: string
   readonly origin: Origin
 }
 
 /** A source row that could not become a record. `identityId` where the key could be read; no personal values in the reason. */
 export type Reject = {
+  /** Of the file, or of the event's items; counted from 1. */
   readonly line: number
+  /** The event that the row came in; left out for files. */
+  readonly event?: string
   readonly column: string | null
   readonly reason: string
   readonly identityId: string | null

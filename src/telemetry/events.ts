@@ -22,6 +22,11 @@ export type EventFields = {
   'person.restored': { readonly connection: string; readonly identityId: string; readonly by: string }
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
+  'source.unsettled': { readonly connection: string; readonly source: string; readonly reason: string }
+  'source.watch_failed': { readonly connection: string; readonly reason: string }
+  'webhook.stored': { readonly connection: string; readonly stored: number; readonly duplicates: number }
+  'webhook.refused': { readonly connection: string; readonly reason: string }
+  'webhook.failed': { readonly connection: string; readonly reason: string }
   'sweep.enqueued': { readonly jobs: number }
   'job.finished': { readonly job: string; readonly id: string; readonly durationMs: number }
   'job.postponed': { readonly job: string; readonly id: string; readonly delayMs: number }
@@ -82,6 +87,11 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     personRestored: tells('info', 'person.restored', 'retraction taken back'),
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
+    sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be put away after its run'),
+    sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
+    webhookStored: tells('debug', 'webhook.stored', 'events stored'),
+    webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
+    webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: tells('debug', 'job.finished', 'job finished'),
     jobPostponed: tells('debug', 'job.postponed', 'job postponed'),
