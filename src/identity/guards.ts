@@ -21,16 +21,27 @@ export const Guards = z.strictObject({
     share: 0.1,
   }),
   retractions: limit('People whose data would be deleted, measured against those employed.', { count: 0, share: 0 }),
+  shrink: limit('Rows (and the bytes of as many) that a snapshot holds less than the last accepted one.', {
+    count: 5,
+    share: 0.2,
+  }),
 })
 export type Guards = z.infer<typeof Guards>
 export type Limit = Guards[keyof Guards]
 
 /** What the guards look at. Counts of changes hold what is new in this plan; what a former run accepted is not judged again. */
 export type GuardFacts = {
+  readonly mode: 'snapshot' | 'delta'
   readonly rows: number
+  /** Against the last accepted snapshot; null where there is none to compare with. */
+  readonly size: { readonly rows: Shrink; readonly bytes: Shrink } | null
+  /** The snapshot lacks the employed person whom the last accepted one named last, as a file does whose end was cut off. */
+  readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
   readonly leavers: number
+  /** Leavers of the last day that no person approved: many small plans are no way around the limit of a large one. */
+  readonly recentLeavers: number
   readonly emailChanges: number
   readonly retractions: number
   readonly rejected: number
@@ -43,15 +54,17 @@ export type GuardFacts = {
   readonly absence: 'separate' | 'hold' | 'ignore'
 }
 
+export type Shrink = { readonly before: number; readonly now: number }
+
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
   const { rows, headcount } = facts
-  return [
+  const verdicts = [
     zeroRows(facts),
     missingColumn(facts),
     limited('rejectedRows', limits.rejectedRows, { actual: facts.rejected, base: rows, of: 'rows are rejected' }),
     unreadableKeys(facts),
-    limited('leavers', limits.leavers, { actual: facts.leavers, base: headcount, of: 'people would be separated' }),
+    limited('leavers', limits.leavers, leavers(facts)),
     absentUnderHold(facts),
     limited('emailChanges', limits.emailChanges, {
       actual: facts.emailChanges,
@@ -63,8 +76,21 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
       base: headcount,
       of: 'people would be deleted',
     }),
+    ...shrunk(facts, limits.shrink),
+    endMissing(facts),
   ]
+  return facts.mode === 'snapshot' ? verdicts : verdicts.filter(({ name }) => !snapshotOnly.has(name))
 }
+
+/** What only the silence of a snapshot can say. */
+const snapshotOnly: ReadonlySet<string> = new Set([
+  'zeroRows',
+  'unreadableKeys',
+  'absentUnderHold',
+  'shrinkRows',
+  'shrinkBytes',
+  'endMissing',
+])
 
 /** What one decision added to a tally, so that it can be taken out again; 0 for nothing. A number, since there is one for each person. */
 export type Tallied = number
@@ -77,7 +103,9 @@ export type Tally = {
   reject(reject: Reject): void
   retract(): void
   counts(): PlanCounts
-  facts(about: Pick<GuardFacts, 'rows' | 'headcount' | 'missingColumns' | 'absence'>): GuardFacts
+  facts(
+    about: Omit<GuardFacts, 'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'unreadableKeys' | 'absent'>,
+  ): GuardFacts
 }
 
 export function tally(): Tally {
@@ -90,13 +118,14 @@ export function tally(): Tally {
   }
 
   return {
-    add({ change, absent, news: { leaves, emailChanged } }, seen) {
+    add({ change, absent, news: { leaves, emailChanged, retracts } }, seen) {
       let tallied: Tallied = 0
       if (change !== null) tallied |= bits[change.kind]
       else if (typeof seen !== 'string') tallied |= bits.unchanged
       if (leaves) tallied |= bits.leavers
       if (emailChanged) tallied |= bits.emailChanges
       if (absent) tallied |= bits.absent
+      if (retracts) tallied |= bits.retractions
       count(tallied, 1)
       return tallied
     },
@@ -115,7 +144,7 @@ export function tally(): Tally {
 }
 
 const countedKinds = [...changeKinds, 'unchanged'] as const
-const countedNews = ['leavers', 'emailChanges', 'absent'] as const
+const countedNews = ['leavers', 'emailChanges', 'absent', 'retractions'] as const
 const bits = {
   join: 1,
   update: 2,
@@ -127,6 +156,7 @@ const bits = {
   leavers: 128,
   emailChanges: 256,
   absent: 512,
+  retractions: 1024,
 } as const
 
 function limited(
@@ -151,6 +181,11 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
     : { ...verdict, ok: false, reason: missingColumns.join('; ') }
 }
 
+function leavers({ leavers: now, recentLeavers, headcount: base }: GuardFacts) {
+  if (now === 0 || recentLeavers === 0) return { actual: now, base, of: 'people would be separated' }
+  return { actual: now + recentLeavers, base, of: 'people would be separated within a day by events' }
+}
+
 function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {
   const verdict = { name: 'unreadableKeys', actual, limit: null }
   if (actual === 0 || absent === 0) return { ...verdict, ok: true }
@@ -162,4 +197,35 @@ function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
   const verdict = { name: 'absentUnderHold', actual: absent, limit: null }
   if (absent === 0 || absence !== 'hold') return { ...verdict, ok: true }
   return { ...verdict, ok: false, reason: `the source lacks ${absent} people, and the connection says "absence: hold"` }
+}
+
+function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
+  const { rows, bytes } = size ?? { rows: nothing, bytes: nothing }
+  // So many bytes as `count` rows had on average: a small export may lose a row.
+  const bytesOfRows = rows.before === 0 ? 0 : Math.ceil((count * bytes.before) / rows.before)
+  return [
+    limited(
+      'shrinkRows',
+      { count, share },
+      { actual: lost(rows), base: rows.before, of: 'rows of the last accepted export are gone' },
+    ),
+    limited(
+      'shrinkBytes',
+      { count: bytesOfRows, share },
+      { actual: lost(bytes), base: bytes.before, of: 'bytes of the last accepted export are gone' },
+    ),
+  ]
+}
+
+const nothing: Shrink = { before: 0, now: 0 }
+
+function lost({ before, now }: Shrink): number {
+  return Math.max(0, before - now)
+}
+
+function endMissing({ endMissing: missing, absence }: GuardFacts): Verdict {
+  const verdict = { name: 'endMissing', actual: missing ? 1 : 0, limit: null }
+  if (!missing || absence === 'ignore') return { ...verdict, ok: true }
+  const reason = 'the source lacks the person whom the last accepted export named last: its end may have been cut off'
+  return { ...verdict, ok: false, reason }
 }

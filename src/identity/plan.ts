@@ -19,6 +19,10 @@ import {
 } from './record.ts'
 
 export type PlanContext = EmploymentRules & {
+  /** When the run happens, an ISO instant. */
+  readonly now: string
+  /** The source's IANA time zone, for rows that know their own time but no zone of their own. */
+  readonly timeZone: string
   /** What a snapshot's silence about a person means. `hold` plans like `separate`; a guard then holds the plan. */
   readonly absence: 'separate' | 'hold' | 'ignore'
   /** When the facts were true, an ISO instant. */
@@ -40,7 +44,7 @@ export type Decision = {
   /** The snapshot lacks this person, who was employed until now and has no leaving date ahead. */
   readonly absent: boolean
   /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
-  readonly news: { readonly leaves: boolean; readonly emailChanged: boolean }
+  readonly news: { readonly leaves: boolean; readonly emailChanged: boolean; readonly retracts: boolean }
 }
 
 export type Plan = {
@@ -52,21 +56,33 @@ export type Plan = {
   readonly absent: number
 }
 
-const nothing: Decision = { entry: null, change: null, absent: false, news: { leaves: false, emailChanged: false } }
+const noNews = { leaves: false, emailChanged: false, retracts: false }
+const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
 /** What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing. */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
-  if (entry === undefined) return typeof seen === 'string' ? nothing : decideFirstSight(seen, ctx)
+  if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
+  return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx))
+}
 
-  const { side, absent } = nextSide(entry, seen, ctx)
-  const stored = sameSide(entry, side) ? null : side
-  if (entry.retracted !== null)
-    return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
-  if (side.wanted === null) return { ...nothing, entry: stored }
-
-  const carried = side.wanted === entry.wanted
-  const change = changeTo(side.wanted, { confirmed: entry.confirmed, inferred: side.inferred, carried })
-  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, side.wanted) }
+/** What follows for one person from several sightings, one after the other. */
+export function decideInOrder(
+  entry: RosterEntry | undefined,
+  sightings: readonly Sighting[],
+  ctx: PlanContext,
+): Decision {
+  const start = entry ?? unknown(sightings[0]?.identityId ?? '', ctx)
+  let side: WantedSide = start
+  let retracted: Sighting | null = null
+  for (const sighting of sightings) {
+    const own = contextOf(sighting, ctx)
+    const known = { ...start, ...side }
+    const retracts = sighting.action === 'retract'
+    if (!isOlder(known, own)) retracted = retracts ? sighting : null
+    if (!retracts) side = nextSide(known, sighting, own).side
+  }
+  if (retracted !== null) return decideRetraction(entry, retracted)
+  return conclude(start, { side, absent: false })
 }
 
 /** What turns the roster into what HR says, with everybody of both in view. For small sources: a stream uses `decide`. */
@@ -113,15 +129,41 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
   return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
 
-function decideFirstSight(sighting: Sighting, ctx: PlanContext): Decision {
-  const employment = employmentSeen(knownEmployment(undefined), sighting, ctx)
-  const wanted = fold(null, sighting, employment)
-  const change = changeTo(wanted, { confirmed: null, inferred: employment.inferred, carried: false })
-  return { ...nothing, entry: sideOf(wanted, employment, { asOf: ctx.asOf, absences: 0 }), change }
+/** Somebody of whom nothing is known yet. */
+function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
+  const side = { wanted: null, inferred: false, deferredTo: null, asOf, absences: 0 }
+  return { identityId, ...side, confirmed: null, retracted: null }
+}
+
+/** The facts of a row are true at its own time and in its own zone, where it has them. */
+function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanContext {
+  if (asOf === '' && timeZone === undefined) return ctx
+  const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
+  return { ...ctx, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
+}
+
+// Deleting takes a person's word: whoever says so in the source, a guard holds the plan.
+function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting): Decision {
+  if (entry === undefined || entry.retracted !== null) return nothing
+  const reason =
+    'file' in origin ? `the source says so: ${origin.file}, line ${origin.line}` : `event ${origin.event} says so`
+  return { ...nothing, change: retractChange(entry, reason), news: { ...noNews, retracts: true } }
+}
+
+function conclude(entry: RosterEntry, { side, absent }: { side: WantedSide; absent: boolean }): Decision {
+  const settled = keepWanted(entry, side)
+  const stored = sameSide(entry, settled) ? null : settled
+  if (entry.retracted !== null)
+    return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
+  if (settled.wanted === null) return { ...nothing, entry: stored }
+
+  const carried = settled.wanted === entry.wanted
+  const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried })
+  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, settled.wanted) }
 }
 
 function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
-  const older = entry.wanted !== null && isBefore(ctx.asOf, entry.asOf)
+  const older = isOlder(entry, ctx)
   if (seen === 'untouched' || older) {
     const absences = seen === 'untouched' && ctx.mode === 'snapshot' && !older ? 0 : entry.absences
     return { side: untouchedSide(entry, absences, ctx), absent: false }
@@ -136,13 +178,13 @@ function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: Wan
 function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): WantedSide {
   const employment = employmentSeen(knownEmployment(entry), sighting, ctx)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  return keepWanted(entry, sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, absences: 0 }))
+  return sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, absences: 0 })
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
   const employment = employmentUntouched(knownEmployment(entry), ctx)
   const wanted = entry.wanted && { ...entry.wanted, separatedAt: employment.separatedAt }
-  return keepWanted(entry, sideOf(wanted, employment, { asOf: entry.asOf, absences }))
+  return sideOf(wanted, employment, { asOf: entry.asOf, absences })
 }
 
 function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
@@ -157,7 +199,7 @@ function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; a
   const leaves = record !== null && employment.separatedAt !== known.separatedAt
   const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
   const side = sideOf(wanted, employment, { asOf: ctx.asOf, absences })
-  return { side: keepWanted(entry, side), absent: counts && known.deferredTo === null }
+  return { side, absent: counts && known.deferredTo === null }
 }
 
 function fold(known: Partial<IdentityFields> | null, sighting: Sighting, { separatedAt }: Employment): IdentityRecord {
@@ -199,7 +241,17 @@ function newsOf(known: IdentityRecord | null, wanted: IdentityRecord): Decision[
   return {
     leaves: known !== null && (known.separatedAt ?? null) === null && wanted.separatedAt !== null,
     emailChanged: hadEmail !== null && wanted.email !== undefined && wanted.email !== hadEmail,
+    retracts: false,
   }
+}
+
+function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {
+  return entry.wanted !== null && isBefore(asOf, entry.asOf)
+}
+
+/** The calendar date (`YYYY-MM-DD`) that an instant falls on in a time zone. */
+export function dateIn(timeZone: string, instant: string): string {
+  return Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString()
 }
 
 function isBefore(a: string, b: string): boolean {

@@ -69,7 +69,15 @@ export function day(number: number): string {
 /** The context of the night with this number. */
 export function contextOf({ rules }: Pick<Night, 'rules'>, number: number): PlanContext {
   const today = day(number)
-  return { ...rules, mode: 'snapshot', asOf: `${today}T01:00:00.000Z`, exportDate: today, today }
+  return {
+    ...rules,
+    mode: 'snapshot',
+    asOf: `${today}T01:00:00.000Z`,
+    now: `${today}T03:00:00.000Z`,
+    timeZone: 'UTC',
+    exportDate: today,
+    today,
+  }
 }
 
 export function planOf(night: Night, roster: Roster, context: PlanContext): Plan {

@@ -43,6 +43,8 @@ export function nightly(rules: Partial<PlanContext> = {}): PlanContext {
     graceRuns: 1,
     asOf: '2026-11-20T01:00:00.000Z',
     exportDate: '2026-11-20',
+    now: '2026-11-20T03:00:00.000Z',
+    timeZone: 'UTC',
     today: '2026-11-20',
     future: 'defer',
     ...rules,

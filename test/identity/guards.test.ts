@@ -4,9 +4,13 @@ import { decide } from '../../src/identity/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const calm: GuardFacts = {
+  mode: 'snapshot',
   rows: 1000,
+  size: null,
+  endMissing: false,
   headcount: 1000,
   leavers: 0,
+  recentLeavers: 0,
   emailChanges: 0,
   retractions: 0,
   rejected: 0,
@@ -14,6 +18,11 @@ const calm: GuardFacts = {
   absent: 0,
   missingColumns: [],
   absence: 'separate',
+}
+
+function sizes({ rows, bytes = [0, 0] }: { rows: [number, number]; bytes?: [number, number] }): GuardFacts['size'] {
+  const shrink = ([before, now]: [number, number]) => ({ before, now })
+  return { rows: shrink(rows), bytes: shrink(bytes) }
 }
 
 function verdict(name: string, facts: Partial<GuardFacts>, limits: unknown = {}) {
@@ -33,6 +42,21 @@ describe('the verdicts', () => {
       { name: 'absentUnderHold', actual: 0, limit: null, ok: true },
       { name: 'emailChanges', actual: 0, limit: 100, ok: true },
       { name: 'retractions', actual: 0, limit: 0, ok: true },
+      { name: 'shrinkRows', actual: 0, limit: 5, ok: true },
+      { name: 'shrinkBytes', actual: 0, limit: 0, ok: true },
+      { name: 'endMissing', actual: 0, limit: null, ok: true },
+    ])
+  })
+
+  test('of a delta leave out what only the silence of a snapshot says', () => {
+    const verdicts = judge({ ...calm, mode: 'delta', rows: 0 }, Guards.parse({}))
+
+    expect(verdicts.map(({ name }) => name)).toEqual([
+      'missingColumn',
+      'rejectedRows',
+      'leavers',
+      'emailChanges',
+      'retractions',
     ])
   })
 
@@ -48,6 +72,15 @@ describe('the verdicts', () => {
     ['emailChanges', { emailChanges: 101 }, 100, false],
     ['emailChanges', { emailChanges: 10, headcount: 20 }, 10, true],
     ['retractions', { retractions: 1 }, 0, false],
+    ['leavers', { leavers: 1, recentLeavers: 50 }, 50, false],
+    ['leavers', { leavers: 0, recentLeavers: 90 }, 50, true],
+    ['shrinkRows', { size: sizes({ rows: [1000, 800] }) }, 200, true],
+    ['shrinkRows', { size: sizes({ rows: [1000, 799] }) }, 200, false],
+    ['shrinkRows', { size: sizes({ rows: [8, 3] }) }, 5, true],
+    ['shrinkRows', { size: sizes({ rows: [8, 2] }) }, 5, false],
+    ['shrinkRows', { size: sizes({ rows: [10, 5000] }) }, 5, true],
+    ['shrinkBytes', { size: sizes({ rows: [1000, 1000], bytes: [90_000, 71_000] }) }, 18_000, false],
+    ['shrinkBytes', { size: sizes({ rows: [10, 9], bytes: [1000, 600] }) }, 500, true],
   ])('%s: %o against a limit of %d', (name, facts, limit, ok) => {
     expect(verdict(name, facts)).toMatchObject({ limit, ok })
   })
@@ -67,6 +100,8 @@ describe('the verdicts', () => {
     ['absentUnderHold', { absent: 1, absence: 'hold' }, false],
     ['absentUnderHold', { absence: 'hold' }, true],
     ['absentUnderHold', { absent: 1 }, true],
+    ['endMissing', { endMissing: true }, false],
+    ['endMissing', { endMissing: true, absence: 'ignore' }, true],
   ])('%s with %o', (name, facts, ok) => {
     const found = verdict(name, facts)
 
@@ -92,7 +127,16 @@ describe('limits', () => {
 
 describe('a tally', () => {
   const leaver = sighting('ana', { left: true })
-  const about = { rows: 9, headcount: 7, missingColumns: [], absence: 'separate' } as const
+  const about = {
+    mode: 'snapshot',
+    rows: 9,
+    size: null,
+    endMissing: false,
+    recentLeavers: 0,
+    headcount: 7,
+    missingColumns: [],
+    absence: 'separate',
+  } as const
 
   test('counts changes for the account and news for the guards', () => {
     const tallied = tally()

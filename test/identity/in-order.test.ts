@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { decide, decideInOrder } from '../../src/identity/plan.ts'
+import { entry, nightly, record, sighting } from '../helpers/records.ts'
+
+const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
+const at = (time: string) => `2026-11-20T${time}:00.000Z`
+
+describe('several sightings of a person, one after the other', () => {
+  test('end where the last one says, and are one change', () => {
+    const hired = sighting('ana', { asOf: at('10:00') })
+    const promoted = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+    const left = sighting('ana', { asOf: at('12:00'), fields: {}, leavingDate: '2026-11-20' })
+
+    const { change, entry: side } = decideInOrder(undefined, [hired, promoted, left], delta)
+
+    expect(change).toMatchObject({
+      kind: 'join',
+      record: { jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' },
+    })
+    expect(side).toMatchObject({ asOf: at('12:00') })
+  })
+
+  test('that lead back to where they began change nothing', () => {
+    const away = sighting('ana', { asOf: at('10:00'), fields: { jobTitle: 'Lead' } })
+    const back = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Engineer' } })
+
+    const { change } = decideInOrder(entry('ana'), [away, back], delta)
+
+    expect(change).toBeNull()
+  })
+
+  test('count as news of a leaver once, whatever came between', () => {
+    const left = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
+    const again = sighting('ana', { asOf: at('11:00'), fields: {}, leavingDate: '2026-11-19' })
+
+    const { news, change } = decideInOrder(entry('ana'), [left, again], delta)
+
+    expect(news.leaves).toBe(true)
+    expect(change).toMatchObject({ kind: 'leave', carried: false })
+  })
+
+  test('leave out the one that is older than what is known', () => {
+    const known = entry('ana', { asOf: at('10:30') })
+    const stale = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })
+    const fresh = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+
+    const { change } = decideInOrder(known, [stale, fresh], delta)
+
+    expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', separatedAt: null } })
+  })
+})
+
+describe('a row that says retract', () => {
+  const retract = sighting('ana', { action: 'retract', asOf: at('11:00'), origin: { event: '7', line: 1 } })
+
+  test('deletes, with where it was said as the reason, and is news for the guard', () => {
+    const { change, news } = decide(entry('ana'), retract, delta)
+
+    expect(change).toEqual({ kind: 'retract', identityId: 'ana', reason: 'event 7 says so', carried: false })
+    expect(news.retracts).toBe(true)
+  })
+
+  test.each([
+    ['somebody unknown', undefined],
+    ['somebody withheld already', entry('ana', { retracted: { reason: 'test', at: at('09:00') }, confirmed: null })],
+    ['somebody of whom newer is known', entry('ana', { asOf: at('11:30') })],
+  ])('changes nothing about %s', (_whom, known) => {
+    expect(decide(known, retract, delta).change).toBeNull()
+  })
+
+  test('is overruled by a later row of the same person', () => {
+    const later = sighting('ana', { asOf: at('11:30'), fields: { jobTitle: 'Lead' } })
+
+    const { change } = decideInOrder(entry('ana'), [retract, later], delta)
+
+    expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead' } })
+  })
+})
+
+describe('a row with a time zone of its own', () => {
+  test('is deferred until its day has come there', () => {
+    const tomorrow = sighting('ana', { leavingDate: '2026-11-21' })
+    const ctx = nightly({ now: '2026-11-20T11:00:00.000Z' })
+
+    const inUtc = decide(entry('ana'), tomorrow, ctx)
+    const inKiritimati = decide(entry('ana'), { ...tomorrow, timeZone: 'Pacific/Kiritimati' }, ctx)
+
+    expect(inUtc.entry).toMatchObject({ deferredTo: '2026-11-21' })
+    expect(inKiritimati.change).toMatchObject({
+      kind: 'leave',
+      record: record('ana', { separatedAt: '2026-11-21T00:00:00.000Z' }),
+    })
+  })
+
+  test('dates an inferred leaving by the day there', () => {
+    const left = sighting('ana', { left: true, timeZone: 'Pacific/Pago_Pago' })
+
+    const { change } = decide(entry('ana'), left, nightly())
+
+    expect(change).toMatchObject({ record: { separatedAt: '2026-11-19T00:00:00.000Z' }, inferred: true })
+  })
+})
