@@ -1,13 +1,15 @@
 import { z } from 'zod'
-import { type DateReader, dateReader, dayBefore } from './dates.ts'
-import { utcMidnight } from './employment.ts'
+import { foldValue } from './fold-value.ts'
+import { type Action, actions } from './record.ts'
 
 /** Why a cell cannot be used. Speaks about the column and never quotes what may be personal. */
 export type CellFault = { readonly reason: string }
 
 /** What a cell says; undefined where it says nothing and what is known stays. */
 export type Told<V> = V | null | undefined | CellFault
-export type CellReader<V> = (cell: string) => Told<V>
+
+/** Reads a cell of a row whose dates are those of a time zone. */
+export type CellReader<V> = (cell: string, timeZone: string) => Told<V>
 
 export type OnBlank = 'keep' | 'clear' | 'reject'
 type MapEntries<V> = Readonly<Record<string, V>>
@@ -16,8 +18,6 @@ type MapEntries<V> = Readonly<Record<string, V>>
 const mostUnits = 191
 const printableAscii = /^[\x20-\x7e]*$/
 const controlCharacter = /\p{Cc}/u
-// What may be quoted from a column of dates. Anything else could be a name or a number of the person in the wrong column.
-const looksLikeDate = /^(\d{1,2}[ ./-]\d{1,2}[ ./-](\d{2}|\d{4})|\d{4}[ ./-]\d{1,2}[ ./-]\d{1,2})$/
 
 const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 
@@ -25,25 +25,27 @@ export function isFault(told: unknown): told is CellFault {
   return typeof told === 'object' && told !== null
 }
 
-/** Trims and composes (NFC) a cell's text; refuses what no column of the platform can hold. */
-export function readText(cell: string): string | CellFault {
+/** Composes (NFC) a cell's text, and trims it unless told otherwise; refuses what no column of the platform can hold. */
+export function readText(cell: string, trim = true): string | CellFault {
   const trimmed = cell.trim()
-  if (printableAscii.test(trimmed)) return shortEnough(trimmed)
-  if (!trimmed.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)' }
-  if (controlCharacter.test(trimmed)) return { reason: 'the cell holds a control character' }
-  return shortEnough(trimmed.normalize('NFC'))
+  const text = trim || trimmed === '' ? trimmed : cell
+  if (printableAscii.test(text)) return shortEnough(text)
+  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)' }
+  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character' }
+  return shortEnough(text.normalize('NFC'))
 }
 
 export function textReader(options: {
   onBlank: OnBlank
+  trim: boolean
   lowercase: boolean
   map?: MapEntries<string | null> | undefined
 }): CellReader<string> {
   if (options.map !== undefined) return mapReader(options.map, options.onBlank)
   const ofBlank = blankReader(options.onBlank)
-  const { lowercase } = options
+  const { trim, lowercase } = options
   return (cell) => {
-    const text = readText(cell)
+    const text = readText(cell, trim)
     if (text === '') return ofBlank()
     return lowercase && typeof text === 'string' ? text.toLowerCase() : text
   }
@@ -67,34 +69,9 @@ export function booleanReader(options: {
   return mapReader(options.map ?? yesAndNo, options.onBlank)
 }
 
-/** Reads a calendar date as `YYYY-MM-DD`. */
-export function plainDateReader({ onBlank, format }: { onBlank: OnBlank; format: string }): CellReader<string> {
-  const ofBlank = blankReader(onBlank)
-  const read: DateReader = dateReader(format)
-  return (cell) => {
-    const text = cell.trim()
-    return text === '' ? ofBlank() : (read(text) ?? noDate(text, format))
-  }
-}
-
-/** Reads a calendar date as the platform's UTC midnight. */
-export function startReader(options: { onBlank: OnBlank; format: string }): CellReader<string> {
-  return converted(plainDateReader(options), utcMidnight)
-}
-
-/** Reads the last day of employment as `YYYY-MM-DD`, whichever of the two days around it the source names. */
-export function leavingReader(options: {
-  onBlank: OnBlank
-  format: string
-  means: 'lastDayWorked' | 'firstDayGone'
-}): CellReader<string> {
-  const stated = plainDateReader(options)
-  return options.means === 'lastDayWorked' ? stated : converted(stated, dayBefore)
-}
-
 /** Reads the key of a person, which may never be blank. */
-export function keyReader(): CellReader<string> {
-  return textReader({ onBlank: 'reject', lowercase: false })
+export function keyReader(options: { trim: boolean; lowercase: boolean }): CellReader<string> {
+  return textReader({ onBlank: 'reject', ...options })
 }
 
 /** Reads whether a status says that the person has left. */
@@ -112,9 +89,22 @@ export function statusReader(options: {
   }
 }
 
-// The values of a closed list differ neither by case nor by blanks around them.
-function foldValue(value: string): string {
-  return value.trim().normalize('NFC').toLowerCase()
+/** Reads what a row of a delta is about. Nothing is guessed from a value that is not listed. */
+export function actionReader(
+  values: {
+    readonly [A in Action]?: readonly string[] | undefined
+  },
+): CellReader<Action> {
+  const listed = actions.flatMap((action) => (values[action] ?? []).map((value) => ({ action, value })))
+  const byValue = new Map(listed.map(({ action, value }) => [foldValue(value), action]))
+  const names = listed.map(({ value }) => value).join(', ')
+  const unlisted = { reason: `the cell holds an action that is not listed; listed are ${names}` }
+  return (cell) => byValue.get(foldValue(cell)) ?? unlisted
+}
+
+export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
+  const told = { keep: undefined, clear: null, reject: { reason: 'the cell is blank' } }[onBlank]
+  return () => told
 }
 
 function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V> {
@@ -131,24 +121,7 @@ function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V
   }
 }
 
-function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
-  const told = { keep: undefined, clear: null, reject: { reason: 'the cell is blank' } }[onBlank]
-  return () => told
-}
-
-function converted(read: CellReader<string>, convert: (value: string) => string): CellReader<string> {
-  return (cell) => {
-    const told = read(cell)
-    return typeof told === 'string' ? convert(told) : told
-  }
-}
-
 function shortEnough(text: string): string | CellFault {
   if (text.length <= mostUnits) return text
   return { reason: `the cell holds ${text.length} characters; the platform takes ${mostUnits}` }
-}
-
-function noDate(text: string, format: string): CellFault {
-  const what = looksLikeDate.test(text) ? `"${text}"` : 'what the cell holds'
-  return { reason: `${what} is not a date (${format})` }
 }

@@ -1,83 +1,129 @@
+import { type DateWords, hasOffset, monthsByName, patternOf } from './date-formats.ts'
+
 const firstYear = 1900
 const lastYear = 2199
+const largestOffsetHours = 18
 
 // A column of dates holds few different ones, so each is parsed once; the cap keeps a column of nonsense from filling the memory.
 const remembered = 20_000
 
-const tokens = {
-  yyyy: { unit: 'year', pattern: '(?<year>\\d{4})', fixed: true },
-  MM: { unit: 'month', pattern: '(?<month>\\d{2})', fixed: true },
-  M: { unit: 'month', pattern: '(?<month>\\d{1,2})', fixed: false },
-  dd: { unit: 'day', pattern: '(?<day>\\d{2})', fixed: true },
-  d: { unit: 'day', pattern: '(?<day>\\d{1,2})', fixed: false },
-} as const
+/**
+ * Reads calendar dates written in declared formats, completely and strictly; null for anything else, also for days that never were.
+ * A time without an offset leaves the day as written; an instant (a time with an offset) is the day that it falls on in `timeZone`.
+ */
+export type DateReader = (text: string, timeZone: string) => string | null
 
-type Token = keyof typeof tokens
-
-/** Why a date format cannot be used, or null. A format is made of yyyy, MM or M, dd or d, and signs between them. */
-export function dateFormatProblem(format: string): string | null {
-  const parts = format.match(/\p{L}+|[^\p{L}]+/gu) ?? []
-  const letters = parts.flatMap(splitRun)
-  const unknown = letters.find((part) => /^\p{L}/u.test(part) && !isToken(part))
-  if (unknown === 'yy' || unknown === 'y') return 'a year needs four digits: write yyyy'
-  if (unknown !== undefined) return `"${unknown}" is not understood: a format holds yyyy, MM or M, dd or d`
-
-  const found = letters.filter(isToken)
-  const units = found.map((token) => tokens[token].unit)
-  const complete = units.length === 3 && new Set(units).size === 3
-  if (!complete) return 'a format holds the year, the month and the day once each, like yyyy-MM-dd'
-  const runsTogether = letters.some((part, i) => {
-    const next = letters[i + 1]
-    return next !== undefined && isToken(part) && isToken(next) && !(tokens[part].fixed && tokens[next].fixed)
-  })
-  return runsTogether ? 'M and d need a sign beside them; write MM and dd where there is none' : null
-}
-
-/** Reads calendar dates written in one format, completely and strictly; null for anything else, also for days that never were. */
-export type DateReader = (text: string) => string | null
-
-/** A reader for a format without problems. Dates come out as `YYYY-MM-DD`. */
-export function dateReader(format: string): DateReader {
-  const source = (format.match(/\p{L}+|[^\p{L}]+/gu) ?? []).flatMap(splitRun).map(patternOf).join('')
-  const pattern = new RegExp(`^${source}$`)
+/** A reader for formats without problems. Dates come out as `YYYY-MM-DD`. */
+export function dateReader(
+  formats: readonly string[],
+  words: DateWords & { readonly addDays?: number } = {},
+): DateReader {
+  const parsers = formats.map((format) => momentParser(format, words))
+  const { addDays = 0 } = words
+  const zoneMatters = formats.some(hasOffset)
   const known = new Map<string, string | null>()
 
-  return (text) => {
-    const before = known.get(text)
+  return (text, timeZone) => {
+    const key = zoneMatters ? `${timeZone} ${text}` : text
+    const before = known.get(key)
     if (before !== undefined) return before
-    const date = readDate(pattern, text)
+    const date = shifted(dayOf(firstMoment(parsers, text), timeZone), addDays)
     if (known.size >= remembered) known.clear()
-    known.set(text, date)
+    known.set(key, date)
     return date
   }
 }
 
-/** The calendar day before a date; both `YYYY-MM-DD`. */
-export function dayBefore(date: string): string {
-  return Temporal.PlainDate.from(date).subtract({ days: 1 }).toString()
+/** A reader of what orders rows in time: texts that compare as the moments they stand for. All of one format. */
+export function momentReader(format: string, words: DateWords = {}): (text: string) => string | null {
+  const parse = momentParser(format, words)
+  return (text) => {
+    const moment = parse(text)
+    if (moment === null) return null
+    const { local, offset } = moment
+    const utc = offset === null ? local : local.toZonedDateTime(offset).withTimeZone('UTC').toPlainDateTime()
+    return utc.toString({ smallestUnit: 'millisecond' })
+  }
 }
 
-function readDate(pattern: RegExp, text: string): string | null {
-  const { year = '', month = '', day = '' } = pattern.exec(text)?.groups ?? {}
-  if (year === '') return null
-  if (Number(year) < firstYear || Number(year) > lastYear) return null
+type Moment = { readonly local: Temporal.PlainDateTime; readonly offset: string | null }
+type MomentParser = (text: string) => Moment | null
+
+function momentParser(format: string, words: DateWords): MomentParser {
+  const pattern = patternOf(format, words)
+  const months = monthsByName(format, words)
+  return (text) => {
+    const found = pattern.exec(text.normalize('NFC'))?.groups
+    if (found === undefined) return null
+    const { day, hour = '0', half, minute = '0', second = '0', milli = '0', offset } = found
+    const fields = {
+      year: yearOf(found.year ?? '', words.pivot),
+      month: months === undefined ? Number(found.month) : months.get(found.month?.toLowerCase() ?? ''),
+      day: Number(day),
+      hour: hourOf(Number(hour), half),
+      minute: Number(minute),
+      second: Number(second),
+      millisecond: Number(milli),
+    }
+    if (fields.month === undefined || !isYear(fields.year) || !isOffset(offset)) return null
+    const local = dateTimeFrom({ ...fields, month: fields.month })
+    return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset) }
+  }
+}
+
+function firstMoment(parsers: readonly MomentParser[], text: string): Moment | null {
+  for (const parse of parsers) {
+    const moment = parse(text)
+    if (moment !== null) return moment
+  }
+  return null
+}
+
+function dayOf(moment: Moment | null, timeZone: string): Temporal.PlainDate | null {
+  if (moment === null) return null
+  const { local, offset } = moment
+  if (offset === null) return local.toPlainDate()
+  return local.toZonedDateTime(offset).withTimeZone(timeZone).toPlainDate()
+}
+
+function shifted(date: Temporal.PlainDate | null, days: number): string | null {
+  if (date === null) return null
+  return (days === 0 ? date : date.add({ days })).toString()
+}
+
+/** Of the hundred years that end with the pivot, the one that two digits mean. */
+function yearOf(digits: string, pivot: number | undefined): number {
+  if (digits.length !== 2 || pivot === undefined) return Number(digits)
+  const last = pivot % 100
+  const century = pivot - last
+  return Number(digits) <= last ? century + Number(digits) : century - 100 + Number(digits)
+}
+
+function isYear(year: number): boolean {
+  return year >= firstYear && year <= lastYear
+}
+
+/** The hour of a day of 24; 24, which is none, for what clocks of 12 hours do not show. */
+function hourOf(hour: number, half: string | undefined): number {
+  if (half === undefined) return hour
+  if (hour < 1 || hour > 12) return 24
+  return (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
+}
+
+function isOffset(offset: string | undefined): boolean {
+  if (offset === undefined || offset === 'Z') return true
+  return Number(offset.slice(1, 3)) <= largestOffsetHours && Number(offset.slice(-2)) < 60
+}
+
+function zoneOfOffset(offset: string): string {
+  return offset === 'Z' ? 'UTC' : `${offset.slice(0, 3)}:${offset.slice(-2)}`
+}
+
+function dateTimeFrom(fields: Temporal.PlainDateTimeLike): Temporal.PlainDateTime | null {
   try {
-    const fields = { year: Number(year), month: Number(month), day: Number(day) }
-    return Temporal.PlainDate.from(fields, { overflow: 'reject' }).toString()
+    return Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
   }
-}
-
-function splitRun(part: string): string[] {
-  return /^\p{L}/u.test(part) ? (part.match(/(.)\1*/gu) ?? []) : [part]
-}
-
-function patternOf(part: string): string {
-  return isToken(part) ? tokens[part].pattern : RegExp.escape(part)
-}
-
-function isToken(part: string): part is Token {
-  return Object.hasOwn(tokens, part)
 }

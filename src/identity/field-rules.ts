@@ -1,46 +1,45 @@
 import { z } from 'zod'
-import { dateFormatProblem } from './dates.ts'
-import { normaliseHeader } from './headers.ts'
+import { checkFormats, dateFormat, rankFormat } from './date-rules.ts'
+import { foldValue } from './fold-value.ts'
+import { type Action, actions } from './record.ts'
+import {
+  addProblem,
+  blankWhen,
+  Column,
+  Columns,
+  optional,
+  sourceProblem,
+  type TextRule,
+  textSource,
+} from './text-rules.ts'
 
-const Column = z
-  .string()
-  .refine((name) => normaliseHeader(name) !== '', { error: 'a column name holds a letter or a digit' })
-  .describe('A column of the source. Case, blanks and signs do not matter.')
-const Columns = z
-  .union([Column, z.array(Column).min(1)])
-  .describe('The column, or several names for it: the first one that the header holds is taken.')
-
-const optional = z.boolean().default(false).describe('Whether the source may lack the column; it is then not mapped.')
 const onBlank = z
   .enum(['keep', 'clear', 'reject'])
   .default('clear')
   .describe('What a blank cell means: keep what is known, clear the field, or reject the row.')
-const format = z
-  .string()
-  .superRefine((value, ctx) => {
-    const problem = dateFormatProblem(value)
-    if (problem !== null) ctx.addIssue({ code: 'custom', message: problem })
-  })
-  .default('yyyy-MM-dd')
-  .describe('How dates are written: yyyy, MM or M, dd or d, and the signs between them.')
+const trim = z.boolean().default(true).describe('Whether blanks around the text are taken away.')
+const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
 
-/** What a rule may say besides its column, for each kind of field. */
+/** What a rule may say besides where its text comes from, for each kind of field. */
+export const keyOptions = { trim, lowercase, blankWhen }
 export const textOptions = {
   optional,
   onBlank,
   map: valuesTo(z.string().max(191).nullable()),
-  lowercase: z.boolean().default(false).describe('Whether the text is sent in lower case.'),
+  trim,
+  lowercase,
+  blankWhen,
 }
-export const emailOptions = { optional, onBlank }
-export const contractorOptions = { optional, onBlank, map: valuesTo(z.boolean().nullable()) }
-export const startOptions = { optional, onBlank, format }
+export const emailOptions = { optional, onBlank, blankWhen }
+export const contractorOptions = { optional, onBlank, map: valuesTo(z.boolean().nullable()), blankWhen }
+export const startOptions = { optional, onBlank, ...dateFormat, blankWhen }
 export const leavingOptions = {
   optional,
   onBlank: z
     .enum(['clear', 'reject'])
     .default('clear')
     .describe('What a blank leaving date means: that the person is employed (clear), or a row to reject.'),
-  format,
+  ...dateFormat,
   means: z
     .enum(['lastDayWorked', 'firstDayGone'])
     .default('lastDayWorked')
@@ -49,11 +48,12 @@ export const leavingOptions = {
     .enum(['send', 'defer'])
     .default('defer')
     .describe('What happens to a leaving date that lies ahead: it is sent at once, or waits for its day.'),
+  blankWhen,
 }
 
 export const StatusRule = z
   .strictObject({
-    column: Columns,
+    ...textSource,
     optional,
     leftWhen: z.array(z.string()).min(1).describe('The values that say that somebody has left.'),
     activeWhen: z
@@ -61,18 +61,74 @@ export const StatusRule = z
       .min(1)
       .optional()
       .describe('The values that say that somebody is employed. Where given, any other value rejects the row.'),
+    blankWhen,
   })
+  .superRefine((rule, context) => addProblem(context, sourceProblem(rule)))
   .describe('A column that says whether somebody has left, where no date does.')
 
-/** A field's rule: the name of its column, or the column with options. Parsed, it is always the latter, with defaults. */
+export type ActionValues = { readonly [A in Action]?: readonly string[] | undefined }
+
+const values = z.array(z.string()).min(1).optional()
+
+export const ActionRule = z
+  .strictObject({
+    ...textSource,
+    join: values.describe('The values of a row about somebody who joined, or came back.'),
+    change: values.describe('The values of a row about somebody whose facts changed.'),
+    leave: values.describe('The values of a row about somebody who leaves.'),
+    retract: values.describe(
+      'The values of a row about somebody who was sent in error. Nothing but the key is read then.',
+    ),
+  })
+  .superRefine((rule, context) => {
+    addProblem(context, sourceProblem(rule))
+    addProblem(context, actionProblem(rule))
+  })
+  .describe('A column that says what a row of a delta is about. Any other value rejects the row.')
+
+export const SeveralRows = z
+  .union([
+    z.literal('reject'),
+    z.strictObject({
+      latest: z
+        .strictObject({ column: Columns, ...rankFormat })
+        .superRefine(checkFormats)
+        .describe(
+          'The column that decides which row is the latest: dates where format is given, otherwise whole numbers.',
+        ),
+    }),
+  ])
+  .describe('What several rows of one person mean: all are rejected, or the latest one counts.')
+
+export const RowTimeZone = z
+  .strictObject({ column: Columns, optional })
+  .describe(
+    'A column with the IANA time zone of each row, such as Europe/Berlin. A blank cell means that of the source.',
+  )
+
+/** A field's rule: the name of its column, or settings. Parsed, it is always the latter, with defaults. */
 export function rule<S extends z.ZodRawShape>(options: S) {
-  const full = z.strictObject({ column: Columns, ...options })
+  const full = z.strictObject({ ...textSource, ...options }).superRefine(checkRule)
   return z.union([Column.transform((column) => full.parse({ column })), full])
 }
 
-/** What may be said on top of a rule: another column, options alone, or null for "not mapped". Defaults stay open. */
+/** What may be said on top of a rule: another source of the text, options alone, or null for "not mapped". Defaults stay open. */
 export function rulePatch(options: z.ZodRawShape) {
-  return z.union([Column, z.null(), z.strictObject(withoutDefaults({ column: Columns, ...options }))]).optional()
+  return z.union([Column, z.null(), z.strictObject(withoutDefaults({ ...textSource, ...options }))]).optional()
+}
+
+function checkRule(parsed: object, context: z.RefinementCtx): void {
+  // What the options of a rule are is lost where they are a type parameter; every kind of them fits.
+  const rule = parsed as TextRule & Parameters<typeof checkFormats>[0]
+  addProblem(context, sourceProblem(rule))
+  checkFormats(rule, context)
+}
+
+function actionProblem(rule: ActionValues): string | null {
+  const listed = actions.flatMap((action) => rule[action] ?? [])
+  if (listed.length === 0) return 'list the values of at least one of join, change, leave and retract'
+  const folded = listed.map(foldValue)
+  return new Set(folded).size === folded.length ? null : 'a value is listed twice: it can mean one thing only'
 }
 
 function valuesTo<V extends z.ZodType>(value: V) {

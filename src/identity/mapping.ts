@@ -1,32 +1,38 @@
 import { z } from 'zod'
 import {
+  actionReader,
   booleanReader,
   type CellReader,
   emailReader,
   keyReader,
-  leavingReader,
-  startReader,
   statusReader,
   textReader,
 } from './cells.ts'
+import { leavingReader, rankReader, startReader, timeZoneReader } from './date-cells.ts'
 import {
+  ActionRule,
   contractorOptions,
   emailOptions,
+  keyOptions,
   leavingOptions,
+  RowTimeZone,
   rule,
   rulePatch,
+  SeveralRows,
   StatusRule,
   startOptions,
   textOptions,
 } from './field-rules.ts'
-import { type FoundColumn, findColumn } from './headers.ts'
+import { columnFinder } from './headers.ts'
 import { type FieldName, fieldNames, type Reject, type Sighting } from './record.ts'
 import { type Cell, type MappableRow, rowMapper } from './rows.ts'
+import { bindText } from './text-of.ts'
+import { sourceNames, type TextRule } from './text-rules.ts'
 
 /** From which columns of a source a person's fields come, and how their cells are read. */
 export const Mapping = z.strictObject({
   fields: z.strictObject({
-    identityId: rule({}).describe('The stable key of a person. A row without it is rejected.'),
+    identityId: rule(keyOptions).describe('The stable key of a person. A row without it is rejected.'),
     email: rule(emailOptions).optional(),
     secondaryEmail: rule(emailOptions).optional(),
     firstName: rule(textOptions).optional(),
@@ -39,6 +45,9 @@ export const Mapping = z.strictObject({
     isContractor: rule(contractorOptions).optional().describe('true: contractor, false: employee, null: not known.'),
   }),
   status: StatusRule.optional(),
+  action: ActionRule.optional(),
+  severalRows: SeveralRows.default('reject'),
+  rowTimeZone: RowTimeZone.optional(),
 })
 export type Mapping = z.infer<typeof Mapping>
 
@@ -46,7 +55,7 @@ export type Mapping = z.infer<typeof Mapping>
 export const MappingPatch = z.strictObject({
   fields: z
     .strictObject({
-      identityId: rulePatch({}),
+      identityId: rulePatch(keyOptions),
       email: rulePatch(emailOptions),
       secondaryEmail: rulePatch(emailOptions),
       firstName: rulePatch(textOptions),
@@ -61,15 +70,20 @@ export const MappingPatch = z.strictObject({
     .partial()
     .optional(),
   status: StatusRule.nullable().optional(),
+  action: ActionRule.nullable().optional(),
+  severalRows: SeveralRows.nullable().optional(),
+  rowTimeZone: RowTimeZone.nullable().optional(),
 })
 export type MappingPatch = z.infer<typeof MappingPatch>
 
 /** Words for `Mapping` to parse. */
-export type MappingInput = { readonly fields: Readonly<Record<string, unknown>>; readonly status?: unknown }
+export type MappingInput = { readonly fields: Readonly<Record<string, unknown>> } & {
+  readonly [P in RowPart]?: unknown
+}
 
 /**
- * Lays a connection's own words over a preset. A field that names its column replaces the preset's rule, so that the column
- * must be there; one that names none refines the rule. The result is still to be parsed as a `Mapping`.
+ * Lays a connection's own words over a preset. A field that says where its text comes from replaces the preset's rule, so that the
+ * column must be there; one that does not refines the rule. The result is still to be parsed as a `Mapping`.
  */
 export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
   const fields = new Map<string, RulePatch | undefined>(Object.entries(preset.fields ?? {}))
@@ -77,8 +91,22 @@ export function mergePreset(preset: MappingPatch, overrides: MappingPatch): Mapp
     if (override === null) fields.delete(field)
     else if (override !== undefined) fields.set(field, mergeRule(fields.get(field), override))
   }
-  const status = overrides.status === undefined ? preset.status : overrides.status
-  return { fields: Object.fromEntries(fields), ...(status ? { status } : {}) }
+  const parts = rowParts.flatMap((part) => {
+    const words = overrides[part] === undefined ? preset[part] : overrides[part]
+    return words === undefined || words === null ? [] : [[part, words]]
+  })
+  return { fields: Object.fromEntries(fields), ...Object.fromEntries(parts) }
+}
+
+/** A JSONata expression of a mapping; `optional` where the source may lack the columns that it reads. */
+export type MappedExpression = { readonly path: readonly string[]; readonly text: string; readonly optional: boolean }
+
+/** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
+export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
+  return textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
+    const place = name === 'status' || name === 'action' ? [name] : ['fields', name]
+    return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
+  })
 }
 
 export type CompiledMapping =
@@ -86,20 +114,32 @@ export type CompiledMapping =
       readonly ok: true
       /** What a row says or, where it cannot be trusted, why. */
       readonly map: (row: MappableRow) => Sighting | Reject
-      /** The header that each mapped field, and the status, is read from. */
+      /** The header that each mapped field, and the status, is read from; several joined by commas. */
       readonly columns: Readonly<Partial<Record<MappedName, string>>>
-      /** The mapped fields that this header holds. */
+      /** The mapped fields that this header holds; of a sparse source all, since a later row may speak of them. */
       readonly mapped: ReadonlySet<FieldName>
     }
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
 
-export type MappedName = FieldName | 'identityId' | 'status'
+export type MappedName = FieldName | 'identityId' | RowPart
+
+export type CompileOptions = {
+  /** Whether rows may lack any column: one that is not in the header is then not mapped, unless it belongs to the key. */
+  readonly sparse?: boolean
+  /** The IANA time zone in which instants become days, where the row names none. */
+  readonly timeZone?: string
+}
 
 /** Binds a mapping to the header of one source, once for all its rows. */
-export function compileMapping({ fields, status }: Mapping, headers: readonly string[]): CompiledMapping {
-  const { bind, columns, missing } = binder(headers)
-  const key = bind('identityId', { ...fields.identityId, optional: false }, keyReader)
+export function compileMapping(
+  mapping: Mapping,
+  headers: readonly string[],
+  { sparse = false, timeZone = 'UTC' }: CompileOptions = {},
+): CompiledMapping {
+  const { fields, status, action, severalRows, rowTimeZone } = mapping
+  const { bind, columns, missing } = binder(mapping, headers, sparse)
+  const key = bind('identityId', fields.identityId, keyReader)
   const texts = [
     bind('email', fields.email, emailReader),
     bind('secondaryEmail', fields.secondaryEmail, emailReader),
@@ -110,60 +150,73 @@ export function compileMapping({ fields, status }: Mapping, headers: readonly st
     bind('managerName', fields.managerName, textReader),
     bind('startedAt', fields.startedAt, startReader),
   ].filter((cell) => cell !== undefined)
-  const contractor = bind('isContractor', fields.isContractor, booleanReader)
-  const leaving = bind('separatedAt', fields.separatedAt, leavingReader)
-  const left = bind('status', status, statusReader)
+  const cells = {
+    texts,
+    contractor: bind('isContractor', fields.isContractor, booleanReader),
+    leaving: bind('separatedAt', fields.separatedAt, leavingReader),
+    status: bind('status', status, statusReader),
+    action: bind('action', action, actionReader),
+    rank: bind('severalRows', severalRows === 'reject' ? undefined : severalRows.latest, rankReader),
+    zone: bind('rowTimeZone', rowTimeZone, timeZoneReader),
+  }
 
   if (key === undefined || missing.length > 0) return { ok: false, missing }
-  const map = rowMapper({ key, texts, contractor, leaving, status: left })
-  return { ok: true, map, columns, mapped: new Set(fieldNames.filter((field) => columns[field] !== undefined)) }
+  const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
+  return { ok: true, map: rowMapper({ key, ...cells }, timeZone), columns, mapped: new Set(mapped) }
 }
+
+const rowParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
+type RowPart = (typeof rowParts)[number]
+
+// Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.
+const governing: readonly MappedName[] = ['action', 'severalRows']
 
 type RulePatch = string | Readonly<Record<string, unknown>> | null
 
 function mergeRule(known: RulePatch | undefined, override: string | Readonly<Record<string, unknown>>): RulePatch {
-  if (typeof override === 'string' || 'column' in override) return override
+  if (typeof override === 'string' || sourceNames.some((source) => source in override)) return override
   return typeof known === 'string' ? { column: known, ...override } : { ...known, ...override }
 }
 
-function binder(headers: readonly string[]) {
+/** What takes its text from anywhere in a row, always in the same order. */
+function textRules({ fields, status, action }: Mapping): readonly (readonly [MappedName, TextRule])[] {
+  const named = (['identityId', ...fieldNames] as const).map((name) => [name, fields[name]] as const)
+  return [...named, ['status', status] as const, ['action', action] as const].flatMap(([name, textRule]) =>
+    textRule === undefined ? [] : [[name, textRule] as const],
+  )
+}
+
+function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
+  const find = columnFinder(headers)
+  const derived = textRules(mapping).flatMap(([name, { expression }]) => (expression === undefined ? [] : [name]))
   const columns: Partial<Record<MappedName, string>> = {}
   const missing: string[] = []
 
-  function bind<N extends MappedName, O extends { column: string | string[]; optional: boolean }, V>(
+  function bind<N extends MappedName, R extends TextRule, V>(
     name: N,
-    options: O | undefined,
-    readerOf: (options: O) => CellReader<V>,
+    textRule: R | undefined,
+    readerOf: (rule: R) => CellReader<V>,
   ): Cell<N, V> | undefined {
-    if (options === undefined) return undefined
-    const names = [options.column].flat()
-    const column = findColumn(names, headers)
-    if (column.found === 'one') {
-      columns[name] = column.header
-      return { name, index: column.index, header: column.header, read: readerOf(options) }
+    if (textRule === undefined) return undefined
+    const derivedIndex = headers.length + derived.indexOf(name)
+    const place = bindText(name, textRule, { find, sparse, derivedIndex, isKey: name === 'identityId' })
+    if (place === 'unmapped') return governing.includes(name) ? nowhere(name, textRule, readerOf) : undefined
+    if ('missing' in place) {
+      missing.push(...place.missing)
+      return undefined
     }
-    if (column.found === 'several' || !options.optional) missing.push(whyMissing(name, names, column))
-    return undefined
+    columns[name] = place.header
+    return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
   }
 
   return { bind, columns, missing }
 }
 
-function whyMissing(
-  name: MappedName,
-  names: readonly string[],
-  column: Exclude<FoundColumn, { found: 'one' }>,
-): string {
-  if (column.found === 'several') {
-    return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
-  }
-  const absent =
-    names.length === 1
-      ? `column ${quoted(names)} (${name}) is not in the header`
-      : `none of the columns ${quoted(names)} (${name}) is in the header`
-  return column.similar === null ? absent : `${absent}; did you mean "${column.similar}"?`
-}
-
-function quoted(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
+function nowhere<N extends MappedName, R extends TextRule, V>(
+  name: N,
+  textRule: R,
+  readerOf: (rule: R) => CellReader<V>,
+): Cell<N, V> {
+  const header = [textRule.column ?? name].flat()[0] ?? name
+  return { name, index: -1, indexes: [], header, textOf: () => undefined, read: readerOf(textRule) }
 }

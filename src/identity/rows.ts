@@ -1,28 +1,34 @@
-import { type CellFault, type CellReader, isFault } from './cells.ts'
-import type { FieldName, IdentityFields, Origin, Reject, Sighting } from './record.ts'
+import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
+import type { Action, FieldName, IdentityFields, Origin, Reject, Sighting } from './record.ts'
+import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */
 export type MappableRow = {
-  readonly values: readonly string[]
-  readonly origin: Origin & { readonly line: number }
+  /** undefined: the row does not speak of this column. */
+  readonly values: RowValues
+  readonly origin: Origin
+  readonly asOf?: string
   readonly fault?: { readonly column: number | null; readonly reason: string }
 }
 
-/** A mapped column of one source, with what reads its cells. */
-export type Cell<N extends string, V> = {
+/** A mapped place in the rows of one source, with what reads its text. */
+export type Cell<N extends string, V> = BoundText & {
   readonly name: N
+  /** The first of the columns that the text is made of. */
   readonly index: number
-  readonly header: string
   readonly read: CellReader<V>
 }
 
-/** The columns of one source that rows are read from; undefined where a field is not mapped. */
+/** The places of one source that rows are read from; undefined where a field is not mapped. */
 export type RowCells = {
   readonly key: Cell<'identityId', string>
   readonly texts: readonly Cell<Exclude<FieldName, 'separatedAt' | 'isContractor'>, string>[]
   readonly contractor: Cell<'isContractor', boolean> | undefined
   readonly leaving: Cell<'separatedAt', string> | undefined
   readonly status: Cell<'status', boolean> | undefined
+  readonly action: Cell<'action', Action> | undefined
+  readonly rank: Cell<'severalRows', string> | undefined
+  readonly zone: Cell<'rowTimeZone', string> | undefined
 }
 
 /** True for what is told about a row that could not become a sighting. */
@@ -31,54 +37,93 @@ export function isReject(told: Sighting | Reject): told is Reject {
 }
 
 /** Turns rows into sightings. A row is rejected with its first fault; without its key when that cannot be trusted. */
-export function rowMapper({
-  key,
-  texts,
-  contractor,
-  leaving,
-  status,
-}: RowCells): (row: MappableRow) => Sighting | Reject {
-  const statesEmployment = leaving !== undefined || status !== undefined
-  const cells = [...texts, contractor, leaving, status].filter((cell) => cell !== undefined)
+export function rowMapper(cells: RowCells, timeZone: string): (row: MappableRow) => Sighting | Reject {
+  const { key, texts, contractor, leaving, status, action, rank, zone } = cells
+  const governing = [action, rank].filter((cell) => cell !== undefined)
+  const all = [...texts, contractor, leaving, status, zone, ...governing].filter((cell) => cell !== undefined)
 
   return (row) => {
     const { values, origin, fault } = row
-    const identityId = key.read(values[key.index] ?? '')
     if (fault?.column === null) return rejected(row, null, fault, null)
-    if (fault?.column === key.index) return rejected(row, key, fault, null)
+    if (fault && isPartOf(fault, key)) return rejected(row, key, fault, null)
+    const identityId = tellText(key, values, timeZone)
     if (typeof identityId !== 'string') return rejected(row, key, identityId ?? blankKey, null)
-    const faulty = fault && cells.find((cell) => cell.index === fault.column)
+
+    const about = action && (tellText(action, values, timeZone) ?? noAction)
+    if (isFault(about)) return rejected(row, action, about, identityId)
+    const faulty = fault && (about === 'retract' ? governing : all).find((cell) => isPartOf(fault, cell))
     if (fault && faulty) return rejected(row, faulty, fault, identityId)
+    const order = rank && (tellText(rank, values, timeZone) ?? noRank)
+    if (isFault(order)) return rejected(row, rank, order, identityId)
+    if (about === 'retract') return retraction(row, identityId, order)
+
+    const named = zone && tellText(zone, values, timeZone)
+    if (isFault(named)) return rejected(row, zone, named, identityId)
+    const rowZone = named ?? timeZone
 
     const fields: Partial<Omit<IdentityFields, 'separatedAt'>> = {}
     for (const cell of texts) {
-      const told = cell.read(values[cell.index] ?? '')
+      const told = tellText(cell, values, rowZone)
       if (isFault(told)) return rejected(row, cell, told, identityId)
       if (told !== undefined) fields[cell.name] = told
     }
     if (contractor !== undefined) {
-      const told = contractor.read(values[contractor.index] ?? '')
+      const told = tellText(contractor, values, rowZone)
       if (isFault(told)) return rejected(row, contractor, told, identityId)
       if (told !== undefined) fields.isContractor = told
     }
 
-    const stated = leaving?.read(values[leaving.index] ?? '')
+    const stated = leaving && tellText(leaving, values, rowZone)
     if (isFault(stated)) return rejected(row, leaving, stated, identityId)
-    const left = status?.read(values[status.index] ?? '')
-    if (isFault(left)) return rejected(row, status, left, identityId)
+    const gone = status && tellText(status, values, rowZone)
+    if (isFault(gone)) return rejected(row, status, gone, identityId)
+
+    const left = about === 'leave' || gone === true
     const leavingDate = cameBack(fields.startedAt, stated, left) ? null : (stated ?? null)
-    return { identityId, fields, leavingDate, left: left ?? false, statesEmployment, origin }
+    const statesEmployment = about === 'join' || about === 'leave' || stated !== undefined || gone !== undefined
+    const sighting = { identityId, fields, leavingDate, left, statesEmployment, origin }
+    return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
+      ? sighting
+      : { ...sighting, ...extras(row, { about, order, named }) }
   }
 }
 
 const blankKey: CellFault = { reason: 'the cell is blank' }
+const noAction: CellFault = { reason: 'the row does not say what it is about' }
+const noRank: CellFault = { reason: 'the row does not say how it stands to other rows of the person' }
+
+function tellText<V>({ index, textOf, read }: Cell<string, V>, values: RowValues, timeZone: string): Told<V> {
+  const text = textOf === null ? values[index] : textOf(values)
+  return text === undefined ? undefined : read(text, timeZone)
+}
+
+function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: BoundText): boolean {
+  return column !== null && indexes.includes(column)
+}
+
+// Whoever was sent in error need not be described: the key is all that counts.
+function retraction(row: MappableRow, identityId: string, order: string | undefined): Sighting {
+  const nothing = { fields: {}, leavingDate: null, left: false, statesEmployment: false }
+  return { identityId, ...nothing, origin: row.origin, ...extras(row, { about: 'retract', order }) }
+}
+
+type Extras = {
+  readonly about?: Action | undefined
+  readonly order?: string | undefined
+  readonly named?: string | null | undefined
+}
+
+function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial<Sighting> {
+  return {
+    ...(about !== undefined && { action: about }),
+    ...(asOf !== undefined && { asOf }),
+    ...(typeof named === 'string' && { timeZone: named }),
+    ...(order !== undefined && { rank: order }),
+  }
+}
 
 // HR systems keep the old leaving date of somebody who returned; a later start says that it is over.
-function cameBack(
-  startedAt: string | null | undefined,
-  stated: string | null | undefined,
-  left: boolean | null | undefined,
-) {
+function cameBack(startedAt: string | null | undefined, stated: string | null | undefined, left: boolean): boolean {
   if (left || typeof startedAt !== 'string' || typeof stated !== 'string') return false
   return startedAt.slice(0, stated.length) > stated
 }
@@ -89,5 +134,6 @@ function rejected(
   { reason }: CellFault,
   identityId: string | null,
 ): Reject {
-  return { line: origin.line, column: cell?.header ?? null, reason, identityId }
+  const event = 'event' in origin ? { event: origin.event } : {}
+  return { line: origin.line, ...event, column: cell?.header ?? null, reason, identityId }
 }

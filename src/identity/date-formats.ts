@@ -1,0 +1,142 @@
+import { type Language, monthNames } from './month-names.ts'
+
+/** What texts of a format mean besides their digits. */
+export type DateWords = {
+  /** The last year that two digits may mean: under 2049, `50` is 1950. */
+  readonly pivot?: number | undefined
+  /** The language of month names. */
+  readonly language?: Language | undefined
+}
+
+type Unit = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second' | 'milli' | 'offset'
+type TokenRule = { readonly unit: Unit; readonly pattern: string; readonly fixed: boolean }
+
+const tokens = {
+  yyyy: { unit: 'year', pattern: '\\d{4}', fixed: true },
+  yy: { unit: 'year', pattern: '\\d{2}', fixed: true },
+  MMMM: { unit: 'month', pattern: 'long', fixed: false },
+  MMM: { unit: 'month', pattern: 'short', fixed: false },
+  MM: { unit: 'month', pattern: '\\d{2}', fixed: true },
+  M: { unit: 'month', pattern: '\\d{1,2}', fixed: false },
+  dd: { unit: 'day', pattern: '\\d{2}', fixed: true },
+  d: { unit: 'day', pattern: '\\d{1,2}', fixed: false },
+  HH: { unit: 'hour', pattern: '\\d{2}', fixed: true },
+  H: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
+  hh: { unit: 'hour', pattern: '\\d{2}', fixed: true },
+  h: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
+  a: { unit: 'half', pattern: '(?i:AM|PM)', fixed: true },
+  mm: { unit: 'minute', pattern: '\\d{2}', fixed: true },
+  ss: { unit: 'second', pattern: '\\d{2}', fixed: true },
+  SSS: { unit: 'milli', pattern: '\\d{3}', fixed: true },
+  XXX: { unit: 'offset', pattern: 'Z|[+-]\\d{2}:\\d{2}', fixed: true },
+  Z: { unit: 'offset', pattern: 'Z|[+-]\\d{2}:?\\d{2}', fixed: true },
+} as const satisfies Record<string, TokenRule>
+
+export type Token = keyof typeof tokens
+
+/** A format taken apart: tokens, and the signs between them as they stand. */
+export type FormatPart = { readonly token: Token } | { readonly literal: string }
+
+const understood =
+  'a format holds yyyy, MM or M, dd or d; times: HH, mm, ss, SSS, a, XXX; other letters stand in single quotes'
+const finerThan: readonly (readonly [Unit, Unit])[] = [
+  ['minute', 'hour'],
+  ['second', 'minute'],
+  ['milli', 'second'],
+  ['offset', 'minute'],
+]
+
+/** Why a date format cannot be used, or null. */
+export function dateFormatProblem(format: string, { pivot }: DateWords = {}): string | null {
+  const texts = splitFormat(format)
+  const unknown = texts.find((text) => /^\p{L}/u.test(text) && !isToken(text))
+  if (texts.includes("'")) return 'a single quote is not closed'
+  if (unknown === 'y') return 'a year needs four digits: write yyyy'
+  if (unknown !== undefined) return `"${unknown}" is not understood: ${understood}`
+  if (texts.includes('yy') && pivot === undefined) {
+    return 'a year needs four digits: write yyyy; where the source writes two, say with pivot which is the last year they may mean'
+  }
+  if (/'Z'$/.test(format)) return 'a Z at the end is an offset from UTC: write XXX in place of it'
+  return unitsProblem(texts.filter(isToken)) ?? spacingProblem(partsOf(format))
+}
+
+/** The parts of a format without problems. */
+export function partsOf(format: string): readonly FormatPart[] {
+  return splitFormat(format).map((text) => (isToken(text) ? { token: text } : { literal: unquoted(text) }))
+}
+
+/** What reads texts of a format without problems completely; its groups are named after the units. */
+export function patternOf(format: string, { language = 'en' }: DateWords): RegExp {
+  const source = partsOf(format).map((part) => {
+    if ('literal' in part) return RegExp.escape(part.literal)
+    const { unit, pattern } = tokens[part.token]
+    return `(?<${unit}>${isNameLength(pattern) ? namesPattern(pattern, language) : pattern})`
+  })
+  return new RegExp(`^${source.join('')}$`)
+}
+
+/** The month that a name in a text of such a format means; undefined where months are numbers. */
+export function monthsByName(format: string, { language = 'en' }: DateWords): ReadonlyMap<string, number> | undefined {
+  const named = partsOf(format).flatMap((part) => {
+    const length = 'token' in part ? tokens[part.token].pattern : ''
+    return isNameLength(length) ? [length] : []
+  })
+  const [length] = named
+  if (length === undefined) return undefined
+  return new Map(
+    monthNames(length, language).flatMap((spellings, index) =>
+      spellings.map((name): [string, number] => [name.toLowerCase(), index + 1]),
+    ),
+  )
+}
+
+/** Whether texts of the format are instants, which fall on different days in different time zones. */
+export function hasOffset(format: string): boolean {
+  return partsOf(format).some((part) => 'token' in part && tokens[part.token].unit === 'offset')
+}
+
+/** Quoted texts, runs of one letter, and what stands between them; a quote that is not closed stands alone. */
+function splitFormat(format: string): readonly string[] {
+  return format.match(/'(?:[^']|'')*'|'|(\p{L})\1*|[^\p{L}']+/gu) ?? []
+}
+
+function unquoted(text: string): string {
+  if (text === "''") return "'"
+  return text.startsWith("'") ? text.slice(1, -1).replaceAll("''", "'") : text
+}
+
+function unitsProblem(found: readonly Token[]): string | null {
+  const units = found.map((token): Unit => tokens[token].unit)
+  const count = (unit: Unit) => units.filter((one) => one === unit).length
+  if (count('year') !== 1 || count('month') !== 1 || count('day') !== 1 || new Set(units).size !== units.length) {
+    return 'a format holds the year, the month and the day once each, like yyyy-MM-dd, and every other part once at most'
+  }
+  const lacking = finerThan.find(([fine, coarse]) => units.includes(fine) && !units.includes(coarse))
+  if (lacking !== undefined) return `a format with the ${lacking[0]} needs the ${lacking[1]} too`
+  const halfDay = found.some((token) => token === 'hh' || token === 'h')
+  return halfDay === units.includes('half') ? null : 'hh and h go with a (AM or PM), HH and H without it'
+}
+
+function spacingProblem(parts: readonly FormatPart[]): string | null {
+  const runsTogether = parts.some((part, i) => {
+    const next = parts[i + 1]
+    if (next === undefined || !('token' in part && 'token' in next)) return false
+    return !(tokens[part.token].fixed && tokens[next.token].fixed)
+  })
+  return runsTogether
+    ? 'M, d, H, h and names need a sign beside them; write MM, dd, HH or hh where there is none'
+    : null
+}
+
+function namesPattern(length: 'short' | 'long', language: Language): string {
+  const names = monthNames(length, language).flat()
+  return `(?i:${names.toSorted((a, b) => b.length - a.length).join('|')})`
+}
+
+function isNameLength(pattern: string): pattern is 'short' | 'long' {
+  return pattern === 'short' || pattern === 'long'
+}
+
+function isToken(text: string): text is Token {
+  return Object.hasOwn(tokens, text)
+}

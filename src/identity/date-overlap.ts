@@ -1,0 +1,103 @@
+import { type DateWords, type FormatPart, partsOf, patternOf, type Token } from './date-formats.ts'
+import { monthNames } from './month-names.ts'
+
+// Which digits stand for what is all that decides how a text is read, so one date in every width tells for all.
+const days = [5, 25]
+const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+const units = ['year', 'month', 'day', 'hour', 'half', 'minute', 'offset'] as const
+
+/**
+ * Why several formats cannot stand side by side, or null: a text that two of them read must have its year, month, day and offset in
+ * the same places for both, or nobody knows which day it is. The formats have no problems of their own.
+ */
+export function dateOverlapProblem(formats: readonly string[], words: DateWords = {}): string | null {
+  for (const [index, format] of formats.entries()) {
+    const rival = formats.slice(index + 1).find((other) => readDifferently(format, other, words))
+    if (rival !== undefined) {
+      return `"${format}" and "${rival}" can read the same text as different days: leave one of them out`
+    }
+  }
+  return null
+}
+
+function readDifferently(format: string, other: string, words: DateWords): boolean {
+  const mine = new RegExp(patternOf(format, words), 'd')
+  const theirs = new RegExp(patternOf(other, words), 'd')
+  return sampleTexts(partsOf(format), words).some((text) => {
+    const places = placesIn(mine.exec(text))
+    const others = placesIn(theirs.exec(text))
+    return places !== null && others !== null && places !== others
+  })
+}
+
+/** Where the units stand that decide about the day; the time only does where there is an offset. */
+function placesIn(match: RegExpExecArray | null): string | null {
+  if (match === null) return null
+  const found = match.indices?.groups ?? {}
+  const telling = units.filter((unit) => found.offset !== undefined || ['year', 'month', 'day'].includes(unit))
+  return JSON.stringify(telling.map((unit) => found[unit] ?? null))
+}
+
+/** Texts of a format in every width and with every name that it can have. */
+function sampleTexts(parts: readonly FormatPart[], words: DateWords): readonly string[] {
+  return months.flatMap((month) =>
+    days.flatMap((day) =>
+      parts.reduce(
+        (texts: readonly string[], part) => {
+          const written = 'literal' in part ? [part.literal] : samplesOf(part.token, { month, day, words })
+          return texts.flatMap((text) => written.map((piece) => text + piece))
+        },
+        [''],
+      ),
+    ),
+  )
+}
+
+type Sample = { readonly month: number; readonly day: number; readonly words: DateWords }
+
+function samplesOf(token: Token, { month, day, words: { language = 'en' } }: Sample): readonly string[] {
+  switch (token) {
+    case 'yyyy':
+      return ['2003']
+    case 'yy':
+      return ['03']
+    case 'MMMM':
+      return monthNames('long', language)[month - 1] ?? []
+    case 'MMM':
+      return monthNames('short', language)[month - 1] ?? []
+    case 'MM':
+      return [twoDigits(month)]
+    case 'M':
+      return widths(month)
+    case 'dd':
+      return [twoDigits(day)]
+    case 'd':
+      return widths(day)
+    case 'H':
+    case 'h':
+      return ['5', '05']
+    case 'HH':
+    case 'hh':
+    case 'mm':
+    case 'ss':
+      return ['05']
+    case 'a':
+      return ['AM']
+    case 'SSS':
+      return ['005']
+    case 'XXX':
+      return ['Z', '+05:00']
+    case 'Z':
+      return ['Z', '+05:00', '+0500']
+    default:
+      return token satisfies never
+  }
+}
+
+function widths(number: number): readonly string[] {
+  return [...new Set([String(number), twoDigits(number)])]
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0')
+}

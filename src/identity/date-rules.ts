@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { dateFormatProblem } from './date-formats.ts'
+import { dateOverlapProblem } from './date-overlap.ts'
+import { languages } from './month-names.ts'
+import { addProblem } from './text-rules.ts'
+
+const howWritten =
+  'How dates are written: yyyy (or yy with pivot), MM, M or the names MMM and MMMM, dd or d, and the signs between them; ' +
+  "where there are times, HH:mm:ss, hh:mm a, SSS, XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
+  'With an offset, the day is the one in the time zone of the source; without, the day as written.'
+
+const Formats = z.union([z.string(), z.array(z.string()).min(1)])
+
+const pivot = z
+  .int()
+  .min(1999)
+  .max(2199)
+  .optional()
+  .describe('The last year that two digits may mean: with 2049, 49 is 2049 and 50 is 1950. Required for yy.')
+const language = z.enum(languages).default('en').describe('The language of month names.')
+
+/** The options of a date that say how it is written. */
+export const dateFormat = {
+  format: Formats.default('yyyy-MM-dd').describe(
+    `${howWritten} Several formats stand side by side where no text can be read as two different days.`,
+  ),
+  pivot,
+  language,
+  offsetDays: z
+    .int()
+    .min(-366)
+    .max(366)
+    .default(0)
+    .describe(
+      'Days that are added to the date of the column, besides what means says. -1 for a source that writes the day after.',
+    ),
+}
+
+/** The options of a date or a moment by which rows are put in order. */
+export const rankFormat = { format: z.string().optional().describe(howWritten), pivot, language }
+
+type Written = {
+  readonly format?: string | readonly string[] | undefined
+  readonly pivot?: number | undefined
+  readonly language?: (typeof languages)[number] | undefined
+}
+
+/** Adds what is wrong with the formats of a rule. */
+export function checkFormats({ format = [], pivot, language }: Written, context: z.RefinementCtx): void {
+  const words = { pivot, language }
+  const formats = [format].flat()
+  const problem = formats.map((one) => dateFormatProblem(one, words)).find((found) => found !== null)
+  addProblem(context, problem ?? dateOverlapProblem(formats, words), ['format'])
+}

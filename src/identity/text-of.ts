@@ -1,0 +1,156 @@
+import { foldValue } from './fold-value.ts'
+import type { ColumnFinder, FoundColumn } from './headers.ts'
+import { type TemplatePart, templateParts } from './template.ts'
+import type { TextRule } from './text-rules.ts'
+
+export type RowValues = readonly (string | undefined)[]
+
+/** Where the text of a field stands in the rows of one source. */
+export type BoundText = {
+  /** The columns that it is made of. */
+  readonly indexes: readonly number[]
+  /** What the place is called in refusals. */
+  readonly header: string
+  /** Makes the text; undefined where the row does not say enough for it. null: the only column's cell is the text as it stands. */
+  readonly textOf: ((values: RowValues) => string | undefined) | null
+}
+
+/** What binding a rule needs to know of the source. */
+export type BindContext = {
+  readonly find: ColumnFinder
+  readonly sparse: boolean
+  /** Where the result of the field's expression stands in a row. */
+  readonly derivedIndex: number
+  /** The key of a person: a part of it that is blank, or of which the row does not speak, leaves no key. */
+  readonly isKey: boolean
+}
+
+/** A place; nothing where the source may lack it; or what is missing, one sentence for each column. */
+export type Binding = BoundText | 'unmapped' | { readonly missing: readonly string[] }
+
+/** Binds the rule of one field to the columns of a source. */
+export function bindText(name: string, rule: TextRule, context: BindContext): Binding {
+  const isBlank = blankTest(rule.blankWhen)
+  if (rule.expression !== undefined) return derivedText(name, isBlank, context)
+  if (rule.template !== undefined) {
+    const parts = templateParts(rule.template)
+    const entries = parts.flatMap((part) => ('column' in part ? [[part.column]] : []))
+    const { found, missing } = lookUp(name, entries, { rule, context })
+    if (missing.length > 0) return { missing }
+    return found.length < entries.length ? 'unmapped' : templateText(parts, found, { isBlank, isKey: context.isKey })
+  }
+  const entries = (rule.firstOf ?? [rule.column ?? []]).map((names) => [names].flat())
+  const { found, missing } = lookUp(name, entries, { rule, context })
+  if (missing.length > 0) return { missing }
+  const [first, ...others] = found
+  if (first === undefined) return 'unmapped'
+  if (others.length === 0 && rule.blankWhen === undefined) {
+    return { indexes: [first.index], header: first.header, textOf: null }
+  }
+  // Of a sparse source a column that no row has is one of which no row speaks, and not one that the source lacks.
+  const silent = context.sparse && found.length < entries.length
+  return firstOfText(found, { isBlank, isKey: context.isKey, silent })
+}
+
+type Found = Extract<FoundColumn, { found: 'one' }>
+type BlankTest = (text: string) => boolean
+
+function blankTest(words: readonly string[] = []): BlankTest {
+  const blank = new Set(words.map(foldValue))
+  if (blank.size === 0) return (text) => text.trim() === ''
+  return (text) => text.trim() === '' || blank.has(foldValue(text))
+}
+
+/** The columns that are there, in their order, and a sentence for each that is missing and must not be. */
+function lookUp(
+  name: string,
+  entries: readonly (readonly string[])[],
+  { rule, context }: { readonly rule: TextRule; readonly context: BindContext },
+): { readonly found: readonly Found[]; readonly missing: readonly string[] } {
+  const mayLack = (context.sparse && !context.isKey) || rule.optional === true
+  const found: Found[] = []
+  const missing: string[] = []
+  for (const names of entries) {
+    const column = context.find(names)
+    if (column.found === 'one') found.push(column)
+    else if (column.found === 'several' || !mayLack) missing.push(whyMissing(name, names, column))
+  }
+  return { found, missing }
+}
+
+function derivedText(name: string, isBlank: BlankTest, { derivedIndex }: BindContext): BoundText {
+  const textOf = (values: RowValues) => {
+    if (derivedIndex >= values.length) throw new Error('the row was not read through withExpressions')
+    const text = values[derivedIndex]
+    return text !== undefined && isBlank(text) ? '' : text
+  }
+  return { indexes: [derivedIndex], header: `the expression of ${name}`, textOf }
+}
+
+/** The first cell that is not blank. A blank one counts as such only where every cell was spoken of. */
+function firstOfText(
+  found: readonly Found[],
+  { isBlank, isKey, silent }: { readonly isBlank: BlankTest; readonly isKey: boolean; readonly silent: boolean },
+): BoundText {
+  const indexes = found.map(({ index }) => index)
+  const textOf = (values: RowValues) => {
+    let blank: string | undefined = silent ? undefined : ''
+    for (const index of indexes) {
+      const text = values[index]
+      if (text !== undefined && !isBlank(text)) return text
+      if (text === undefined && isKey) return undefined
+      if (text === undefined) blank = undefined
+    }
+    return blank
+  }
+  return { indexes, header: headersOf(found), textOf }
+}
+
+/** The cells between the literals of a template. A blank one takes the gap beside it along; where all are blank, so is the text. */
+function templateText(
+  parts: readonly TemplatePart[],
+  found: readonly Found[],
+  { isBlank, isKey }: { readonly isBlank: BlankTest; readonly isKey: boolean },
+): BoundText {
+  const indexes = found.map(({ index }) => index)
+  const textOf = (values: RowValues) => {
+    const cells = indexes.map((index) => values[index])
+    if (cells.includes(undefined)) return undefined
+    const texts = cells.map((cell = '') => (isBlank(cell) ? '' : cell.trim()))
+    if (isKey ? texts.includes('') : texts.every((text) => text === '')) return ''
+    return filled(parts, texts)
+  }
+  return { indexes, header: headersOf(found), textOf }
+}
+
+function filled(parts: readonly TemplatePart[], texts: readonly string[]): string {
+  const rest = texts.values()
+  let text = ''
+  let afterBlank = false
+  for (const part of parts) {
+    const piece = 'literal' in part ? part.literal : (rest.next().value ?? '')
+    const gapBefore = text === '' || /\s$/.test(text)
+    text += afterBlank && gapBefore ? piece.trimStart() : piece
+    afterBlank = 'column' in part ? piece === '' : afterBlank && piece.trim() === ''
+  }
+  return text.trim()
+}
+
+function headersOf(found: readonly Found[]): string {
+  return found.map(({ header }) => header).join(', ')
+}
+
+function whyMissing(name: string, names: readonly string[], column: Exclude<FoundColumn, { found: 'one' }>): string {
+  if (column.found === 'several') {
+    return `${quoted(column.headers)} (${name}) read the same in the header; rename or drop one of the columns`
+  }
+  const absent =
+    names.length === 1
+      ? `column ${quoted(names)} (${name}) is not in the header`
+      : `none of the columns ${quoted(names)} (${name}) is in the header`
+  return column.similar === null ? absent : `${absent}; did you mean "${column.similar}"?`
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { normaliseHeader } from './headers.ts'
+import { templateProblem } from './template.ts'
+
+const longestExpression = 2000
+
+/** One column by its name. */
+export const Column = z
+  .string()
+  .refine((name) => normaliseHeader(name) !== '', { error: 'a column name holds a letter or a digit' })
+  .describe('A column of the source. Case, blanks and signs do not matter.')
+
+/** A column, or several names for it. */
+export const Columns = z
+  .union([Column, z.array(Column).min(1)])
+  .describe('The column, or several names for it: the first one that the header holds is taken.')
+
+/** Where a text comes from: exactly one of these. */
+export const textSource = {
+  column: Columns.optional(),
+  firstOf: z
+    .array(z.union([Column, z.array(Column).min(1)]))
+    .min(2)
+    .optional()
+    .describe('Several columns, each with one name or several: the first one with a cell that is not blank is taken.'),
+  template: z
+    .string()
+    .superRefine((template, context) => addProblem(context, templateProblem(template)))
+    .optional()
+    .describe(
+      "A text made of several columns, such as '{First Name} {Last Name}'. A blank cell leaves no gap; braces that are meant as such are doubled.",
+    ),
+  expression: z
+    .string()
+    .trim()
+    .min(1)
+    .max(longestExpression)
+    .optional()
+    .describe('A JSONata expression over the columns of the row, for what the other settings cannot say.'),
+}
+
+export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as const
+
+export const optional = z
+  .boolean()
+  .default(false)
+  .describe('Whether the source may lack the column; it is then not mapped.')
+
+/** Words that stand for nothing, in every kind of cell. */
+export const blankWhen = z
+  .array(z.string())
+  .min(1)
+  .optional()
+  .describe('Words that mean blank in this source, such as NO_MANAGER or n/a. Case does not matter.')
+
+/** A parsed rule, as far as where its text comes from. */
+export type TextRule = {
+  readonly column?: string | readonly string[] | undefined
+  readonly firstOf?: readonly (string | readonly string[])[] | undefined
+  readonly template?: string | undefined
+  readonly expression?: string | undefined
+  readonly optional?: boolean
+  readonly blankWhen?: readonly string[] | undefined
+}
+
+/** Why a rule does not say where its text comes from, or null. */
+export function sourceProblem(rule: TextRule): string | null {
+  const named = sourceNames.filter((name) => rule[name] !== undefined)
+  if (named.length === 1) return null
+  return named.length === 0
+    ? `say where the text comes from: one of ${sourceNames.join(', ')}`
+    : `${named.join(' and ')} cannot stand together: name one of them`
+}
+
+export function addProblem(context: z.RefinementCtx, message: string | null, path: readonly string[] = []): void {
+  if (message !== null) context.addIssue({ code: 'custom', message, path: [...path] })
+}
