@@ -1,0 +1,52 @@
+import { expect } from 'vitest'
+import { createLint } from '../../src/identity/lint.ts'
+import type { Reject, Sighting } from '../../src/identity/record.ts'
+import { sighting } from './records.ts'
+
+export const columns = {
+  identityId: 'Worker ID',
+  email: 'Work Email',
+  jobTitle: 'Job Title',
+  startedAt: 'Hire Date',
+  separatedAt: 'Last Day',
+  status: 'Status',
+}
+
+/** Looks over what is told of the rows of an export, whose first person stands in line 2. Cells matter to rejects only. */
+export function lintOf(
+  told: readonly (Sighting | Reject)[],
+  scope: Partial<Parameters<typeof createLint>[0]> = {},
+  cells: readonly (readonly string[])[] = [],
+) {
+  const headers = Object.values(columns)
+  const lint = createLint({ mode: 'snapshot', headers, columns, exportDate: '2026-11-20', ...scope })
+  for (const [index, one] of told.entries()) {
+    const origin = { file: 'people.csv', line: index + 2 }
+    const placed = 'reason' in one ? { ...one, line: origin.line } : { ...one, origin }
+    lint.see({ values: cells[index] ?? [], origin }, placed)
+  }
+  return lint.findings()
+}
+
+/** People of an ordinary company: the first of them has left. */
+export function people(count: number, said: (index: number) => Partial<Sighting> = () => ({})): Sighting[] {
+  return Array.from({ length: count }, (_, index) => {
+    const { identityId = `W${index}`, fields, ...rest } = said(index)
+    const startedAt = `2020-01-${String((index % 28) + 1).padStart(2, '0')}T00:00:00.000Z`
+    return sighting(identityId, {
+      leavingDate: index === 0 ? '2026-10-31' : null,
+      ...rest,
+      fields: { email: `${index}@example.com`, jobTitle: 'Engineer', startedAt, ...fields },
+    })
+  })
+}
+
+/** A row that was rejected for what one of its cells held. */
+export function rejected(column: string | null): Reject {
+  return { line: 2, column, reason: 'what the cell holds is not a date', identityId: 'W1' }
+}
+
+/** A single finding of this check, in this line. */
+export function only(check: string, line?: number) {
+  return [{ check, message: expect.any(String), ...(line !== undefined && { line }) }]
+}
