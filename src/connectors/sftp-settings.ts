@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { afterwards } from './afterwards.ts'
+import { AsOf } from './as-of.ts'
+import { Completeness } from './completeness.ts'
+import { checkExportFormat, exportFormat } from './export-format.ts'
+import { TimeZone } from './time-zone.ts'
+
+/** How a secret is written. */
+const reference = `\${env:NAME} or \${file:PATH}`
+
+const secretText = z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' })
+
+const RemotePath = z.string().superRefine((path, context) => {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const folder = path.slice(0, path.length - name.length)
+  const problem = problemOf(name, folder)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
+
+const HostKey = z
+  .string()
+  .regex(/^SHA256:[A-Za-z0-9+/]{43}=?$/, { error: 'expected a fingerprint such as ssh-keygen -l prints: SHA256:…' })
+
+const Milliseconds = z
+  .int()
+  .min(100)
+  .max(24 * 60 * 60 * 1000)
+
+/** What is set for an SFTP source, besides the mapping. */
+export const sftpSettings = {
+  type: z.literal('sftp'),
+  host: z
+    .string()
+    .regex(/^[\w.:-]+$/, { error: 'expected a host name or an address, without sftp://' })
+    .describe('The name or the address of the SFTP server.'),
+  port: z.int().min(1).max(65_535).default(22).describe('The port of the SFTP server.'),
+  username: z
+    .string()
+    .min(1)
+    .describe('The account to log in with. It needs to read only, unless afterwards says more.'),
+  password: secretText.optional().describe(`The password of that account, as ${reference}; or privateKey.`),
+  privateKey: secretText
+    .optional()
+    .describe(`The private key to log in with (OpenSSH, PEM or PuTTY; ed25519 works everywhere), as ${reference}.`),
+  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${reference}.`),
+  hostKeys: z
+    .array(HostKey)
+    .min(1)
+    .describe(
+      "The fingerprints of the server's host keys, as its owner states them or as ssh-keyscan HOST | ssh-keygen -lf - prints them. " +
+        'A server with another key is sent nothing.',
+    ),
+  path: RemotePath.describe(
+    'The export on the server: a file, or a pattern such as exports/*.csv with * and ? in the name alone. Without a leading / it ' +
+      'begins in the folder that the account logs in to.',
+  ),
+  mode: z
+    .enum(['snapshot', 'delta'])
+    .describe(
+      'snapshot: the file lists everybody, so whoever is not in it is absent. delta: the file lists what happened, and absence ' +
+        'means nothing. Required: nobody guesses.',
+    ),
+  take: z
+    .enum(['newest', 'each'])
+    .default('newest')
+    .describe(
+      'newest: of several matches the newest is read, by modification time and then by name. each: every one that was not read ' +
+        'yet, the oldest first, by asOf and then by name.',
+    ),
+  complete: Completeness.prefault({}),
+  afterwards: z
+    .strictObject(afterwards)
+    .describe(
+      'What becomes of an export on the server once it has been read. Nothing is moved or deleted unless this says so.',
+    )
+    .prefault({}),
+  connectTimeoutMs: Milliseconds.default(20_000).describe('How long it may take to log in, in milliseconds.'),
+  idleTimeoutMs: Milliseconds.default(30_000).describe('For how long the server may say nothing, in milliseconds.'),
+  totalTimeoutMs: Milliseconds.default(60 * 60 * 1000).describe(
+    'How long it may take altogether until the export is here, in milliseconds. What was fetched until then is not fetched again.',
+  ),
+  maxBytes: z
+    .int()
+    .min(1)
+    .default(1024 * 1024 * 1024)
+    .describe('An export of more bytes than this is refused and not fetched.'),
+  asOf: AsOf.default({ from: 'modificationTime' }),
+  timeZone: TimeZone.default('UTC').describe(
+    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
+  ),
+  ...exportFormat,
+}
+
+export const SftpSource = z
+  .strictObject(sftpSettings)
+  .refine(({ password, privateKey }) => (password === undefined) !== (privateKey === undefined), {
+    path: ['password'],
+    error: 'set either password or privateKey',
+  })
+  .refine(({ passphrase, privateKey }) => passphrase === undefined || privateKey !== undefined, {
+    path: ['passphrase'],
+    error: 'belongs to a privateKey',
+  })
+  .refine(
+    ({ path, complete }) => [complete.marker, complete.sideFile?.suffix].every((end) => !end || !path.endsWith(end)),
+    {
+      path: ['path'],
+      error: 'ends like the marker or the side file of an export, not like an export',
+    },
+  )
+  .refine(({ complete }) => complete.marker === undefined || complete.marker !== complete.sideFile?.suffix, {
+    path: ['complete', 'marker'],
+    error: 'marker and side file must have different endings',
+  })
+  .superRefine(checkExportFormat)
+
+export type SftpSource = z.infer<typeof SftpSource>
+
+function problemOf(name: string, folder: string): string | undefined {
+  if (name === '' || name === '.' || name === '..')
+    return 'names a folder: write the file in it, or a pattern such as *.csv'
+  if (/[*?]/.test(folder)) return '* and ? may stand in the name of the file only'
+  if (folder.startsWith('~')) return 'leave out ~/: a path without a leading / begins in the home folder'
+  if (/[*?]/.test(name) && /[[\]{}]/.test(name)) return 'only * and ? are understood here'
+  return isPrintable(name + folder) ? undefined : 'holds characters that no path holds'
+}
+
+function isPrintable(path: string): boolean {
+  return !/\p{Cc}/u.test(path)
+}
