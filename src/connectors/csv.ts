@@ -1,64 +1,127 @@
 import { z } from 'zod'
-import type { Connector } from './connector.ts'
-import { AsOf, asOfFile } from './csv-as-of.ts'
-import { decodeChunks, Encoding } from './csv-decoder.ts'
-import { findExport, readBytes } from './csv-file.ts'
-import { readHeader, readRows } from './csv-rows.ts'
+import { Afterwards } from './afterwards.ts'
+import { AsOf, asOfFile } from './as-of.ts'
+import { Completeness, whenQuiet } from './completeness.ts'
+import type { Connector, ConnectorPlace, OpenOptions, Reading } from './connector.ts'
+import { checkRegular, type ExportFile, unreadable } from './export-file.ts'
+import { checkExportFormat, exportFormat } from './export-format.ts'
+import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport } from './folder.ts'
+import { ExportPath } from './folder-matches.ts'
+import { settleExport } from './folder-settle.ts'
+import { versionIfThere } from './folder-version.ts'
+import { openExport } from './open-export.ts'
+import { checkSum, countedRows, type Expected, readSideFile } from './side-file.ts'
 import { TimeZone } from './time-zone.ts'
+import { watchFolder } from './watch-folder.ts'
 
-const oneCharacter = z.string().refine((text) => [...text].length === 1 && !/[\r\n]/.test(text), {
-  error: 'expected one character that is no line end',
-})
-
-const Delimiter = z.union([z.literal('tab'), oneCharacter], { error: 'expected one character, or the word tab' })
-
-const Quote = z.union([z.literal('none'), oneCharacter], { error: 'expected one character, or the word none' })
+/** The settings of an export that arrives in a folder of this machine. */
+export const csvSource = {
+  type: z.literal('csv'),
+  path: ExportPath.describe(
+    'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
+      'refused, except in the part before the first * or other wildcard.',
+  ),
+  mode: z
+    .enum(['snapshot', 'delta'])
+    .describe(
+      'snapshot: the file lists everybody, so whoever is not in it is absent. delta: it lists changes, and absence means nothing. ' +
+        'Required: nobody guesses.',
+    ),
+  take: z
+    .enum(['newest', 'each'])
+    .default('newest')
+    .describe(
+      'newest: of several matches the newest is read, by modification time, then by name. each: every one is read once, the oldest ' +
+        'first; right for deltas.',
+    ),
+  ...exportFormat,
+  complete: Completeness.prefault({}),
+  afterwards: Afterwards.prefault({}),
+  watch: z
+    .enum(['off', 'events', 'polling'])
+    .default('off')
+    .describe(
+      'Whether an export that arrives starts a run. events: the system tells, at once. polling: we look every pollSeconds, which ' +
+        'also works on network file systems.',
+    ),
+  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often watch: polling looks.'),
+  asOf: AsOf.default({ from: 'modificationTime' }),
+  timeZone: TimeZone.default('UTC').describe(
+    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
+  ),
+}
 
 export const CsvSource = z
-  .strictObject({
-    type: z.literal('csv'),
-    path: z
-      .string()
-      .min(1)
-      .describe(
-        'The export: a file, or a pattern such as exports/*.csv of which the newest match is read (by modification time, then by name). ' +
-          'Relative to the folder of the configuration file.',
-      ),
-    mode: z
-      .enum(['snapshot'])
-      .describe('snapshot: the file lists everybody, so whoever is not in it is absent. Required: nobody guesses.'),
-    delimiter: Delimiter.default(',').describe('What stands between two cells: one character, or the word tab.'),
-    encoding: Encoding.default('utf-8').describe('How the file encodes text, such as utf-8, utf-16le or windows-1252.'),
-    quote: Quote.default('"').describe(
-      'What encloses a cell that holds delimiters or line ends, doubled inside it: one character, or the word none.',
-    ),
-    asOf: AsOf.default({ from: 'modificationTime' }),
-    timeZone: TimeZone.default('UTC').describe(
-      "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
-    ),
-  })
-  .refine(({ delimiter, quote }) => delimiter !== quote, {
-    path: ['quote'],
-    error: 'quote and delimiter must differ',
+  .strictObject(csvSource)
+  .superRefine(checkExportFormat)
+  .refine(
+    ({ path, complete }) => [complete.marker, complete.sideFile?.suffix].every((end) => !end || !path.endsWith(end)),
+    {
+      path: ['path'],
+      error: 'ends like the marker or the side file of an export, not like an export',
+    },
+  )
+  .refine(({ complete }) => complete.marker === undefined || complete.marker !== complete.sideFile?.suffix, {
+    path: ['complete', 'marker'],
+    error: 'marker and side file must have different endings',
   })
 
 export type CsvSource = z.infer<typeof CsvSource>
 
 /**
- * Reads the newest file that `path` matches. Its header is read when the source is opened, its rows are streamed afterwards;
- * a file that changes meanwhile is refused.
+ * Reads exports from a folder of this machine. The header is read when the source is opened, the rows are streamed afterwards; a file
+ * that changes meanwhile is refused.
  */
-export function csvConnector(source: CsvSource, { baseDir }: { readonly baseDir: string }): Connector {
-  return async ({ now, signal }) => {
-    const file = await findExport(source.path, baseDir)
-    const asOf = asOfFile(file, { ...source, now: now() })
-    const text = () => decodeChunks(readBytes(file, signal), { name: file.name, encoding: source.encoding })
-    return {
-      mode: source.mode,
-      asOf,
-      source: { name: file.name, bytes: file.bytes },
-      headers: await readHeader(text(), { name: file.name, format: source }),
-      rows: readRows(text(), { name: file.name, format: source }),
-    }
+export function csvConnector(source: CsvSource, place: ConnectorPlace): Connector {
+  const folder = folderOf(source, place.baseDir)
+  const { watch: by, pollSeconds } = source
+  return {
+    open: (options) => openNext(source, { folder, place, options }),
+    settle: (identity, outcome) => settleExport(folder, identity, outcome),
+    ...(by === 'off' ? {} : { watch: (events) => watchFolder(folder, { by, pollSeconds }, events) }),
   }
 }
+
+type Opening = { readonly folder: Folder; readonly place: ConnectorPlace; readonly options: OpenOptions }
+
+async function openNext(source: CsvSource, { folder, place, options }: Opening): Promise<Reading> {
+  const { now, signal, taken } = options
+  const choose = (): Promise<Choice | null> =>
+    source.take === 'each' ? nextExport(folder, taken) : newestExport(folder)
+  const quietSeconds = source.complete.marker === undefined ? source.complete.quietSeconds : 0
+  const choice = await whenQuiet(choose, { quietSeconds, signal })
+  if (!choice) return nothingNew(now())
+
+  const { file, stats, more } = choice
+  checkRegular(file, stats)
+  const asOf = asOfFile(file, { ...source, now: now() })
+  const version = choice.version ?? (await versionIfThere(file))
+  if (version === null) throw unreadable(`${file.name} has gone`, 'whoever took it away has to put it back')
+  const expected = await expectedOf(file, source.complete)
+  if (expected) await checkSum(file, expected, signal)
+  const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })
+  return {
+    mode: source.mode,
+    asOf,
+    source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}) },
+    headers,
+    rows: expected ? countedRows(rows, { name: file.name, expected }) : rows,
+    warnings,
+  }
+}
+
+async function expectedOf(file: ExportFile, { sideFile }: Completeness): Promise<Expected | null> {
+  if (!sideFile) return null
+  const [companion] = await companionsOf(file, [sideFile.suffix])
+  if (companion) return readSideFile(companion.file.path, { holds: sideFile.holds, exportName: file.name })
+  throw unreadable(
+    `${file.name} has no side file (${sideFile.suffix})`,
+    'have it delivered with the export, or check complete.sideFile',
+  )
+}
+
+function nothingNew(now: Date): Reading {
+  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: noRows() }
+}
+
+async function* noRows() {}

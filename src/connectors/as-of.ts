@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type ExportFile, unreadable } from './csv-file.ts'
+import type { Failure } from '../errors.ts'
+import { type ExportFile, unreadable } from './export-file.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const requiredGroups = ['year', 'month', 'day']
@@ -25,18 +26,23 @@ export const AsOf = z
 
 export type AsOf = z.infer<typeof AsOf>
 
+type Clock = { readonly asOf: AsOf; readonly timeZone: string }
+
 /** The instant (ISO, UTC) at which the rows of `file` were true. One that lies ahead is refused: no later export could ever replace it. */
-export function asOfFile(
-  file: ExportFile,
-  { asOf, timeZone, now }: { readonly asOf: AsOf; readonly timeZone: string; readonly now: Date },
-): string {
-  const epochMs = asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
+export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { readonly now: Date }): string {
+  const epochMs = timeOfFile(file, { asOf, timeZone })
+  if (epochMs === null) throw noDate(file.name, asOf)
   const instant = new Date(epochMs).toISOString()
   if (epochMs > now.getTime() + dayMs) {
     const what = `${file.name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
     throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
   }
   return instant
+}
+
+/** The moment at which the rows of `file` were true, in milliseconds; null where its name should hold it and does not. */
+export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number | null {
+  return asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
 }
 
 function problemOf(pattern: string): string | undefined {
@@ -58,8 +64,9 @@ function compiled(pattern: string): RegExp | undefined {
   }
 }
 
-function fromName(name: string, pattern: string, timeZone: string): number {
+function fromName(name: string, pattern: string, timeZone: string): number | null {
   const { year, month, day, hour = '0', minute = '0' } = compiled(pattern)?.exec(name)?.groups ?? {}
+  if (year?.length !== 4) return null
   try {
     const fields = {
       year: Number(year),
@@ -68,13 +75,14 @@ function fromName(name: string, pattern: string, timeZone: string): number {
       hour: Number(hour),
       minute: Number(minute),
     }
-    const local = Temporal.PlainDateTime.from(fields, { overflow: 'reject' })
-    if (year?.length === 4) return local.toZonedDateTime(timeZone).epochMilliseconds
+    return Temporal.PlainDateTime.from(fields, { overflow: 'reject' }).toZonedDateTime(timeZone).epochMilliseconds
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error
+    return null
   }
-  throw unreadable(
-    `the name of ${name} holds no date where the pattern ${pattern} looks for it`,
-    'check asOf in the configuration',
-  )
+}
+
+function noDate(name: string, asOf: AsOf): Failure {
+  const pattern = asOf.from === 'fileName' ? ` where the pattern ${asOf.pattern} looks for it` : ''
+  return unreadable(`the name of ${name} holds no date${pattern}`, 'check asOf in the configuration')
 }

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { CsvSource } from '../../src/connectors/csv.ts'
-import { openCsv, type Settings } from '../helpers/csv.ts'
 import { exportFolder } from '../helpers/exports.ts'
+import { type FolderSettings, openIn } from '../helpers/folder-source.ts'
 
 const byDay = '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'
 const byMinute = `${byDay}T(?<hour>\\d{2})(?<minute>\\d{2})`
 
 describe('when an export was true', () => {
-  test.for<[string, Settings, string]>([
+  test.for<[string, FolderSettings, string]>([
     ['people 2026-11-20.csv', { timeZone: 'UTC' }, '2026-11-20T00:00:00.000Z'],
     ['people 2026-11-20.csv', { timeZone: 'Europe/Berlin' }, '2026-11-19T23:00:00.000Z'],
     ['people 2026-11-20.csv', { timeZone: 'Pacific/Kiritimati' }, '2026-11-19T10:00:00.000Z'],
@@ -18,10 +17,10 @@ describe('when an export was true', () => {
     await using folder = await exportFolder()
     await folder.write(name, 'id\n')
 
-    const { asOf } = await openCsv(
+    const { asOf } = await openIn(
       folder,
       { ...settings, asOf: { from: 'fileName', pattern: byDay } },
-      { now: new Date(expected) },
+      { now: () => new Date(expected) },
     )
 
     expect(asOf).toBe(expected)
@@ -31,7 +30,7 @@ describe('when an export was true', () => {
     await using folder = await exportFolder()
     await folder.write('people-2026-07-01T0130.csv', 'id\n')
 
-    const { asOf } = await openCsv(folder, {
+    const { asOf } = await openIn(folder, {
       timeZone: 'America/New_York',
       asOf: { from: 'fileName', pattern: byMinute },
     })
@@ -43,7 +42,7 @@ describe('when an export was true', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', 'id\n', { modifiedAt: new Date('2026-11-20T01:02:03.456Z') })
 
-    const { asOf } = await openCsv(folder)
+    const { asOf } = await openIn(folder)
 
     expect(asOf).toBe('2026-11-20T01:02:03.456Z')
   })
@@ -57,7 +56,7 @@ describe('when an export was true', () => {
     await using folder = await exportFolder()
     await folder.write(name, 'id\n')
 
-    const opening = openCsv(folder, { asOf: { from: 'fileName', pattern } })
+    const opening = openIn(folder, { asOf: { from: 'fileName', pattern } })
 
     await expect(opening).rejects.toMatchObject({
       code: 'source_unreadable',
@@ -69,7 +68,7 @@ describe('when an export was true', () => {
     await using folder = await exportFolder()
     await folder.write('people.csv', 'id\n', { modifiedAt: new Date('2026-11-22T02:00:00Z') })
 
-    const opening = openCsv(folder, {}, { now: new Date('2026-11-20T02:00:00Z') })
+    const opening = openIn(folder, {}, { now: () => new Date('2026-11-20T02:00:00Z') })
 
     await expect(opening).rejects.toMatchObject({
       code: 'source_unreadable',
@@ -77,43 +76,5 @@ describe('when an export was true', () => {
         'people.csv is dated 2026-11-22T02:00:00.000Z, which lies ahead of this machine',
       ),
     })
-  })
-})
-
-describe('the settings of a csv source', () => {
-  const settings = { type: 'csv', path: 'people.csv', mode: 'snapshot' }
-
-  test('have defaults for everything but type, path and mode', () => {
-    const source = CsvSource.parse(settings)
-
-    expect(source).toEqual({
-      ...settings,
-      delimiter: ',',
-      encoding: 'utf-8',
-      quote: '"',
-      asOf: { from: 'modificationTime' },
-      timeZone: 'UTC',
-    })
-  })
-
-  test.for<[object, string]>([
-    [{ mode: undefined }, 'mode'],
-    [{ mode: 'delta' }, 'mode'],
-    [{ path: '' }, 'path'],
-    [{ delimiter: '||' }, 'delimiter'],
-    [{ delimiter: '\n' }, 'delimiter'],
-    [{ delimiter: '"' }, 'quote'],
-    [{ quote: '' }, 'quote'],
-    [{ encoding: 'klingon' }, 'encoding'],
-    [{ timeZone: 'Mars/Phobos' }, 'timeZone'],
-    [{ timeZone: '+01:00' }, 'timeZone'],
-    [{ asOf: { from: 'fileName', pattern: '(' } }, 'asOf.pattern'],
-    [{ asOf: { from: 'fileName', pattern: '(?<year>\\d{4})' } }, 'asOf.pattern'],
-    [{ asOf: { from: 'thinAir' } }, 'asOf.from'],
-    [{ colour: 'blue' }, ''],
-  ])('refuse %o', ([change, place]) => {
-    const { error } = CsvSource.safeParse({ ...settings, ...change })
-
-    expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([place])
   })
 })

@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { Suffix } from './companions.ts'
+import { type ExportFile, unreadable } from './export-file.ts'
+import { SideFile } from './side-file.ts'
+
+const patience = 10
+
+/** How a source tells a complete export from one that is still being written. Shared by all sources of files. */
+export const completeness = {
+  quietSeconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(5)
+    .describe(
+      'For so many seconds the export must not have changed before it is read; 0 reads it at once. Whoever reads it waits for ' +
+        `what is left of that time, ${patience} times as long at the most. With a marker there is nothing to wait for.`,
+    ),
+  marker: Suffix.optional().describe(
+    'The ending of an empty file that says that the export is complete, such as .done: people.csv is read once people.csv.done ' +
+      'or people.done stands beside it and is no older than people.csv.',
+  ),
+  sideFile: SideFile.optional(),
+}
+
+export const Completeness = z
+  .strictObject(completeness)
+  .describe('How a complete export is told from one in the making.')
+export type Completeness = z.infer<typeof Completeness>
+
+/** The endings of what stands beside an export and is none itself. */
+export function companionSuffixes({ marker, sideFile }: Completeness): readonly string[] {
+  return [marker, sideFile?.suffix].filter((suffix) => suffix !== undefined)
+}
+
+/**
+ * The file that `find` returns, once that has been the same for `quietSeconds`: by its modification time, or, where its clock runs
+ * ahead of ours, by watching it. Whatever else comes first is waited for in turn; what never comes to rest is refused.
+ */
+export async function whenQuiet<Found extends { readonly file: ExportFile } | null>(
+  find: () => Promise<Found>,
+  { quietSeconds, signal }: { readonly quietSeconds: number; readonly signal: AbortSignal },
+): Promise<Found> {
+  const quietMs = quietSeconds * 1000
+  const startedAtMs = performance.now()
+  let found = await find()
+  let sameSinceMs = performance.now()
+  for (;;) {
+    signal.throwIfAborted()
+    if (!found || quietMs === 0) return found
+    const { file } = found
+    const nowMs = performance.now()
+    const remainingMs = quietMs - Math.max(Date.now() - file.modifiedAtMs, nowMs - sameSinceMs)
+    if (remainingMs <= 0) return found
+    if (nowMs - startedAtMs + remainingMs > patience * quietMs) throw stillWritten(file, quietSeconds)
+    await wait(remainingMs, signal)
+    const next = await find()
+    if (!same(found, next)) sameSinceMs = performance.now()
+    found = next
+  }
+}
+
+function same(one: { readonly file: ExportFile }, other: { readonly file: ExportFile } | null): boolean {
+  return one.file.path === other?.file.path && one.file.version === other.file.version
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    // A timer may fire a moment early; one millisecond more saves a second turn.
+    await pause(Math.ceil(ms) + 1, undefined, { signal })
+  } catch {
+    signal.throwIfAborted()
+  }
+}
+
+function stillWritten({ name }: ExportFile, quietSeconds: number) {
+  const what = `${name} is still being written: for ${patience * quietSeconds} seconds it never stood still for ${quietSeconds}`
+  return unreadable(what, 'write it under another name and rename it when it is complete, or write a marker file')
+}
