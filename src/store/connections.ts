@@ -18,6 +18,9 @@ export type ConnectionState = {
   /** People whose accepted facts the platform has not acknowledged yet. */
   readonly behind: number
   readonly problems: number
+  /** Events that wait for a run, or for a decision about one. */
+  readonly pendingEvents: number
+  readonly rejectedEvents: number
 }
 
 export async function connectionStates(db: Db, name?: string): Promise<ConnectionState[]> {
@@ -42,6 +45,15 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
         .select(sql<number>`count(*)::int`.as('problems'))
         .whereRef('problems.connection', '=', 'connections.name')
         .as('problems'),
+      eb
+        .selectFrom('inbox')
+        .select(
+          sql<Record<string, number>>`json_build_object(
+          'pending', count(*) filter (where state = 'pending'),
+          'rejected', count(*) filter (where state = 'rejected'))`.as('inbox'),
+        )
+        .whereRef('inbox.connection', '=', 'connections.name')
+        .as('inbox'),
     ])
     .orderBy('name')
   if (name !== undefined) query = query.where('name', '=', name)
@@ -59,6 +71,8 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     separated: row.tally?.separated ?? 0,
     behind: row.tally?.behind ?? 0,
     problems: row.problems ?? 0,
+    pendingEvents: row.inbox?.pending ?? 0,
+    rejectedEvents: row.inbox?.rejected ?? 0,
   }))
 }
 
@@ -83,19 +97,6 @@ export async function setTarget(db: Db, connection: string, target: { key: strin
 
 export async function setLacksUpdate(db: Db, connection: string): Promise<void> {
   await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
-}
-
-/** What the last accepted plan of a connection was made from: when it was true, and which mapped fields it held. */
-export async function acceptedSource(
-  db: Db,
-  connection: string,
-): Promise<{ readonly asOf: string | null; readonly fields: readonly string[] }> {
-  const row = await db
-    .selectFrom('connections')
-    .select(['accepted_as_of', 'accepted_fields'])
-    .where('name', '=', connection)
-    .executeTakeFirst()
-  return { asOf: row?.accepted_as_of?.toISOString() ?? null, fields: row?.accepted_fields ?? [] }
 }
 
 /** Takes the right to look the target up, or to create it; false while somebody who lives does so. */

@@ -35,26 +35,42 @@ export async function changesOf(
   return rows.map(toAccounted)
 }
 
-/** A run's rejects by line, from behind the line `after`. */
+/** A run's rejects in the order of their lines or events, from behind the place `after`. */
 export async function rejectsOf(
   db: Db,
   runId: string,
   { after = 0, limit = 500 }: { after?: number; limit?: number } = {},
-): Promise<Reject[]> {
+): Promise<{ readonly place: number; readonly reject: Reject }[]> {
   const rows = await db
     .selectFrom('rejects')
     .selectAll()
     .where('run_id', '=', runId)
-    .where('line', '>', after)
-    .orderBy('line')
+    .where('seq', '>', String(after))
+    .orderBy('seq')
     .limit(limit)
     .execute()
   return rows.map((row) => ({
-    line: row.line,
-    column: row.column_name,
-    reason: row.reason,
-    identityId: row.identity_id,
+    place: Number(row.seq),
+    reject: {
+      line: row.line,
+      column: row.column_name,
+      reason: row.reason,
+      identityId: row.identity_id,
+      ...(row.event !== null && { event: row.event }),
+    },
   }))
+}
+
+/** The events of a run in which something was rejected. */
+export async function rejectedEvents(db: Db, runId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('rejects')
+    .select('event')
+    .distinct()
+    .where('run_id', '=', runId)
+    .where('event', 'is not', null)
+    .execute()
+  return rows.flatMap(({ event }) => (event === null ? [] : [event]))
 }
 
 export type Problem = {

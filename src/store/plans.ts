@@ -5,12 +5,15 @@ import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
 import type { ClaimedRun } from './run-claims.ts'
 import { moveRun } from './runs.ts'
 import type { Db, Verification } from './schema.ts'
+import type { RunSource } from './sources.ts'
 
 /** What a plan decided about one person: a new wanted side, a change to send, or both. */
 export type PlannedPerson = {
   readonly identityId: string
   readonly entry: WantedSide | null
   readonly change: Change | null
+  /** When the fact behind it was true; null for what has no time of its own. */
+  readonly asOf: string | null
   readonly origin: Origin | null
 }
 
@@ -37,13 +40,14 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
         as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
-  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
+  const changes = people.flatMap(({ change, asOf, origin }) => (change ? [{ ...change, asOf, origin }] : []))
   if (changes.length > 0) {
     await sql`
-      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
-      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
+      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, as_of, reason, origin, state)
+      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, "asOf", reason, origin, 'planned'
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
-        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, reason text, origin jsonb)
+        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, "asOf" timestamptz,
+          reason text, origin jsonb)
       on conflict do nothing`.execute(db)
   }
 }
@@ -103,7 +107,9 @@ export function toChange(row: ChangeRow): Change {
 }
 
 export type PlanSummary = {
-  readonly source: { readonly name: string; readonly bytes: number }
+  readonly mode: 'snapshot' | 'delta'
+  /** null: there was nothing new to read. */
+  readonly source: RunSource | null
   readonly asOf: string
   readonly rows: number
   readonly records: number
@@ -112,18 +118,22 @@ export type PlanSummary = {
   readonly digest: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
+  /** The key that the source named last. */
+  readonly endKey: string | null
+  readonly warnings: readonly string[]
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
 }
 
-/** Completes a plan and makes every older held plan of the connection void. False: another attempt has taken over. */
+/** Completes a plan and makes every older held plan of the same feed void. False: another attempt has taken over. */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
   const { id, connection } = claim.run
   if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
   await tx
     .updateTable('runs')
     .set({
-      source: JSON.stringify(plan.source),
+      mode: plan.mode,
+      source: plan.source === null ? null : JSON.stringify(plan.source),
       as_of: new Date(plan.asOf),
       rows: plan.rows,
       records: plan.records,
@@ -131,20 +141,23 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       guards: JSON.stringify(plan.guards),
       digest: plan.digest,
       fields: JSON.stringify(plan.fields),
+      end_key: plan.endKey,
+      warnings: JSON.stringify(plan.warnings),
       verification: JSON.stringify(plan.verification),
     })
     .where('id', '=', id)
     .execute()
   await sql`
-    insert into rejects (run_id, line, column_name, reason, identity_id)
-    select ${id}, line, "column", reason, "identityId"
+    insert into rejects (run_id, line, column_name, reason, identity_id, event)
+    select ${id}, line, "column", reason, "identityId", event
     from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
-      as r(line integer, "column" text, reason text, "identityId" text)`.execute(tx)
+      as r(line integer, "column" text, reason text, "identityId" text, event text)`.execute(tx)
   const older = await tx
     .selectFrom('runs')
     .select('id')
     .where('connection', '=', connection)
     .where('state', '=', 'held')
+    .where('feed', '=', claim.run.feed)
     .where(sql<boolean>`not options ? 'retract'`)
     .execute()
   for (const held of older) {
@@ -181,6 +194,7 @@ export async function commitPlan(
   tx: Db,
   { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
 ): Promise<number> {
+  await leaveOutOvertaken(tx, { runId, connection })
   await sql`
     insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, absences)
     select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, absences from plan_entries where run_id = ${runId}
@@ -189,9 +203,16 @@ export async function commitPlan(
       as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
-    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of),
+    update connections set accepted_source = runs.source,
       accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end
-    from runs where runs.id = ${runId} and connections.name = runs.connection`.execute(tx)
+    from runs
+    where runs.id = ${runId} and connections.name = runs.connection and runs.feed = 'source' and runs.source is not null`.execute(
+    tx,
+  )
+  await sql`
+    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
+      accepted_end = runs.end_key
+    from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}
     from changes
@@ -218,4 +239,19 @@ export async function commitPlan(
       min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
   return Number(added.numAffectedRows ?? 0n)
+}
+
+/**
+ * Takes out of a plan whoever something newer was learned about since it was made, which only a plan that was held can meet:
+ * an approval of yesterday's export does not undo what an event said today.
+ */
+async function leaveOutOvertaken(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+  const newer = (asOf: ReturnType<typeof sql>) => sql`exists (
+    select 1 from roster join connections on connections.name = roster.connection
+    where roster.connection = ${connection} and roster.identity_id = planned.identity_id and roster.wanted is not null
+      and greatest(roster.as_of, connections.accepted_as_of) > ${asOf})`
+  await sql`delete from plan_entries planned where run_id = ${runId} and ${newer(sql`planned.as_of`)}`.execute(tx)
+  await sql`
+    update changes planned set state = 'dropped'
+    where run_id = ${runId} and state = 'planned' and as_of is not null and ${newer(sql`planned.as_of`)}`.execute(tx)
 }

@@ -37,21 +37,15 @@ export async function rosterEntry(
 }
 
 /** The keys of everybody known, in byte order, page by page. */
-export async function* rosterKeys(db: Db, connection: string, pageSize = 20_000): AsyncGenerator<string[]> {
-  for (let after = ''; ; ) {
-    const rows = await db
-      .selectFrom('roster')
-      .select('identity_id')
-      .where('connection', '=', connection)
-      .where('identity_id', '>', after)
-      .orderBy('identity_id')
-      .limit(pageSize)
-      .execute()
-    const last = rows.at(-1)
-    if (last) yield rows.map((row) => row.identity_id)
-    if (!last || rows.length < pageSize) return
-    after = last.identity_id
-  }
+export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`true`)
+}
+
+/** The keys of those about whom something is left to do whatever a source says: a date to come, or facts not acknowledged yet. */
+export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  const unfinished = sql<boolean>`(deferred_to is not null or case when retracted_at is null
+    then wanted is not null and wanted is distinct from confirmed else confirmed is not null end)`
+  return keysWhere(db, connection, unfinished)
 }
 
 /** How many people of the connection are employed, as far as accepted facts say. */
@@ -104,6 +98,29 @@ export async function unretract(
     .where('retracted_at', 'is not', null)
     .executeTakeFirst()
   return restored.numUpdatedRows > 0n
+}
+
+async function* keysWhere(
+  db: Db,
+  connection: string,
+  condition: ReturnType<typeof sql<boolean>>,
+): AsyncGenerator<string[]> {
+  const pageSize = 20_000
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('roster')
+      .select('identity_id')
+      .where('connection', '=', connection)
+      .where('identity_id', '>', after)
+      .where(condition)
+      .orderBy('identity_id')
+      .limit(pageSize)
+      .execute()
+    const last = rows.at(-1)
+    if (last) yield rows.map((row) => row.identity_id)
+    if (!last || rows.length < pageSize) return
+    after = last.identity_id
+  }
 }
 
 function entries(db: Db) {

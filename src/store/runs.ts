@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../identity/change.ts'
 import type { Db, RunOptions, RunRow, Verification } from './schema.ts'
+import type { RunSource } from './sources.ts'
 
-const triggers = ['schedule', 'operator', 'start'] as const
+/** What makes a run happen. */
+export const triggers = ['schedule', 'operator', 'file', 'webhook'] as const
 export type Trigger = (typeof triggers)[number]
+
+/** What a run reads: the connection's source, or the events that came in for it. */
+export const feedNames = ['source', 'webhook'] as const
+export type FeedName = (typeof feedNames)[number]
 
 /** The states of a run and where each may go. */
 export const moves = {
@@ -40,13 +46,17 @@ export type Run = {
   readonly trigger: Trigger
   readonly state: RunState
   readonly options: RunOptions
-  readonly source: { readonly name: string; readonly bytes: number } | null
+  readonly feed: FeedName
+  readonly mode: 'snapshot' | 'delta' | null
+  readonly source: RunSource | null
   readonly asOf: string | null
   readonly rows: number | null
   readonly records: number | null
   readonly counts: PlanCounts | null
   readonly guards: Verdict[] | null
   readonly digest: string | null
+  /** What an operator should look at in the source. */
+  readonly warnings: string[]
   readonly verification: Verification | null
   readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
   readonly confirmed: number
@@ -73,16 +83,17 @@ export async function ensureConnection(db: Db, name: string): Promise<void> {
     .execute()
 }
 
-/** Adds the connection's waiting run, or joins the one that waits already: its options are widened by the new ones. */
+/** Adds the waiting run of one feed, or joins the one that waits already: its options are widened by the new ones. */
 export async function addWaitingRun(
   db: Db,
-  run: { connection: string; trigger: Trigger; options: RunOptions; now: Date },
+  run: { connection: string; feed: FeedName; trigger: Trigger; options: RunOptions; now: Date },
 ): Promise<string> {
   const row = await db
     .insertInto('runs')
     .values({
       id: randomUUID(),
       connection: run.connection,
+      feed: run.feed,
       trigger: run.trigger,
       state: 'waiting',
       options: JSON.stringify(run.options),
@@ -90,7 +101,7 @@ export async function addWaitingRun(
     })
     .onConflict((conflict) =>
       conflict
-        .columns(['connection'])
+        .columns(['connection', 'feed'])
         .where('state', '=', 'waiting')
         .doUpdateSet({ options: sql`runs.options || excluded.options` }),
     )
@@ -166,15 +177,30 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** The id of the run that waits for this connection, if any. */
-export async function waitingRunOf(db: Db, connection: string): Promise<string | null> {
+/** How many people left by events since then without a person's approval. */
+export async function leaversSince(db: Db, connection: string, since: Date): Promise<number> {
   const row = await db
+    .selectFrom('runs')
+    .select(sql<number>`coalesce(sum((counts ->> 'leave')::int), 0)`.as('leavers'))
+    .where('connection', '=', connection)
+    .where('feed', '=', 'webhook')
+    .where('state', 'in', ['delivering', 'finished', 'finished_with_problems'])
+    .where('decided_by', 'is', null)
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(row.leavers)
+}
+
+/** The runs that wait for this connection, the older first. */
+export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
+  const rows = await db
     .selectFrom('runs')
     .select('id')
     .where('connection', '=', connection)
     .where('state', '=', 'waiting')
-    .executeTakeFirst()
-  return row?.id ?? null
+    .orderBy('created_at')
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 export async function getRun(db: Db, id: string): Promise<Run | null> {
@@ -234,6 +260,8 @@ function toRun(row: RunRow & { tally: Tally | null; requests: Tally | null }): R
     trigger: row.trigger as Trigger,
     state: row.state as RunState,
     options: row.options,
+    feed: row.feed as FeedName,
+    mode: row.mode as Run['mode'],
     source: row.source,
     asOf: row.as_of?.toISOString() ?? null,
     rows: row.rows,
@@ -241,6 +269,7 @@ function toRun(row: RunRow & { tally: Tally | null; requests: Tally | null }): R
     counts: row.counts,
     guards: row.guards,
     digest: row.digest,
+    warnings: row.warnings ?? [],
     verification: row.verification,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
     confirmed: tally.confirmed ?? 0,

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { IdentityRecord, Origin } from '../identity/record.ts'
+import type { RunSource } from './sources.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -34,7 +35,9 @@ type RunsTable = {
   options: Json<RunOptions>
   attempt: Generated<number>
   owner: number | null
-  source: NullableJson<{ name: string; bytes: number }>
+  feed: Generated<string>
+  mode: string | null
+  source: NullableJson<RunSource>
   as_of: Date | null
   rows: number | null
   records: number | null
@@ -42,6 +45,8 @@ type RunsTable = {
   guards: NullableJson<Verdict[]>
   digest: string | null
   fields: NullableJson<readonly string[]>
+  warnings: NullableJson<string[]>
+  end_key: string | null
   verification: NullableJson<Verification>
   reason: string | null
   failure: string | null
@@ -74,6 +79,7 @@ type ChangesTable = {
   fields: NullableJson<FieldChanges>
   inferred: boolean
   carried: boolean
+  as_of: Date | null
   reason: string | null
   origin: NullableJson<Origin>
   batch: number | null
@@ -85,6 +91,19 @@ type ChangesTable = {
   answer: NullableJson<Answer>
 }
 
+type InboxTable = {
+  id: Generated<number>
+  connection: string
+  dedup_key: string
+  event_id: string | null
+  signed_at: Date | null
+  received_at: Date
+  body: Buffer | null
+  state: string
+  run_id: string | null
+  reason: string | null
+}
+
 /** The daemon's store, as Kysely sees it. `migrations/` makes it so. */
 export type StoreSchema = {
   connections: {
@@ -94,6 +113,9 @@ export type StoreSchema = {
     lacks_update: Generated<boolean>
     accepted_as_of: Date | null
     accepted_fields: NullableJson<readonly string[]>
+    accepted_source: NullableJson<RunSource>
+    accepted_rows: number | null
+    accepted_end: string | null
     blocked_status: number | null
     blocked_reason: string | null
     blocked_at: Date | null
@@ -123,6 +145,16 @@ export type StoreSchema = {
     column_name: string | null
     reason: string
     identity_id: string | null
+    event: string | null
+    seq: Generated<string>
+  }
+  taken_sources: {
+    connection: string
+    version: string
+    source: Json<RunSource>
+    outcome: string
+    taken_at: Date
+    settled_at: Date | null
   }
   problems: {
     connection: string
@@ -136,6 +168,7 @@ export type StoreSchema = {
     times: number
   }
   slots: { connection: string; slot: string; taken_at: Date }
+  inbox: InboxTable
 }
 
 export type Db = Kysely<StoreSchema>

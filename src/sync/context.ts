@@ -1,9 +1,11 @@
 import type { Connector } from '../connectors/connector.ts'
+import type { WebhookSettings } from '../connectors/webhook-settings.ts'
 import type { customConnections } from '../contract/custom-connections.ts'
 import type { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import type { Database } from '../database/database.ts'
 import type { Client } from '../http/client.ts'
 import type { Guards } from '../identity/guards.ts'
+import type { Trap } from '../identity/lint.ts'
 import type { Mapping } from '../identity/mapping.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Owner } from '../store/owner.ts'
@@ -22,17 +24,29 @@ export type Platform = {
   readonly inFlight: number
 }
 
-/** One connection as a run needs it: where it reads, how rows become records, what a plan may do and where it goes. */
-export type SyncConnection = {
-  readonly name: string
-  readonly target: { readonly name: string } | { readonly id: number }
-  readonly open: Connector
+/** How rows become records, and what is made of what they say. */
+export type FeedRules = {
   readonly mapping: Mapping
+  readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
   readonly timeZone: string
   /** What is done with a leaving date that lies ahead. */
   readonly future: 'send' | 'defer'
+}
+
+/** A source that is read when a run asks for it. */
+export type SourceFeed = FeedRules & { readonly connector: Connector }
+
+/** Events that come in by themselves and wait in the store. */
+export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
+
+/** One connection as a run needs it: where its facts come from, what a plan may do and where it goes. */
+export type SyncConnection = {
+  readonly name: string
+  readonly target: { readonly name: string } | { readonly id: number }
+  /** At least one of the two. */
+  readonly feeds: { readonly source?: SourceFeed; readonly webhook?: WebhookFeed }
   readonly guards: Guards
   readonly delivery: {
     readonly batchSize: number

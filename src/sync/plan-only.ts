@@ -3,6 +3,7 @@ import type { Reject } from '../identity/record.ts'
 import type { StagedChange } from '../store/plans.ts'
 import { ensureConnection } from '../store/runs.ts'
 import type { SyncContext } from './context.ts'
+import { mainFeed, openFeed } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
 import { connectionOf } from './requests.ts'
 import { memoryStage } from './stage.ts'
@@ -11,7 +12,7 @@ import { memoryStage } from './stage.ts'
 export type PlanDocument = {
   readonly connection: string
   readonly mode: 'snapshot' | 'delta'
-  readonly source: { readonly name: string; readonly bytes: number }
+  readonly source: { readonly name: string; readonly bytes: number } | null
   readonly asOf: string
   readonly digest: string
   readonly rows: number
@@ -19,6 +20,7 @@ export type PlanDocument = {
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
   readonly changes: readonly StagedChange[]
+  readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]
 }
 
@@ -27,8 +29,9 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   const connection = connectionOf(ctx, name)
   await ensureConnection(ctx.store.db, name)
   const stage = memoryStage()
-  const plan = await preparePlan(ctx, connection, { stage, everybody: false, signal, onProgress: () => {} })
+  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), runId: null, signal })
+  const plan = await preparePlan(ctx, connection, { feed, stage, everybody: false, signal, onProgress: () => {} })
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
-  return { connection: name, mode: 'snapshot', ...plan, changes }
+  return { connection: name, ...plan, changes }
 }

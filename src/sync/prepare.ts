@@ -1,247 +1,155 @@
+import { withExpressions } from '../connectors/expressions.ts'
 import type { Verdict } from '../identity/change.ts'
 import { planHasher } from '../identity/digest.ts'
-import { judge, type Tallied, tally } from '../identity/guards.ts'
-import { compileMapping } from '../identity/mapping.ts'
-import { type Decision, decide, type PlanContext, type Seen } from '../identity/plan.ts'
-import type { Reject, RosterEntry, Sighting } from '../identity/record.ts'
+import { type GuardFacts, judge } from '../identity/guards.ts'
+import { expressionsOf } from '../identity/mapping.ts'
+import { dateIn, type PlanContext } from '../identity/plan.ts'
 import { isReject } from '../identity/rows.ts'
-import { acceptedSource } from '../store/connections.ts'
-import { type PlannedPerson, type PlanSummary, rejectsKept } from '../store/plans.ts'
-import { headcount, rosterEntries, rosterKeys } from '../store/roster.ts'
-import type { SyncConnection, SyncContext } from './context.ts'
+import type { PlanSummary } from '../store/plans.ts'
+import { headcount, rosterEntry } from '../store/roster.ts'
+import { leaversSince } from '../store/runs.ts'
+import type { Db } from '../store/schema.ts'
+import { type AcceptedSource, acceptedSource } from '../store/sources.ts'
+import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
+import { createDecider, type Decider } from './decider.ts'
+import type { OpenedFeed } from './feeds.ts'
+import { type MappedRows, mapRows } from './map-rows.ts'
 import type { Stage } from './stage.ts'
-
-/** How many people are looked up and staged together. */
-const pageSize = 1000
 
 export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
 
+const dayMs = 24 * 60 * 60 * 1000
+
 /**
- * Reads a connection's source to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
+ * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
  * `everybody`: also people without a difference are staged, to be sent again.
  */
 export async function preparePlan(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
   {
+    feed,
     stage,
     everybody,
     signal,
     onProgress,
-  }: { stage: Stage; everybody: boolean; signal: AbortSignal; onProgress: Progress },
+  }: { feed: OpenedFeed; stage: Stage; everybody: boolean; signal: AbortSignal; onProgress: Progress },
 ): Promise<Omit<PlanSummary, 'verification'>> {
   const { db } = ctx.store
-  const reading = await connection.open({ now: ctx.now, signal })
-  const mapping = compileMapping(connection.mapping, reading.headers)
+  const { rules } = feed
+  const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
+  const { sparse = false } = reading
+  const mapping = mapRows(reading, rules, ctx.now())
   const planContext: PlanContext = {
     mode: reading.mode,
-    absence: connection.absence,
-    graceRuns: connection.graceRuns,
+    absence: rules.absence,
+    graceRuns: rules.graceRuns,
     asOf: reading.asOf,
-    exportDate: dateIn(connection.timeZone, reading.asOf),
-    today: dateIn(connection.timeZone, ctx.now().toISOString()),
-    future: connection.future,
-    ...(mapping.ok && { mapped: mapping.mapped }),
+    now: ctx.now().toISOString(),
+    timeZone: rules.timeZone,
+    exportDate: dateIn(rules.timeZone, reading.asOf),
+    today: dateIn(rules.timeZone, ctx.now().toISOString()),
+    future: rules.future,
+    ...(mapping.ok && !sparse && reading.source !== null && { mapped: mapping.mapped }),
   }
-  const people = decider({ ctx, connection, stage, everybody, planContext })
+  const inOrder = feed.name === 'webhook'
+  const people = createDecider({ db, connection: connection.name, stage, everybody, inOrder, planContext })
 
   for await (const rows of reading.rows) {
     signal.throwIfAborted()
     for (const row of rows) {
       people.rows++
       if (!mapping.ok) continue
-      const mapped = mapping.map(row)
-      if (isReject(mapped)) people.reject(mapped)
-      else people.see(mapped)
+      const told = mapping.map(row)
+      if (isReject(told)) people.reject(told)
+      else people.see(told)
     }
     await people.decidePage()
     onProgress({ rows: people.rows, rejected: people.rejected })
   }
-  if (mapping.ok) await people.decideRest(signal)
+  const nothingNew = reading.source === null
+  if (mapping.ok || nothingNew) await people.decideRest(signal)
 
   const accepted = await acceptedSource(db, connection.name)
-  const fields = mapping.ok ? Object.keys(mapping.columns) : null
-  const tallied = people.tally
-  const facts = tallied.facts({
+  const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
+  const facts = people.tally.facts({
+    mode: reading.mode,
     rows: people.rows,
+    size: sizeOf(people, { bytes: reading.source?.bytes ?? 0, accepted }),
+    endMissing: people.lacks(accepted.end) && (await isEmployed(db, connection.name, accepted.end)),
     headcount: await headcount(db, connection.name),
-    missingColumns: mapping.ok ? vanished(accepted.fields, { fields, mapping: connection.mapping }) : mapping.missing,
-    absence: connection.absence,
+    recentLeavers: inOrder ? await leaversSince(db, connection.name, new Date(ctx.now().getTime() - dayMs)) : 0,
+    missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
+    absence: rules.absence,
   })
   const hasher = planHasher()
   for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
   return {
+    mode: reading.mode,
     source: reading.source,
     asOf: reading.asOf,
     rows: people.rows,
     records: people.records,
-    counts: tallied.counts(),
-    guards: [...judge(facts, connection.guards), staleExport(reading.asOf, accepted.asOf)],
+    counts: people.tally.counts(),
+    guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
     digest: hasher.digest(),
     fields,
+    endKey: people.endKey,
+    warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
     rejects: people.rejects.toSorted((a, b) => a.line - b.line),
   }
 }
 
-/** Decides about people as rows come in, page by page, and about those whom no row named at the end. */
-function decider({
-  ctx,
-  connection,
-  stage,
-  everybody,
-  planContext,
-}: {
-  ctx: Pick<SyncContext, 'store'>
-  connection: SyncConnection
-  stage: Stage
-  everybody: boolean
-  planContext: PlanContext
-}) {
-  const { db } = ctx.store
-  const tallied = tally()
-  const rejects: Reject[] = []
-  // By key: the line that first named the person, and what was counted for it.
-  const seen = new Map<string, { line: number; counted: Tallied }>()
-  const untouched = new Set<string>()
-  const doubled: string[] = []
-  let page = new Map<string, Sighting>()
-
-  const state = {
-    rows: 0,
-    records: 0,
-    rejected: 0,
-    rejects,
-    tally: tallied,
-
-    reject(reject: Reject): void {
-      note(reject)
-      const { identityId, line } = reject
-      if (identityId === null) return
-      const before = seen.get(identityId)
-      if (before === undefined) seen.set(identityId, { line, counted: 0 })
-      else doubt(identityId, { before: before.line, line })
-      untouched.add(identityId)
-    },
-
-    see(sighting: Sighting): void {
-      const { identityId } = sighting
-      const line = 'line' in sighting.origin ? sighting.origin.line : 0
-      const before = seen.get(identityId)
-      if (before === undefined) {
-        state.records++
-        seen.set(identityId, { line, counted: 0 })
-        page.set(identityId, sighting)
-        return
-      }
-      doubt(identityId, { before: before.line, line })
-      untouched.add(identityId)
-      note(twice(identityId, { line, other: before.line }))
-    },
-
-    async decidePage(): Promise<void> {
-      const sightings = [...page.values()]
-      page = new Map()
-      for (let start = 0; start < sightings.length; start += pageSize) {
-        const slice = sightings.slice(start, start + pageSize)
-        const known = await rosterEntries(db, {
-          connection: connection.name,
-          identityIds: slice.map(({ identityId }) => identityId),
-        })
-        await stage.put(slice.flatMap((sighting) => plan(known.get(sighting.identityId), sighting)))
-      }
-    },
-
-    /** Decides about everybody of the roster whom no usable row named. */
-    async decideRest(signal: AbortSignal): Promise<void> {
-      await stage.drop(doubled)
-      for await (const keys of rosterKeys(db, connection.name)) {
-        signal.throwIfAborted()
-        const rest = keys.filter((key) => !seen.has(key) || untouched.has(key))
-        for (let start = 0; start < rest.length; start += pageSize) {
-          const slice = rest.slice(start, start + pageSize)
-          const known = await rosterEntries(db, { connection: connection.name, identityIds: slice })
-          await stage.put([...known.values()].flatMap((entry) => plan(entry, unseen(untouched.has(entry.identityId)))))
-        }
-      }
-    },
-  }
-  return state
-
-  function unseen(present: boolean): Seen {
-    return present || planContext.mode === 'delta' ? 'untouched' : 'absent'
-  }
-
-  function note(reject: Reject): void {
-    state.rejected++
-    tallied.reject(reject)
-    if (rejects.length < rejectsKept) rejects.push(reject)
-  }
-
-  /** A second row of a key: what the first one had said does not count any more, and that row is rejected too. */
-  function doubt(identityId: string, { before, line }: { before: number; line: number }): void {
-    if (untouched.has(identityId)) return
-    state.records--
-    if (!page.delete(identityId)) {
-      tallied.remove(seen.get(identityId)?.counted ?? 0)
-      doubled.push(identityId)
-    }
-    note(twice(identityId, { line: before, other: line }))
-  }
-
-  function plan(entry: RosterEntry | undefined, about: Seen): PlannedPerson[] {
-    const decision = decide(entry, about, planContext)
-    const counted = tallied.add(decision, about)
-    const origin = typeof about === 'string' ? null : about.origin
-    const identityId = typeof about === 'string' ? entry?.identityId : about.identityId
-    if (identityId === undefined) return []
-    const place = seen.get(identityId)
-    if (place && typeof about !== 'string') place.counted = counted
-    const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    const stored = sayingNews(entry, decision, planContext) ? decision.entry : null
-    return stored || change ? [{ identityId, entry: stored, change, origin }] : []
-  }
+function sizeOf(
+  { rows }: Decider,
+  { bytes, accepted }: { bytes: number; accepted: AcceptedSource },
+): GuardFacts['size'] {
+  if (accepted.rows === null || accepted.source === null) return null
+  return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
 }
 
-function twice(identityId: string, { line, other }: { line: number; other: number }): Reject {
-  return { line, column: null, reason: `the key stands in this file more than once, also in line ${other}`, identityId }
-}
-
-// That an accepted snapshot said the same again is kept once for the connection, not for every person.
-function sayingNews(entry: RosterEntry | undefined, { entry: side }: Decision, { mode }: PlanContext): boolean {
-  if (side === null) return false
-  if (entry === undefined || mode === 'delta') return true
-  return (
-    side.wanted !== entry.wanted ||
-    side.inferred !== entry.inferred ||
-    side.deferredTo !== entry.deferredTo ||
-    side.absences !== entry.absences
-  )
-}
-
-function resend(entry: RosterEntry | undefined, decision: Decision): PlannedPerson['change'] {
-  const record = decision.entry?.wanted ?? entry?.wanted ?? null
-  if (record === null || entry === undefined || entry.retracted !== null) return null
-  return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
+async function isEmployed(db: Db, connection: string, identityId: string | null): Promise<boolean> {
+  const entry = identityId === null ? null : await rosterEntry(db, { connection, identityId })
+  return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
 }
 
 /** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
-function vanished(
-  accepted: readonly string[],
-  { fields, mapping }: { fields: readonly string[] | null; mapping: SyncConnection['mapping'] },
-): string[] {
-  const mapped = new Set([...Object.keys(mapping.fields), ...(mapping.status ? ['status'] : [])])
+function missingColumns(
+  mapping: MappedRows,
+  {
+    accepted,
+    fields,
+    rules,
+    nothingNew,
+    sparse,
+  }: {
+    accepted: readonly string[]
+    fields: readonly string[] | null
+    rules: FeedRules
+    nothingNew: boolean
+    sparse: boolean
+  },
+): readonly string[] {
+  if (nothingNew) return []
+  if (!mapping.ok) return mapping.missing
+  if (sparse) return []
+  const mapped = new Set([...Object.keys(rules.mapping.fields), ...(rules.mapping.status ? ['status'] : [])])
   return accepted
     .filter((field) => mapped.has(field) && !fields?.includes(field))
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
 }
 
-function staleExport(asOf: string, accepted: string | null): Verdict {
+function staleExport({ mode, asOf }: { mode: string; asOf: string }, accepted: string | null): Verdict[] {
+  if (mode === 'delta') return []
   const older = accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
   const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
-  if (!older) return { ...verdict, ok: true }
-  return { ...verdict, ok: false, reason: `the source speaks of ${asOf}, before the last accepted one of ${accepted}` }
+  if (!older) return [{ ...verdict, ok: true }]
+  return [
+    { ...verdict, ok: false, reason: `the source speaks of ${asOf}, before the last accepted one of ${accepted}` },
+  ]
 }
 
-function dateIn(timeZone: string, instant: string): string {
-  return Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString()
+function warningsOf({ older }: Decider, warnings: readonly string[]): readonly string[] {
+  if (older === 0) return warnings
+  return [...warnings, `${older} rows gave way to a newer row of the same person`]
 }

@@ -4,19 +4,30 @@ import { judge, tally } from '../identity/guards.ts'
 import { retractChange } from '../identity/plan.ts'
 import { freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries.ts'
+import { pendingCount } from '../store/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster.ts'
 import { activeStates } from '../store/run-claims.ts'
-import { addHeldRun, addWaitingRun, ensureConnection, getRun, moveRun, type Run, type Trigger } from '../store/runs.ts'
+import {
+  addHeldRun,
+  addWaitingRun,
+  ensureConnection,
+  type FeedName,
+  getRun,
+  moveRun,
+  type Run,
+  type Trigger,
+} from '../store/runs.ts'
 import type { RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
-import { afterCommit, commit } from './run.ts'
+import { mainFeed, settleSources } from './feeds.ts'
+import { afterCommit, commit, decideSource } from './run.ts'
 import { enqueueWaiting, sweep } from './sweep.ts'
 
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
 export async function requestRun(
   ctx: SyncContext,
-  request: { connection: string; trigger: Trigger; options?: Omit<RunOptions, 'retract'> },
+  request: { connection: string; feed?: FeedName; trigger: Trigger; options?: Omit<RunOptions, 'retract'> },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
@@ -27,15 +38,19 @@ export async function requestRun(
     await freeConnection(db, connection.name)
     await hasten(db, { connection: connection.name, now })
   }
-  const runId = await addWaitingRun(db, {
-    connection: connection.name,
-    trigger: request.trigger,
-    options: request.options ?? {},
-    now,
-  })
-  ctx.events.runRequested({ runId, connection: connection.name, trigger: request.trigger })
+  const { trigger, feed = mainFeed(connection), options = {} } = request
+  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options, now })
+  ctx.events.runRequested({ runId, connection: connection.name, trigger })
+  if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)
   await sweep(ctx)
   return await runOf(ctx, runId)
+}
+
+/** Whoever asks for a run by hand wants the events that came in as well. */
+async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnection): Promise<void> {
+  const { db } = ctx.store
+  if (!feeds.webhook || (await pendingCount(db, name)) === 0) return
+  await addWaitingRun(db, { connection: name, feed: 'webhook', trigger: 'operator', options: {}, now: ctx.now() })
 }
 
 /** Lets a held run deliver exactly the plan that `digest` names. */
@@ -107,7 +122,11 @@ export async function retractPerson(
   const counted = tally()
   counted.retract()
   const facts = counted.facts({
+    mode: 'delta',
     rows: 1,
+    size: null,
+    endMissing: false,
+    recentLeavers: 0,
     headcount: await headcount(db, connection.name),
     missingColumns: [],
     absence: 'ignore',
@@ -127,7 +146,7 @@ export async function retractPerson(
       digest: planDigest([change]),
       now: ctx.now(),
     })
-    await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
+    await stagePeople(tx, id, [{ identityId, entry: null, change, asOf: null, origin: null }])
     return id
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
@@ -168,7 +187,10 @@ async function endRun(
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
     await dropPlan(tx, runId)
+    if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
   })
+  const connection = ctx.connections.get(before.connection)
+  if (to === 'rejected' && connection) await settleSources(ctx, connection)
   return await runOf(ctx, runId)
 }
 

@@ -1,11 +1,14 @@
 import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
-import { dropSolvedProblems } from '../store/history.ts'
+import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
+import { refuseEvents, settleEvents } from '../store/inbox.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned } from '../store/plans.ts'
 import { type ClaimedRun, claimRun, releaseRun } from '../store/run-claims.ts'
-import { getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
+import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
+import { type Outcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
+import { openFeed, settleSources } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
 import { Overtaken, storeStage } from './stage.ts'
 import { enqueueDeliveries, enqueueWaiting } from './sweep.ts'
@@ -14,6 +17,8 @@ import { verifyAgainstPlatform } from './verify.ts'
 
 /** An error that nobody foresaw does not block the connection for ever. */
 const attemptsAtUnexpected = 5
+/** A source that does not answer is tried again for some minutes; after that its schedule comes round again, and somebody should know. */
+const attemptsAtUnreachable = 10
 
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
@@ -47,7 +52,10 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
 /** Why the run is over, or null where another attempt may still succeed. */
 function finalFailure(error: unknown, claim: ClaimedRun, signal: AbortSignal): Failure | null {
   if (signal.aborted) return null
-  if (error instanceof Failure) return error.retry ? null : error
+  if (error instanceof Failure) {
+    const givenUp = error.code === 'source_unreachable' && claim.attempt >= attemptsAtUnreachable
+    return error.retry && !givenUp ? null : error
+  }
   if (claim.attempt < attemptsAtUnexpected) return null
   return new Failure('run_failed', `an unexpected error ended the run after ${claim.attempt} attempts; the log has it`)
 }
@@ -64,8 +72,11 @@ async function readAndPlan(
   await clearPlan(db, claim.run.id)
   await noteTarget(ctx, connection)
   const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, signal) : null
+  await settleSources(ctx, connection)
 
+  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, runId: claim.run.id, signal })
   const plan = await preparePlan(ctx, connection, {
+    feed,
     stage: storeStage(db, claim),
     everybody: claim.run.options.full ?? false,
     signal,
@@ -111,12 +122,25 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
   const batches = await commitPlan(tx, { runId: run.id, connection: run.connection, limits: connection.delivery, now })
   await dropSolvedProblems(tx, run.connection)
+  await decideSource(tx, run, { outcome: 'accepted', now })
   return batches
+}
+
+/** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
+export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
+  if (run.feed === 'source') {
+    if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
+  } else if (outcome === 'accepted')
+    await settleEvents(tx, { runId: run.id, rejectedIds: await rejectedEvents(tx, run.id) })
+  else await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
 }
 
 /** Tells what follows from a commit, and enqueues it. */
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
+  const connection = ctx.connections.get(run.connection)
+  if (connection) await settleSources(ctx, connection)
+  if (run.source?.more) await askForNext(ctx, run)
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
     await enqueueWaiting(ctx, run.connection)
@@ -124,6 +148,12 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
   await enqueueDeliveries(ctx, run.id)
+}
+
+/** Further exports, or events, wait behind those of a run. */
+async function askForNext(ctx: SyncContext, { connection, feed }: Run): Promise<void> {
+  const trigger = feed === 'source' ? 'file' : 'webhook'
+  await addWaitingRun(ctx.store.db, { connection, feed, trigger, options: {}, now: ctx.now() })
 }
 
 async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): Promise<void> {

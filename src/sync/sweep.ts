@@ -1,6 +1,6 @@
 import { type DueDelivery, dueDeliveries } from '../store/deliveries.ts'
 import { dueRuns } from '../store/run-claims.ts'
-import { waitingRunOf } from '../store/runs.ts'
+import { waitingRunsOf } from '../store/runs.ts'
 import type { SyncContext } from './context.ts'
 
 /**
@@ -20,10 +20,10 @@ export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promis
   await ctx.enqueue((await dueDeliveries(ctx.store.db, { now: ctx.now(), runId })).map(asJob))
 }
 
-/** Starts the run that waited for another one of its connection to end, if any. */
+/** Starts the runs that waited for another one of their connection to end; of two, the older gets the place. */
 export async function enqueueWaiting(ctx: SyncContext, connection: string): Promise<void> {
-  const runId = await waitingRunOf(ctx.store.db, connection)
-  if (runId !== null) await ctx.enqueue([{ name: 'run', payload: { runId }, id: runId }])
+  const runIds = await waitingRunsOf(ctx.store.db, connection)
+  await ctx.enqueue(runIds.map((runId) => ({ name: 'run', payload: { runId }, id: runId }) as const))
 }
 
 function asJob({ runId, batch, kind, jobId }: DueDelivery) {

@@ -4,6 +4,8 @@ import { deliver } from './deliver.ts'
 import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
+export { mainFeed, openFeed } from './feeds.ts'
+export { foldEvents } from './fold.ts'
 export { type PlanDocument, planOnly } from './plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from './requests.ts'
 export { sweep } from './sweep.ts'

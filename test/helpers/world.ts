@@ -14,7 +14,7 @@ import { migrations } from '../../src/store/migrations/index.ts'
 import { takeOwner } from '../../src/store/owner.ts'
 import { getRun, type Run } from '../../src/store/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
-import type { PlatformClient, SyncConnection, SyncContext } from '../../src/sync/context.ts'
+import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFeed } from '../../src/sync/context.ts'
 import { createPace } from '../../src/sync/pace.ts'
 import { requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
@@ -97,10 +97,15 @@ export async function openWorld({
   at,
   client,
   connection: overrides = {},
+  feed: rules = {},
+  webhook,
 }: {
   at: string
   client: PlatformClient
-  connection?: Partial<SyncConnection>
+  connection?: Partial<Omit<SyncConnection, 'feeds'>>
+  /** What is special about the source. */
+  feed?: Partial<SourceFeed>
+  webhook?: WebhookFeed
 }) {
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
@@ -119,20 +124,20 @@ export async function openWorld({
   const keep = (fields: object): void => {
     events.push(fields)
   }
-  const connection: SyncConnection = {
-    name: 'acme',
-    target: { name: 'Acme HRIS' },
-    open: async () => ({
-      mode: 'snapshot',
-      asOf: source.asOf,
-      source: { name: 'people.csv', bytes: 1 },
-      headers: source.headers,
-      rows: (async function* () {
-        for (let start = 0; start < source.rows.length; start += source.slice) {
-          yield source.rows.slice(start, start + source.slice)
-        }
-      })(),
-    }),
+  const feed: SourceFeed = {
+    connector: {
+      open: async () => ({
+        mode: 'snapshot',
+        asOf: source.asOf,
+        source: { name: 'people.csv', bytes: source.rows.length * 100, version: source.asOf },
+        headers: source.headers,
+        rows: (async function* () {
+          for (let start = 0; start < source.rows.length; start += source.slice) {
+            yield source.rows.slice(start, start + source.slice)
+          }
+        })(),
+      }),
+    },
     mapping: Mapping.parse({
       fields: {
         identityId: 'Worker ID',
@@ -144,10 +149,17 @@ export async function openWorld({
       },
       status: { column: 'Status', leftWhen: ['Inactive'] },
     }),
+    traps: [],
     absence: 'separate',
     graceRuns: 1,
     timeZone: 'UTC',
     future: 'defer',
+    ...rules,
+  }
+  const connection: SyncConnection = {
+    name: 'acme',
+    target: { name: 'Acme HRIS' },
+    feeds: { source: feed, ...(webhook && { webhook }) },
     guards: Guards.parse({}),
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
     ...overrides,

@@ -25,7 +25,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
   type Opened = Awaited<ReturnType<typeof open>>
 
   const wait = ({ db }: Opened): Promise<string> =>
-    addWaitingRun(db, { connection: 'acme', trigger: 'operator', options: {}, now })
+    addWaitingRun(db, { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now })
 
   /** A run with one due batch. */
   async function delivering(opened: Opened): Promise<string> {
@@ -38,6 +38,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
         identityId: 'E1',
         entry: { wanted: record, inferred: false, deferredTo: null, asOf: now.toISOString(), absences: 0 },
         change: { kind: 'join', identityId: 'E1', record, fields: {}, inferred: false, carried: false },
+        asOf: now.toISOString(),
         origin: { file: 'people.csv', line: 2 },
       },
     ])
@@ -57,9 +58,21 @@ describe.each(databases)('claims on $name', ({ place }) => {
   test('a trigger that arrives while a run waits joins it, with what it asks for on top', async () => {
     await using opened = await open()
     const { db } = opened
-    const first = await addWaitingRun(db, { connection: 'acme', trigger: 'schedule', options: { verify: true }, now })
+    const first = await addWaitingRun(db, {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'schedule',
+      options: { verify: true },
+      now,
+    })
 
-    const second = await addWaitingRun(db, { connection: 'acme', trigger: 'operator', options: { full: true }, now })
+    const second = await addWaitingRun(db, {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'operator',
+      options: { full: true },
+      now,
+    })
 
     expect(second).toBe(first)
     expect((await getRun(db, first))?.options).toEqual({ verify: true, full: true })

@@ -1,5 +1,7 @@
 import type { Migration } from '../../database/database.ts'
 import { store } from './0001-store.ts'
+import { inbox } from './0002-inbox.ts'
+import { feeds } from './0003-feeds.ts'
 
 /** Numbered files that stay as they were, in order. */
-export const migrations: readonly Migration[] = [store]
+export const migrations: readonly Migration[] = [store, inbox, feeds]

@@ -1,0 +1,24 @@
+import type { Migration } from '../../database/database.ts'
+
+export const inbox: Migration = {
+  name: '0002-inbox',
+  sql: `
+-- Events as they came in. A body goes as soon as it is of no more use; what is left keeps its repetition out.
+create table inbox (
+  id bigint generated always as identity primary key,
+  connection text not null references connections (name),
+  dedup_key text not null,
+  event_id text,
+  signed_at timestamptz,
+  received_at timestamptz not null,
+  body bytea,
+  state text not null,
+  run_id uuid,
+  reason text,
+  unique (connection, dedup_key),
+  check (state <> 'pending' or body is not null)
+);
+create index inbox_pending on inbox (connection, id) where state = 'pending';
+create index inbox_taken on inbox (run_id) where state = 'pending' and run_id is not null;
+`,
+}

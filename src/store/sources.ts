@@ -1,0 +1,98 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/** What a run read, as its connector names it. */
+export type RunSource = {
+  readonly name: string
+  readonly bytes: number
+  readonly version: string
+  readonly validator?: string
+  readonly more?: boolean
+}
+
+/** What the last accepted plan of a connection's source was made from. */
+export type AcceptedSource = {
+  readonly source: RunSource | null
+  /** When the last accepted snapshot was true. */
+  readonly asOf: string | null
+  /** The mapped fields that it held. */
+  readonly fields: readonly string[]
+  readonly rows: number | null
+  /** The key that the last accepted snapshot named last. */
+  readonly end: string | null
+}
+
+export async function acceptedSource(db: Db, connection: string): Promise<AcceptedSource> {
+  const row = await db
+    .selectFrom('connections')
+    .select(['accepted_source', 'accepted_as_of', 'accepted_fields', 'accepted_rows', 'accepted_end'])
+    .where('name', '=', connection)
+    .executeTakeFirst()
+  return {
+    source: row?.accepted_source ?? null,
+    asOf: row?.accepted_as_of?.toISOString() ?? null,
+    fields: row?.accepted_fields ?? [],
+    rows: row?.accepted_rows ?? null,
+    end: row?.accepted_end ?? null,
+  }
+}
+
+/** Which of these versions of a source were accepted, or refused by a person, before. */
+export async function takenVersions(
+  db: Db,
+  { connection, versions }: { connection: string; versions: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('taken_sources')
+    .select('version')
+    .where('connection', '=', connection)
+    .where(sql<boolean>`version = any(${versions})`)
+    .execute()
+  return new Set(rows.map(({ version }) => version))
+}
+
+export type Outcome = 'accepted' | 'refused'
+
+/** Notes that a source was read and decided about. What was accepted once stays so. */
+export async function takeSource(
+  tx: Db,
+  { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: Outcome; now: Date },
+): Promise<void> {
+  await tx
+    .insertInto('taken_sources')
+    .values({ connection, version: source.version, source: JSON.stringify(source), outcome, taken_at: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['connection', 'version'])
+        .doUpdateSet({ outcome, source: JSON.stringify(source), settled_at: null })
+        .where('taken_sources.outcome', '=', 'refused'),
+    )
+    .execute()
+}
+
+/** What was decided about and not put away yet. */
+export async function unsettledSources(
+  db: Db,
+  connection: string,
+): Promise<{ readonly source: RunSource; readonly outcome: Outcome }[]> {
+  const rows = await db
+    .selectFrom('taken_sources')
+    .select(['source', 'outcome'])
+    .where('connection', '=', connection)
+    .where('settled_at', 'is', null)
+    .orderBy('taken_at')
+    .execute()
+  return rows.map(({ source, outcome }) => ({ source, outcome: outcome === 'accepted' ? 'accepted' : 'refused' }))
+}
+
+export async function markSettled(
+  db: Db,
+  { connection, version, now }: { connection: string; version: string; now: Date },
+): Promise<void> {
+  await db
+    .updateTable('taken_sources')
+    .set({ settled_at: now })
+    .where('connection', '=', connection)
+    .where('version', '=', version)
+    .execute()
+}

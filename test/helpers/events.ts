@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { WebhookSettings } from '../../src/connectors/webhook-settings.ts'
+import { Mapping } from '../../src/identity/mapping.ts'
+import { addEvents } from '../../src/store/inbox.ts'
+import { ensureConnection } from '../../src/store/runs.ts'
+import type { WebhookFeed } from '../../src/sync/context.ts'
+import type { World } from './world.ts'
+
+/** The webhook of the imaginary HR system: one person an event, with its own time. */
+export function webhookFeed(settings: Partial<WebhookSettings> = {}): WebhookFeed {
+  return {
+    settings: {
+      ...WebhookSettings.parse({ recipe: 'standard-webhooks', secrets: ['whsec_dGVzdA=='], time: '/at' }),
+      ...settings,
+    },
+    mapping: Mapping.parse({
+      fields: {
+        identityId: 'employee.id',
+        email: { column: 'employee.email', onBlank: 'keep' },
+        firstName: 'employee.first',
+        jobTitle: 'employee.title',
+        startedAt: 'employee.start',
+        separatedAt: 'employee.left',
+      },
+      action: { column: 'type', join: ['hired'], change: ['updated'], leave: ['terminated'], retract: ['purged'] },
+    }),
+    traps: [],
+    absence: 'separate',
+    graceRuns: 1,
+    timeZone: 'UTC',
+    future: 'defer',
+  }
+}
+
+export type HrEvent = {
+  readonly type: 'hired' | 'updated' | 'terminated' | 'purged'
+  readonly at: string
+  readonly employee: Readonly<Record<string, string | null>>
+}
+
+/** What the receiver does with events whose signature was good. */
+export async function receive(world: World, ...events: readonly (HrEvent | string)[]): Promise<void> {
+  const { db } = world.sync.store
+  await ensureConnection(db, world.connection.name)
+  await addEvents(
+    db,
+    events.map((event) => {
+      const body = Buffer.from(typeof event === 'string' ? event : JSON.stringify(event))
+      const key = createHash('sha256').update(body).digest('hex')
+      const receivedAt = world.clock.now
+      return { connection: world.connection.name, key, eventId: null, signedAt: null, receivedAt, body, isTest: false }
+    }),
+  )
+}

@@ -1,0 +1,330 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { personOf, rejectsOf } from '../../src/store/history.ts'
+import { pendingCount } from '../../src/store/inbox.ts'
+import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
+import { listRuns } from '../../src/store/runs.ts'
+import { approveRun, cancelRun, foldEvents, rejectRun } from '../../src/sync/sync.ts'
+import { databases, pglitePlace } from '../helpers/databases.ts'
+import { type HrEvent, receive, webhookFeed } from '../helpers/events.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+function terminated(id: string, left: string, at: string): HrEvent {
+  return { type: 'terminated', at, employee: { id, left } }
+}
+
+function updated(id: string, title: string, at: string): HrEvent {
+  return { type: 'updated', at, employee: { id, title } }
+}
+
+/** Lets the clock run on, and has the events that wait folded and delivered. */
+async function later(world: World, seconds: number): Promise<void> {
+  world.clock.now = new Date(world.clock.now.getTime() + seconds * 1000)
+  await foldEvents(world.sync)
+  await world.drain()
+}
+
+async function lastRun(world: World) {
+  const [run] = await listRuns(world.sync.store.db, { connection: 'acme', limit: 1 })
+  if (!run) throw new Error('no run')
+  return run
+}
+
+describe.each(databases)('on $name', ({ place }) => {
+  async function open(webhook = webhookFeed()) {
+    const stack = new AsyncDisposableStack()
+    const { at } = stack.use(await place())
+    const { client } = await host.tenant()
+    const world = stack.use(await openWorld({ at, client, webhook }))
+    return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  describe('events', () => {
+    test('become one run after a quiet time, in the order of their own times', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(world, updated('E0003', 'Director', '2026-11-20T02:30:00.000Z'))
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
+
+      await later(world, 4)
+      const beforeQuiet = await lastRun(world)
+      await later(world, 2)
+
+      expect(beforeQuiet.feed).toBe('source')
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', trigger: 'webhook', state: 'finished', rows: 2 })
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Director')
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('that never stop coming become a run all the same', async () => {
+      await using opened = await open(webhookFeed({ quietSeconds: 5, quietMostSeconds: 20 }))
+      const { world } = opened
+      await world.night(staff(20))
+
+      for (let i = 0; i < 6; i++) {
+        await receive(world, updated('E0003', `Title ${i}`, '2026-11-20T02:10:00.000Z'))
+        await later(world, 4)
+      }
+
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'finished' })
+    })
+
+    test('say what they say and leave everything else as it is known', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({
+        jobTitle: 'Lead',
+        email: 'e3@acme.example',
+        firstName: 'Person 3',
+        startedAt: '2020-01-06T00:00:00.000Z',
+        separatedAt: null,
+      })
+    })
+
+    test('of a leaver separate, without a date by the day of the event', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await receive(world, { type: 'terminated', at: '2026-11-18T23:30:00.000Z', employee: { id: 'E0004' } })
+      await receive(world, { type: 'terminated', at: '2026-11-20T02:20:00.000Z', employee: { id: 'E0005' } })
+      await later(world, 6)
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0004')?.separatedAt, 'older than the export of 01:00').toBeNull()
+      expect(people.get('E0005')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('are accounted for in the person’s history', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20))
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+
+      const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
+      expect(known?.changes[0]).toMatchObject({ origin: { event: '1', line: 1 }, state: 'confirmed' })
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([
+        { state: 'settled', bytes: 0 },
+      ])
+    })
+  })
+
+  describe('promise 1: no leaver is lost', () => {
+    test('an event that cannot be understood stays, with its reason, and is read again once it can be', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const { db } = world.sync.store
+      await world.night(staff(20))
+      await receive(world, terminated('E0003', '19.11.2026', '2026-11-20T02:10:00.000Z'))
+      await receive(world, terminated('E0004', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+
+      await later(world, 6)
+
+      const run = await lastRun(world)
+      expect(run.state).toBe('finished')
+      expect(await rejectsOf(db, run.id)).toMatchObject([
+        { reject: { event: '1', line: 1, column: 'employee.left', identityId: 'E0003' } },
+      ])
+      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toMatchObject([{ id: '1' }])
+
+      const separatedAt = world.connection.feeds.webhook?.mapping.fields.separatedAt
+      Object.assign(separatedAt ?? {}, { format: 'dd.MM.yyyy' })
+      await retryEvents(db, { connection: 'acme' })
+      await later(world, 6)
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0004')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toEqual([])
+    })
+
+    test('events of a run whose job was lost are in it when it is found again', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      world.clock.now = new Date(world.clock.now.getTime() + 6000)
+      await foldEvents(world.sync)
+      world.jobs.length = 0
+
+      await world.minute()
+
+      expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    })
+
+    test('events of a run that was cancelled are in the next one', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+      await cancelRun(world.sync, { runId: (await lastRun(world)).id, by: 'ops' })
+
+      await receive(world, updated('E0010', 'Lead', '2026-11-20T02:40:00.000Z'))
+      await later(world, 6)
+      const { id, state, digest } = await lastRun(world)
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect(state).toBe('held')
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    })
+  })
+
+  describe('promise 2: no mass mistake', () => {
+    test('too many leavers hold the run; a newer event joins them in a newer plan', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+      const first = await lastRun(world)
+
+      await receive(world, terminated('E0007', '2026-11-19', '2026-11-20T02:20:00.000Z'))
+      await later(world, 6)
+
+      const second = await lastRun(world)
+      expect((await world.runOf(first.id)).state).toBe('superseded')
+      expect(second).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+    })
+
+    test('many small plans are no way around the limit of a large one', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      for (let i = 1; i <= 6; i++) {
+        await receive(world, terminated(`E000${i}`, '2026-11-19', `2026-11-20T02:1${i}:00.000Z`))
+        await later(world, 6)
+      }
+
+      expect(await lastRun(world)).toMatchObject({
+        state: 'held',
+        reason: expect.stringContaining('within a day by events'),
+      })
+      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(left.length).toBe(5)
+    })
+
+    test('a rejected plan leaves its events with the rejected ones', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+
+      await rejectRun(world.sync, { runId: (await lastRun(world)).id, by: 'ops' })
+
+      const events = await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })
+      expect(events.length).toBe(6)
+      expect(events[0]?.reason).toBe('the plan was rejected')
+    })
+  })
+
+  test('promise 3: a retraction by an event always waits for a person', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(20))
+    await receive(world, { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0003' } })
+
+    await later(world, 6)
+    const { id, state, digest } = await lastRun(world)
+    const before = (await peopleOn(client)).has('E0003')
+    await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect({ state, before }).toEqual({ state: 'held', before: true })
+    expect((await peopleOn(client)).has('E0003')).toBe(false)
+  })
+
+  describe('promise 5: newer facts win', () => {
+    test('an export taken at 01:00 never undoes an event of 01:30, whichever is read first', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T01:30:00.000Z'))
+      await receive(world, { type: 'hired', at: '2026-11-20T01:30:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+
+      await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0099')?.separatedAt).toBeNull()
+    })
+
+    test('an event that arrives late does not undo the export that came after it', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(change(staff(20), { id: 'E0003', title: 'Director' }), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0003', 'Intern', '2026-11-20T00:30:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Director')
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged' })
+    })
+
+    test('an export that was held and is approved later leaves out whom an event told of meanwhile', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const without = staff(20)
+        .slice(6)
+        .map((person) => ({ ...person, title: 'Moved' }))
+      const held = await world.night(without, { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, updated('E0001', 'Still here', '2026-11-20T01:30:00.000Z'))
+      await receive(world, terminated('E0010', '2026-11-20', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      const people = await peopleOn(client)
+      expect(held.state).toBe('held')
+      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Still here', separatedAt: null })
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0011')?.jobTitle).toBe('Moved')
+    })
+  })
+
+  test('thin events have the source read, and are done with', async () => {
+    await using opened = await open(webhookFeed({ thin: true }))
+    const { world, client } = opened
+    await world.night(staff(20))
+    world.hrSays(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
+
+    await receive(world, '{"type":"employee.changed","id":"E0003"}')
+    await later(world, 6)
+
+    expect(await lastRun(world)).toMatchObject({ feed: 'source', trigger: 'webhook', state: 'finished' })
+    expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Lead')
+    expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+  })
+})
