@@ -46,7 +46,7 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
     first
       ? `  ${countsText(plan.counts)} in ${counted(plan.rows, 'row')}`
       : indented(renderChanges(plan.changes, paint)),
-    ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source.name, paint))] : []),
+    ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
     `  ${renderOutcome(run, paint)}`,
     ...(identitySync ? [`  Identity sync: ${statuses(identitySync.counts)}`] : []),
   ].join('\n')

@@ -1,15 +1,18 @@
 import { userInfo } from 'node:os'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { EventState } from '../contract/control-shapes.ts'
 import { platformCommands } from '../platform/commands.ts'
 import { version } from '../version.ts'
 import { check } from './check.ts'
 import { approve, cancel, type DecisionOptions, reject } from './decide.ts'
+import { type DismissOptions, dismissEvents, type EventsOptions, events, retryEvents } from './events.ts'
 import { type PersonOptions, person, type RestoreOptions, type RetractOptions, restore, retract } from './person.ts'
 import { type PlanOptions, plan } from './plan.ts'
 import { type ListOptions, problems, type RunDetailOptions, run, runs, status } from './reports.ts'
 import { serve } from './serve.ts'
 import type { CommonOptions } from './session.ts'
 import { type SyncOptions, sync } from './sync.ts'
+import { type WebhookTestOptions, webhookTest } from './webhook.ts'
 
 /** What a command resolves to: the exit code of the process. */
 type Exit = number
@@ -80,6 +83,27 @@ export function createProgram(exit: (code: Exit) => void): Command {
   common(add(program, 'problems', 'List the changes that the platform refused'))
     .option('--connection <name>', 'of this connection only')
     .action(ends((options: ListOptions) => problems(options)))
+
+  common(
+    add(program, 'webhook', 'Try a webhook')
+      .command('test')
+      .description('Sign a sample event and send it to the daemon'),
+  )
+    .argument('<name>', 'the connection')
+    .option('--url <address>', 'where to send it (default: the daemon that runs here)')
+    .action(ends((name: string, options: WebhookTestOptions) => webhookTest(name, options)))
+
+  one(common(add(program, 'events', 'List the events that came in by webhook')))
+    .addOption(new Option('--state <state>', 'in this state only').choices(EventState.options))
+    .action(ends((options: EventsOptions) => events(options)))
+
+  one(common(add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended')))
+    .argument('[ids...]', 'the events; all rejected ones if none is named')
+    .action(ends((ids: string[], options: CommonOptions) => retryEvents(ids, options)))
+
+  deciding(one(common(add(program, 'dismiss-events', 'Let rejected events go: nothing follows from them'))))
+    .argument('<ids...>', 'the events')
+    .action(ends((ids: string[], options: DismissOptions) => dismissEvents(ids, options)))
 
   waiting(deciding(common(add(program, 'approve', 'Let a held run deliver exactly the plan that it shows'))))
     .argument('<id>', 'the held run')

@@ -23,7 +23,8 @@ export function renderPlan(plan: PlanDocument, paint: Paint): string {
     heading(plan, paint),
     plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
     renderGuards(plan.guards, paint),
-    renderRejects(plan.rejects, plan.source.name, paint),
+    renderWarnings(plan.warnings, paint),
+    renderRejects(plan.rejects, plan.source?.name ?? 'source', paint),
   ])
 }
 
@@ -41,6 +42,11 @@ export function renderChanges(changes: readonly ChangeView[], paint: Paint): str
       return [paint('bold', `${section.title} (${number(members.length)})`), ...lines].join('\n')
     }),
   )
+}
+
+/** What an operator should look at in the source, a line each. */
+export function renderWarnings(warnings: readonly string[], paint: Paint): string {
+  return warnings.map((warning) => `  ${paint('yellow', '!')} ${shown(warning)}`).join('\n')
 }
 
 export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
@@ -71,7 +77,7 @@ export function renderField(name: string, change: FieldChange): string {
 function heading(plan: PlanDocument, paint: Paint): string {
   const { unchanged, rejected } = plan.counts
   return [
-    `${paint('bold', plan.connection)} · ${shown(plan.source.name)} · as of ${moment(plan.asOf)}`,
+    `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${moment(plan.asOf)}`,
     `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(unchanged)} unchanged`,
   ].join('\n')
 }
@@ -88,8 +94,9 @@ function verdictText(guard: Verdict): string {
   return guard.limit === null ? number(guard.actual) : `${number(guard.actual)} of at most ${number(guard.limit)}`
 }
 
-function rejectText({ line, column, reason }: RejectView, file: string): string {
-  return `${file}:${line}: ${column === null ? '' : `${column}: `}${reason}`
+function rejectText({ line, event, column, reason }: RejectView, file: string): string {
+  const place = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
+  return `${place}: ${column === null ? '' : `${column}: `}${reason}`
 }
 
 type Value = string | boolean | null

@@ -1,5 +1,5 @@
 import type { Counts, Run } from '../contract/control-shapes.ts'
-import { renderGuards } from './render-plan.ts'
+import { renderGuards, renderWarnings } from './render-plan.ts'
 import { aligned, counted, duration, moment, number, type Paint, type Style, shown } from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {
@@ -40,7 +40,8 @@ export function renderRun(run: Run, paint: Paint): string {
   const facts = aligned(runFacts(run), (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell))
   const title = `${paint('bold', `run ${run.id}`)} · ${run.connection} · ${stateText(run, paint)}`
   const guards = run.guards ? renderGuards(run.guards, paint) : ''
-  return [title, ...facts.map((line) => `  ${line}`), ...(guards === '' ? [] : ['', guards])].join('\n')
+  const blocks = [renderWarnings(run.warnings, paint), guards].flatMap((block) => (block === '' ? [] : ['', block]))
+  return [title, ...facts.map((line) => `  ${line}`), ...blocks].join('\n')
 }
 
 /** Runs as a table, one line each. */
@@ -100,6 +101,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['trigger', `${run.trigger}${optionsText(run)}`],
+    ['reads', run.feed === 'webhook' ? 'events' : null],
     ['created', moment(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${counted(run.source.bytes, 'byte')})`],
     ['as of', run.asOf && moment(run.asOf)],

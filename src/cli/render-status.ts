@@ -39,11 +39,15 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
-  const { people, problems, blocked, active, last, nextAt } = connection
+  const { people, problems, inbox, blocked, active, last, nextAt } = connection
   return [
     `${paint('bold', connection.name)} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...(problems > 0 ? [`  ${paint('yellow', counted(problems, 'problem'))}`] : []),
+    ...(inbox && inbox.pending > 0 ? [`  ${counted(inbox.pending, 'event')} waiting`] : []),
+    ...(inbox && inbox.rejected > 0
+      ? [`  ${paint('yellow', `${counted(inbox.rejected, 'event')} not understood`)}`]
+      : []),
     ...(blocked ? [`  ${paint('red', 'blocked')} since ${moment(blocked.since)}: ${shown(blocked.reason)}`] : []),
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),

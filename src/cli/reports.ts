@@ -1,5 +1,7 @@
 import type { ChangeView, RejectView, Run } from '../contract/control-shapes.ts'
 import type { Control } from './control-client.ts'
+import { allEvents } from './events.ts'
+import { renderEvents } from './render-events.ts'
 import { renderChanges, renderRejects } from './render-plan.ts'
 import { renderRun, renderRuns } from './render-run.ts'
 import { renderProblems, renderStatus } from './render-status.ts'
@@ -28,9 +30,18 @@ export async function runs(options: ListOptions): Promise<number> {
 }
 
 export async function problems(options: ListOptions): Promise<number> {
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, {}, async ({ config, control, output }) => {
     const { data } = await control.listProblems({ query: { connection: options.connection } })
-    output.result({ problems: data }, ({ problems: listed }, paint) => renderProblems(listed, paint))
+    const names = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
+    const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
+    output.result({ problems: data, events: events.flat() }, (found, paint) =>
+      [
+        renderProblems(found.problems, paint),
+        ...(found.events.length > 0
+          ? ['', paint('bold', 'Events that could not be understood'), renderEvents(found.events, paint)]
+          : []),
+      ].join('\n'),
+    )
     return 0
   })
 }

@@ -69,20 +69,26 @@ export const RunOptions = z.object({
 
 const Sent = z.object({ requests: Count, people: Count })
 
+const SourceView = z.object({ name: z.string(), bytes: Count })
+const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
+
 export const Run = z
   .object({
     id: z.string(),
     connection: z.string(),
-    trigger: z.enum(['schedule', 'operator', 'start']),
+    trigger: z.enum(['schedule', 'operator', 'file', 'webhook']),
+    feed: z.enum(['source', 'webhook']).describe("What is read: the connection's source, or the events that came in."),
+    mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
     options: RunOptions,
     digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
-    source: z.object({ name: z.string(), bytes: Count }).nullable(),
+    source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),
     records: Count.nullable().describe('Rows that became a record.'),
     counts: Counts.nullable(),
     guards: z.array(Verdict).nullable(),
+    warnings: Warnings,
     verification: z
       .object({ listed: Count, lost: Count, changed: Count, foreign: Count })
       .nullable()
@@ -126,7 +132,8 @@ export type ChangeView = z.infer<typeof ChangeView>
 
 export const RejectView = z
   .object({
-    line: Count.describe('Counted from 1, the header included.'),
+    line: Count.describe('Of the file, the header included, or of the items of an event; counted from 1.'),
+    event: z.string().optional().describe('The event that the row came in.'),
     column: z.string().nullable(),
     reason: z.string(),
     identityId: z.string().nullable(),
@@ -138,13 +145,14 @@ export const PlanDocument = z
   .object({
     connection: z.string(),
     mode: z.enum(['snapshot', 'delta']),
-    source: z.object({ name: z.string(), bytes: Count }),
+    source: SourceView.nullable().describe('Null where there is nothing new.'),
     asOf: Instant,
     digest: z.string(),
     rows: Count,
     records: Count,
     counts: Counts,
     guards: z.array(Verdict),
+    warnings: Warnings,
     changes: z.array(ChangeView),
     rejects: z.array(RejectView),
   })
@@ -202,6 +210,23 @@ export const Person = z
   .meta({ id: 'Person' })
 export type Person = z.infer<typeof Person>
 
+export const EventState = z.enum(['pending', 'settled', 'rejected', 'dismissed', 'test'])
+
+export type EventState = z.infer<typeof EventState>
+
+export const InboxEvent = z
+  .object({
+    id: z.string(),
+    connection: z.string(),
+    eventId: z.string().nullable().describe('What the sender calls it.'),
+    state: EventState,
+    receivedAt: Instant,
+    runId: z.string().nullable().describe('The run that read it last.'),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'InboxEvent' })
+export type InboxEvent = z.infer<typeof InboxEvent>
+
 export const ConnectionStatus = z.object({
   name: z.string(),
   target: z.string().describe('The connection of the platform that this one feeds.'),
@@ -211,6 +236,13 @@ export const ConnectionStatus = z.object({
     due: Count.describe('Those of whom the platform has yet to hear.'),
   }),
   problems: Count,
+  inbox: z
+    .object({
+      pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
+      rejected: Count.describe('Events that could not be understood.'),
+    })
+    .nullable()
+    .describe('Null for a connection without a webhook.'),
   blocked: z.object({ status: z.int(), reason: z.string(), since: Instant }).nullable(),
   active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
   last: Run.nullable().describe('The newest run that has ended.'),

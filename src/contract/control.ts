@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { ChangeView, Person, PlanDocument, Problem, RejectView, Run, Status } from './control-shapes.ts'
+import {
+  ChangeView,
+  EventState,
+  InboxEvent,
+  Person,
+  PlanDocument,
+  Problem,
+  RejectView,
+  Run,
+  Status,
+} from './control-shapes.ts'
 import { operations } from './operation.ts'
 
 /** Where the control API is mounted. */
@@ -15,6 +25,12 @@ const ofConnection = z.object({ connection: z.string() })
 const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
 const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+
+const EventIds = z
+  .array(z.string().regex(/^\d{1,18}$/))
+  .min(1)
+  .max(1000)
+const Affected = z.object({ events: z.number().int().min(0) })
 
 function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
   return z.object({ data: z.array(item), next: after.nullable().describe('Give it as `after` for what follows.') })
@@ -114,6 +130,33 @@ export const control = operations({
     summary: 'The changes that the platform refused and that stay due.',
     query: z.object({ connection: z.string().optional() }),
     success: { 200: z.object({ data: z.array(Problem) }) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/connections/:connection/events',
+    summary: 'The events that came in for a connection, the oldest first.',
+    params: ofConnection,
+    query: z.object({ state: EventState.optional(), after: z.string().optional(), limit: Limit.default(500) }),
+    success: { 200: page(InboxEvent, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  retryEvents: {
+    method: 'POST',
+    path: '/connections/:connection/events/retry',
+    summary: 'Read rejected events again, all or some, as when the mapping was mended.',
+    params: ofConnection,
+    body: z.strictObject({ ids: EventIds.optional() }),
+    success: { 200: Affected },
+    errors: [400, 401, 404, 500, 503],
+  },
+  dismissEvents: {
+    method: 'POST',
+    path: '/connections/:connection/events/dismissal',
+    summary: 'Let rejected events go: nothing follows from them.',
+    params: ofConnection,
+    body: z.strictObject({ ids: EventIds, by: By }),
+    success: { 200: Affected },
     errors: [400, 401, 404, 500, 503],
   },
   getPerson: {

@@ -1,11 +1,14 @@
+import { withExpressions } from '../connectors/expressions.ts'
 import { Failure, type FailureCode } from '../errors.ts'
-import { compileMapping } from '../identity/mapping.ts'
+import { expressionsOf } from '../identity/mapping.ts'
 import type { Reject } from '../identity/record.ts'
+import { isReject } from '../identity/rows.ts'
 import { judgeAnswer, type Stop } from '../sync/answers.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
+import { mapRows } from '../sync/map-rows.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
-import type { Config } from './config.ts'
+import type { Config, WebhookConfig } from './config.ts'
 import { openJobs, openPlatform, openStore, toSyncConnection } from './parts.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
@@ -28,7 +31,10 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     ({ name }) => options.connection === undefined || name === options.connection,
   )
   yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
-  for (const connection of connections) yield* checkSource(toSyncConnection(config, connection), options)
+  for (const connection of connections) {
+    yield* checkSource(toSyncConnection(config, connection), options)
+    if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
+  }
   yield* checkState(config, options)
   await using platform = openPlatform(config)
   yield await tested('secrets', async () => {
@@ -39,27 +45,45 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
 }
 
 async function* checkSource(connection: SyncConnection, { now, signal }: CheckOptions): AsyncGenerator<Check> {
-  const rejects = new Map<string, number>()
+  const feed = connection.feeds.source
+  if (!feed) return
   const name = `source of ${connection.name}`
+  const rejects = new Map<string, number>()
+  const warnings: string[] = []
   yield await tested(name, async () => {
-    const reading = await connection.open({ now, signal })
-    const mapping = compileMapping(connection.mapping, reading.headers)
-    if (!mapping.ok) throw new Failure('source_unreadable', `${reading.source.name}: ${mapping.missing.join('; ')}`)
+    const opened = await feed.connector.open({ now, signal, last: null, taken: async () => new Set() })
+    const reading = withExpressions(opened, expressionsOf(feed.mapping))
+    if (reading.source === null) return 'nothing new to read'
+    const mapped = mapRows(reading, feed, now())
+    if (!mapped.ok) {
+      // Whatever was fetched from elsewhere is let go of by whoever reads it.
+      for await (const _rows of reading.rows) break
+      throw new Failure('source_unreadable', `${reading.source.name}: ${mapped.missing.join('; ')}`)
+    }
     let rows = 0
     let records = 0
     for await (const slice of reading.rows) {
       for (const row of slice) {
         rows++
-        const mapped = mapping.map(row)
-        if ('reason' in mapped) rejects.set(kindOf(mapped), (rejects.get(kindOf(mapped)) ?? 0) + 1)
+        const told = mapped.map(row)
+        if (isReject(told)) rejects.set(kindOf(told), (rejects.get(kindOf(told)) ?? 0) + 1)
         else records++
       }
     }
+    warnings.push(...(reading.warnings?.() ?? []), ...mapped.findings())
     if (records === 0)
       throw new Failure('source_unreadable', `${reading.source.name}: none of ${rows} rows became a record`)
     return `${reading.source.name}: ${rows} rows, ${records} records, ${rows - records} rejected`
   })
   for (const [kind, count] of rejects) yield passed(name, `${count} rejected: ${kind}`)
+  for (const warning of warnings) yield passed(name, `warning: ${warning}`)
+}
+
+async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {
+  return await tested(`webhook of ${connection}`, async () => {
+    for (const secret of secrets) await secret.read()
+    return `/webhooks/${connection}, ${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'} can be read`
+  })
 }
 
 /** Rejects are told apart by column and reason; what a cell held stays aside. */

@@ -10,6 +10,8 @@ import { repeat } from './repeat.ts'
 import { scheduleTasks } from './scheduled-runs.ts'
 import { createSchedules, type Schedule } from './schedules.ts'
 import { startServer } from './server.ts'
+import { startWatches } from './watches.ts'
+import { serveWebhooks, type WebhooksOptions } from './webhooks.ts'
 import { startWork } from './work.ts'
 
 export type Daemon = {
@@ -29,6 +31,7 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   const parts = opening.use(await openParts(config, { events, now }))
   opening.use(await startWork(parts))
   opening.use(await startSchedules(parts))
+  opening.use(await startWatches(parts))
 
   const startedAt = now().toISOString()
   const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
@@ -38,6 +41,7 @@ export async function startDaemon(config: Config, { events, now = () => new Date
       ...config.server,
       token,
       context,
+      alsoServe: (app) => serveWebhooks(app, webhooksOf(parts)),
       checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
     }),
   )
@@ -78,6 +82,18 @@ function schedulesOf(config: Config): ReadonlyMap<string, Schedule> {
   return new Map(
     [...config.connections].flatMap(([name, { schedule }]) => (schedule ? [[name, schedule] as const] : [])),
   )
+}
+
+function webhooksOf({ config, sync }: Parts): WebhooksOptions {
+  const feeds = new Map(
+    [...config.connections].flatMap(([name, { webhook }]) => {
+      if (!webhook) return []
+      const { settings, secrets } = webhook
+      return [[name, { settings, secrets: () => Promise.all(secrets.map((secret) => secret.read())) }] as const]
+    }),
+  )
+  // What was stored is found by the next look into the inbox, at most a second later.
+  return { feeds, db: sync.store.db, now: sync.now, events: sync.events, onStored: () => {} }
 }
 
 async function checkStore({ sync }: Parts): Promise<void> {

@@ -1,7 +1,10 @@
 import { CronPattern } from 'croner'
 import { z } from 'zod'
 import { CsvSource } from '../connectors/csv.ts'
+import { HttpSource } from '../connectors/http-settings.ts'
+import { SftpSource } from '../connectors/sftp.ts'
 import { TimeZone } from '../connectors/time-zone.ts'
+import { WebhookSettings } from '../connectors/webhook-settings.ts'
 import { Guards } from '../identity/guards.ts'
 import { MappingPatch } from '../identity/mapping.ts'
 
@@ -79,10 +82,16 @@ const Target = z
   )
   .describe("The platform's custom connection: by name (made when it is missing) or by id (must be there).")
 
-const Source = CsvSource.safeExtend({
+const mappingSettings = {
   preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
   fields: MappingPatch.shape.fields.describe('Which column holds which field, on top of the preset.'),
   status: MappingPatch.shape.status.describe('The column that says whether somebody has left.'),
+  action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
+  severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
+  rowTimeZone: MappingPatch.shape.rowTimeZone.describe("The column that names the time zone of a row's dates."),
+}
+
+const snapshotSettings = {
   absence: z
     .enum(['separate', 'hold', 'ignore'])
     .default('separate')
@@ -94,7 +103,15 @@ const Source = CsvSource.safeExtend({
     .min(1)
     .default(1)
     .describe('How many accepted snapshots in a row must lack somebody before the absence counts.'),
-})
+}
+
+const Source = z.discriminatedUnion('type', [
+  CsvSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+  SftpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+  HttpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+])
+
+const Webhook = WebhookSettings.safeExtend(mappingSettings)
 
 const Delivery = z.strictObject({
   batchSize: z.int().min(1).max(1000).default(1000).describe('The most people in one request.'),
@@ -108,19 +125,48 @@ const Delivery = z.strictObject({
     ),
 })
 
-const Connection = z.strictObject({
-  target: Target,
-  source: Source.describe('Where HR says who is employed, and how it is read.'),
-  schedule: z
-    .strictObject({
-      cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
-      timeZone: TimeZone.optional().describe("The time zone of the cron line. Default: the source's."),
-    })
-    .optional()
-    .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),
-  guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
-  delivery: Delivery.prefault({}).describe('How changes travel.'),
-})
+const Connection = z
+  .strictObject({
+    target: Target,
+    source: Source.optional().describe('Where HR says who is employed, and how it is read.'),
+    webhook: Webhook.optional().describe(
+      'How events are taken that HR sends by itself, to /webhooks/NAME of the daemon.',
+    ),
+    schedule: z
+      .strictObject({
+        cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
+        timeZone: TimeZone.optional().describe("The time zone of the cron line. Default: the source's."),
+      })
+      .optional()
+      .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),
+    guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    delivery: Delivery.prefault({}).describe('How changes travel.'),
+  })
+  .superRefine(({ source, webhook }, context) => {
+    if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
+    if (!source && webhook?.thin) {
+      const message = 'events that only say that something changed need a source to read'
+      context.addIssue({ code: 'custom', path: ['webhook', 'thin'], message })
+    }
+  })
+
+/** Settings of a connection that must come from the environment or from a file. A list holds one in each place. */
+export const connectionSecrets = [
+  'source.password',
+  'source.privateKey',
+  'source.passphrase',
+  'source.decrypt.privateKey',
+  'source.decrypt.passphrase',
+  'source.bearer',
+  'source.basic.password',
+  'source.apiKey.value',
+  'source.clientCertificate.key',
+  'source.clientCertificate.passphrase',
+  'webhook.secrets',
+] as const
+
+/** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
+export const possibleSecrets = ['source.basic.username'] as const
 
 const connectionName = /^[a-z0-9-]{1,40}$/
 
@@ -165,6 +211,7 @@ export const ConfigFile = z.strictObject({
 
 export type ConfigFile = z.infer<typeof ConfigFile>
 export type ConnectionSettings = ConfigFile['connections'][string]
+export type SourceSettings = z.infer<typeof Source>
 
 /** The JSON Schema of the configuration file, for editors. */
 export function jsonSchema(): object {

@@ -2,14 +2,25 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CsvSource } from '../connectors/csv.ts'
+import { expressionProblems } from '../connectors/expressions.ts'
+import type { WebhookSettings } from '../connectors/webhook-settings.ts'
 import { Failure } from '../errors.ts'
 import type { Guards } from '../identity/guards.ts'
+import type { Trap } from '../identity/lint.ts'
 import { Mapping, mergePreset } from '../identity/mapping.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './config-document.ts'
 import { flatten, toProblems } from './config-issues.ts'
-import { ConfigFile, type ConnectionSettings, jsonSchema, reference, regions } from './config-schema.ts'
-import { presetNames, readPreset } from './presets.ts'
+import {
+  ConfigFile,
+  type ConnectionSettings,
+  connectionSecrets,
+  jsonSchema,
+  possibleSecrets,
+  reference,
+  regions,
+  type SourceSettings,
+} from './config-schema.ts'
+import { type Presets, readPresets } from './presets.ts'
 import { Secret } from './secret.ts'
 
 /** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */
@@ -35,16 +46,31 @@ export type Config = {
   readonly connections: ReadonlyMap<string, ConnectionConfig>
 }
 
-export type ConnectionConfig = {
-  readonly name: string
-  readonly target: { readonly name: string } | { readonly id: number }
-  readonly source: CsvSource
+/** How the rows of one feed become records, presets applied. */
+export type FeedConfig = {
   /** The preset with the connection's own words over it. */
   readonly mapping: Mapping
+  /** What the preset knows of its system. */
+  readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
   readonly timeZone: string
   readonly future: 'send' | 'defer'
+}
+
+export type SourceConfig = FeedConfig & {
+  readonly settings: SourceSettings
+  /** By their path below the source, such as `decrypt.privateKey`. */
+  readonly secrets: ReadonlyMap<string, Secret>
+}
+export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; readonly secrets: readonly Secret[] }
+
+export type ConnectionConfig = {
+  readonly name: string
+  readonly target: { readonly name: string } | { readonly id: number }
+  /** At least one of the two is there. */
+  readonly source: SourceConfig | null
+  readonly webhook: WebhookConfig | null
   readonly schedule: { readonly cron: string; readonly timeZone: string } | null
   readonly guards: Guards
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
@@ -74,9 +100,10 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const shown = shownPath(file)
   const document = await parseConfig(await textOf(shown), { env, folder })
   refuse(shown, document.problems)
-  const { platform, dataDir, server, connections } = checked(shown, document)
-  const attempts = await Promise.all(
-    Object.entries(connections).map(([name, settings]) => toConnection(name, settings, document)),
+  const presets = await readPresets()
+  const { platform, dataDir, server, connections } = checked(shown, document, presets)
+  const attempts = Object.entries(connections).map(([name, settings]) =>
+    toConnection(name, settings, { document, presets }),
   )
   refuse(
     shown,
@@ -121,8 +148,9 @@ function refuse(path: string, problems: readonly Problem[]): void {
   throw new Failure('config_invalid', lines.join('\n'))
 }
 
-function checked(path: string, document: ConfigDocument): ConfigFile {
-  let parsed = ConfigFile.safeParse(document.values())
+function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
+  const values = () => withFormats(document.values(), presets)
+  let parsed = ConfigFile.safeParse(values())
   // What a reference yields is a text; where a number or a boolean is asked for, it is read as one.
   if (
     parsed.error &&
@@ -130,7 +158,7 @@ function checked(path: string, document: ConfigDocument): ConfigFile {
       .map((issue) => document.convert(issue.path))
       .includes(true)
   ) {
-    parsed = ConfigFile.safeParse(document.values())
+    parsed = ConfigFile.safeParse(values())
   }
   const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema())
   refuse(path, [...problems, ...secretsInPlain(document)])
@@ -138,9 +166,25 @@ function checked(path: string, document: ConfigDocument): ConfigFile {
   throw parsed.error
 }
 
+/** The values with what presets know of the form of their system's exports below the words of each source. */
+function withFormats(values: unknown, presets: Presets): unknown {
+  if (!isObject(values) || !isObject(values.connections)) return values
+  const connections = Object.entries(values.connections).map(([name, connection]) => {
+    const source = isObject(connection) ? connection.source : undefined
+    if (!isObject(connection) || !isObject(source) || source.format === 'json') return [name, connection]
+    return [name, { ...connection, source: { ...presets.get(String(source.preset))?.format, ...source } }]
+  })
+  return { ...values, connections: Object.fromEntries(connections) }
+}
+
 function secretsInPlain(document: ConfigDocument): Problem[] {
   const values = document.values()
-  const secrets = secretPaths.filter((path) => textAt(values, path) && !document.referencesAt(path))
+  const ofConnections = Object.keys(objectAt(values, ['connections'])).flatMap((name) =>
+    connectionSecrets.flatMap((path) => placesOf(values, ['connections', name, ...path.split('.')])),
+  )
+  const secrets = [...secretPaths, ...ofConnections].filter(
+    (path) => textAt(values, path) && !document.referencesAt(path),
+  )
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)) && !document.referencesAt(path))
   return [...secrets, ...addresses].map((path) => ({
     ...document.positionOf(path),
@@ -148,12 +192,31 @@ function secretsInPlain(document: ConfigDocument): Problem[] {
   }))
 }
 
+/** The path itself, or those of its members where a list stands there. */
+function placesOf(values: unknown, path: Path): Path[] {
+  const value = valueAt(values, path)
+  return Array.isArray(value) ? value.map((_, index) => [...path, index]) : [path]
+}
+
+function objectAt(values: unknown, path: Path): Record<string, unknown> {
+  const value = valueAt(values, path)
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function textAt(values: unknown, path: Path): string {
-  const value = path.reduce<unknown>(
+  const value = valueAt(values, path)
+  return typeof value === 'string' ? value : ''
+}
+
+function valueAt(values: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
     (parent, name) => (typeof parent === 'object' && parent ? Reflect.get(parent, name) : undefined),
     values,
   )
-  return typeof value === 'string' ? value : ''
 }
 
 function hasPassword(address: string): boolean {
@@ -161,37 +224,95 @@ function hasPassword(address: string): boolean {
 }
 
 type Attempt = { readonly connection?: ConnectionConfig; readonly problems: readonly Problem[] }
+type Known = { readonly document: ConfigDocument; readonly presets: Presets }
 
-async function toConnection(name: string, settings: ConnectionSettings, document: ConfigDocument): Promise<Attempt> {
-  const at: Path = ['connections', name, 'source']
-  const { preset, fields, status, absence, graceRuns, ...source } = settings.source
-  const names = await presetNames()
-  if (preset !== undefined && !names.includes(preset)) {
-    const message = `${[...at, 'preset'].join('.')}: unknown preset "${preset}" (known: ${names.join(', ')})`
-    return { problems: [{ ...document.positionOf([...at, 'preset']), message }] }
-  }
+function toConnection(name: string, settings: ConnectionSettings, known: Known): Attempt {
+  const at: Path = ['connections', name]
+  const { document } = known
+  const source = settings.source && toFeed(settings.source, [...at, 'source'], known)
+  const webhook = settings.webhook && toFeed(settings.webhook, [...at, 'webhook'], known)
+  const problems = [...(source?.problems ?? []), ...(webhook?.problems ?? [])]
+  if (problems.length > 0) return { problems }
 
-  const base = preset === undefined ? {} : await readPreset(preset)
-  const mapping = Mapping.safeParse(mergePreset(base, { fields, status }))
-  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
-
-  const { separatedAt } = mapping.data.fields
-  const connection = {
+  const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
+  const connection: ConnectionConfig = {
     name,
     target: settings.target,
-    source,
-    mapping: mapping.data,
-    absence,
-    graceRuns,
-    timeZone: source.timeZone,
-    future: (typeof separatedAt === 'object' ? separatedAt.future : undefined) ?? 'defer',
-    schedule: settings.schedule
-      ? { cron: settings.schedule.cron, timeZone: settings.schedule.timeZone ?? source.timeZone }
-      : null,
+    source:
+      source?.feed && settings.source
+        ? {
+            ...source.feed,
+            settings: settings.source,
+            absence: settings.source.absence,
+            graceRuns: settings.source.graceRuns,
+            secrets: secretsBelow(document, [...at, 'source']),
+          }
+        : null,
+    webhook:
+      webhook?.feed && settings.webhook
+        ? {
+            ...webhook.feed,
+            settings: settings.webhook,
+            secrets: [...secretsBelow(document, [...at, 'webhook']).values()],
+          }
+        : null,
+    schedule: settings.schedule ? { cron: settings.schedule.cron, timeZone } : null,
     guards: settings.guards,
     delivery: settings.delivery,
   }
   return { connection, problems: [] }
+}
+
+type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
+
+function toFeed(
+  {
+    preset,
+    fields,
+    status,
+    action,
+    severalRows,
+    rowTimeZone,
+    timeZone,
+    mode,
+  }: FeedSettings & { readonly mode?: string },
+  at: Path,
+  { document, presets }: Known,
+): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
+  const base = preset === undefined ? undefined : presets.get(preset)
+  if (preset !== undefined && base === undefined) {
+    const path = [...at, 'preset']
+    const message = `${path.join('.')}: unknown preset "${preset}" (known: ${[...presets.keys()].join(', ')})`
+    return { problems: [{ ...document.positionOf(path), message }] }
+  }
+  const mapping = Mapping.safeParse(
+    mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone }),
+  )
+  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
+
+  const contradiction =
+    mode === 'snapshot' && mapping.data.action
+      ? [{ path: ['action'], message: 'is for deltas: a snapshot lists people' }]
+      : []
+  const problems = [...contradiction, ...expressionProblems(mapping.data)].map(({ path, message }) => {
+    const place = [...at, ...path]
+    return { ...document.positionOf(place), message: `${place.join('.')}: ${message}` }
+  })
+  const { separatedAt } = mapping.data.fields
+  const future = (typeof separatedAt === 'object' ? separatedAt.future : undefined) ?? 'defer'
+  const rules = { absence: 'separate', graceRuns: 1, timeZone, future } as const
+  return { feed: { mapping: mapping.data, traps: base?.traps ?? [], ...rules }, problems }
+}
+
+function secretsBelow(document: ConfigDocument, at: Path): ReadonlyMap<string, Secret> {
+  const [, , part] = at
+  const values = document.values()
+  const found = [...connectionSecrets, ...possibleSecrets].flatMap((path) => {
+    const [first, ...rest] = path.split('.')
+    if (first !== part) return []
+    return placesOf(values, [...at, ...rest]).filter((place) => textAt(values, place) !== '')
+  })
+  return new Map(found.map((place) => [place.slice(at.length).join('.'), secretAt(document, place)]))
 }
 
 function secretAt(document: ConfigDocument, path: Path): Secret {

@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts'
 import type { Handlers } from '../http/mount.ts'
 import { type ConnectionState, connectionStates } from '../store/connections.ts'
 import { changesOf, listProblems, personOf, rejectsOf } from '../store/history.ts'
+import { dismissEvents, listEvents, retryEvents } from '../store/inbox-review.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../store/runs.ts'
 import type { SyncContext } from '../sync/context.ts'
 import { approveRun, cancelRun, planOnly, rejectRun, requestRun, restorePerson, retractPerson } from '../sync/sync.ts'
@@ -56,8 +57,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
 
   async listRejects(ctx, { params: { runId }, query: { after, limit } }) {
     await existingRun(ctx, runId)
-    const data = await rejectsOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
-    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.line ?? null) } }
+    const found = await rejectsOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
+    const next = found.length < limit ? null : (found.at(-1)?.place ?? null)
+    return { status: 200, body: { data: found.map(({ reject }) => reject), next } }
   },
 
   async startRun(ctx, { params: { connection }, body: { full, verify } }) {
@@ -87,6 +89,24 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     if (connection !== undefined) knownConnection(ctx, connection)
     const problems = await listProblems(ctx.sync.store.db, connection === undefined ? {} : { connection })
     return { status: 200, body: { data: problems.map(problemView) } }
+  },
+
+  async listEvents(ctx, { params: { connection }, query: { state, after, limit } }) {
+    knownConnection(ctx, connection)
+    const narrowed = { ...(state !== undefined && { state }), ...(after !== undefined && { after }) }
+    const data = await listEvents(ctx.sync.store.db, { connection, ...narrowed, limit })
+    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.id ?? null) } }
+  },
+
+  async retryEvents(ctx, { params: { connection }, body: { ids } }) {
+    knownConnection(ctx, connection)
+    const events = await retryEvents(ctx.sync.store.db, { connection, ...(ids !== undefined && { ids }) })
+    return { status: 200, body: { events } }
+  },
+
+  async dismissEvents(ctx, { params: { connection }, body: { ids, by } }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: { events: await dismissEvents(ctx.sync.store.db, { connection, ids, by }) } }
   },
 
   async getPerson(ctx, { params, query }) {
@@ -126,7 +146,7 @@ function connectionStatus(
   state: ConnectionState | undefined,
   runs: readonly Run[],
 ): ConnectionStatus {
-  const target = ctx.sync.connections.get(name)?.target
+  const { target, feeds } = ctx.sync.connections.get(name) ?? {}
   const schedule = ctx.schedules.get(name)
   const people = state?.people ?? 0
   const due = state?.behind ?? 0
@@ -135,6 +155,7 @@ function connectionStatus(
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
     people: { wanted: people, separated: state?.separated ?? 0, due },
     problems: state?.problems ?? 0,
+    inbox: feeds?.webhook ? { pending: state?.pendingEvents ?? 0, rejected: state?.rejectedEvents ?? 0 } : null,
     blocked: state?.blocked ?? null,
     active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
     last: runs.find((run) => settledStates.includes(run.state)) ?? null,

@@ -1,7 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
+import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/csv.ts'
+import { httpConnector } from '../connectors/http.ts'
+import { sftpConnector } from '../connectors/sftp.ts'
 import { customConnections } from '../contract/custom-connections.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { type Database, openDatabase } from '../database/database.ts'
@@ -14,6 +17,7 @@ import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/pace.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Config, ConnectionConfig } from './config.ts'
+import type { SourceSettings } from './config-schema.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
 export type Parts = {
@@ -88,8 +92,38 @@ export function openPlatform({ platform }: Config): Platform & AsyncDisposable {
   }
 }
 
-export function toSyncConnection({ folder }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, mapping, absence, graceRuns, timeZone, future, guards, delivery } = connection
-  const open = csvConnector(source, { baseDir: folder })
-  return { name, target, open, mapping, absence, graceRuns, timeZone, future, guards, delivery }
+export function toSyncConnection({ folder, dataDir }: Config, connection: ConnectionConfig): SyncConnection {
+  const { name, target, source, webhook, guards, delivery } = connection
+  return {
+    name,
+    target,
+    feeds: {
+      ...(source && {
+        source: {
+          ...source,
+          connector: openConnector(source.settings, {
+            baseDir: folder,
+            spoolDir: join(dataDir, 'incoming', name),
+            secret: (path) => source.secrets.get(path) ?? null,
+          }),
+        },
+      }),
+      ...(webhook && { webhook }),
+    },
+    guards,
+    delivery,
+  }
+}
+
+function openConnector(settings: SourceSettings, place: ConnectorPlace): Connector {
+  switch (settings.type) {
+    case 'csv':
+      return csvConnector(settings, place)
+    case 'sftp':
+      return sftpConnector(settings, place)
+    case 'http':
+      return httpConnector(settings, place)
+    default:
+      return settings satisfies never
+  }
 }

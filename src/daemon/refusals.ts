@@ -9,6 +9,7 @@ const statuses: Readonly<Record<FailureCode, number>> = {
   usage: 400,
   run_held: 409,
   source_unreadable: 422,
+  source_unreachable: 503,
   platform_unreachable: 503,
   finished_with_problems: 409,
   run_failed: 409,

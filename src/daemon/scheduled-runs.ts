@@ -1,6 +1,6 @@
 import { lastSlot, takeSlot } from '../store/connections.ts'
 import { addWaitingRun, ensureConnection } from '../store/runs.ts'
-import { type SyncContext, sweep } from '../sync/sync.ts'
+import { mainFeed, type SyncContext, sweep } from '../sync/sync.ts'
 import type { ScheduleTasks } from './schedules.ts'
 
 /** What a schedule does with its slots, on the store: a slot and the run that it asks for are noted together or not at all. */
@@ -17,7 +17,9 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
       const runId = await db.transaction().execute(async (tx) => {
         if (!(await takeSlot(tx, { connection, slot, now }))) return null
         await ensureConnection(tx, connection)
-        return await addWaitingRun(tx, { connection, trigger: 'schedule', options: {}, now })
+        const known = sync.connections.get(connection)
+        const feed = known ? mainFeed(known) : 'source'
+        return await addWaitingRun(tx, { connection, feed, trigger: 'schedule', options: {}, now })
       })
       if (runId === null) return false
       sync.events.runRequested({ runId, connection, trigger: 'schedule' })

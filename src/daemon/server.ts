@@ -13,6 +13,8 @@ export type ServerOptions = {
   readonly port: number
   readonly token: string
   readonly context: ControlContext
+  /** Serves what is no part of the control API. */
+  readonly alsoServe: (app: FastifyInstance) => Promise<void>
   /** What must answer for the daemon to be of use, by name. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>
 }
@@ -25,6 +27,7 @@ const checkMs = 5000
 export async function startServer(options: ServerOptions): Promise<Server> {
   const app = createApp()
   serveProbes(app, options.checks)
+  await options.alsoServe(app)
   const document = openapi([{ tag: 'Control', operations: control }], {
     title: 'Rollcall control API',
     version: options.context.about.version,

@@ -29,7 +29,13 @@ export function changeView(change: Change, showing: Showing): ChangeView {
 /** A plan as the control API shows it. */
 export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
   const changes = plan.changes.map(({ change }) => changeView(change, showing))
-  return { ...plan, guards: [...plan.guards], rejects: [...plan.rejects], changes }
+  return {
+    ...plan,
+    guards: [...plan.guards],
+    warnings: [...plan.warnings],
+    rejects: [...plan.rejects],
+    changes,
+  }
 }
 
 /** A problem as the control API shows it. */
@@ -103,5 +109,5 @@ function dueFields(wanted: IdentityRecord | null, confirmed: IdentityRecord | nu
 
 function originText(origin: Origin | null): string | null {
   if (origin === null) return null
-  return 'file' in origin ? `${origin.file}:${origin.line}` : origin.event
+  return 'file' in origin ? `${origin.file}:${origin.line}` : `event ${origin.event}, item ${origin.line}`
 }

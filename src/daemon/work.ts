@@ -1,10 +1,13 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
-import { type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
+import { forgetEvents } from '../store/inbox.ts'
+import { foldEvents, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
 import type { Parts } from './parts.ts'
 import { repeat } from './repeat.ts'
 
 const concurrency = 4
 const sweepMs = 60_000
+const foldMs = 1000
+const forgetMs = 60 * 60_000
 /** How long jobs in flight may take to end; the rest of the twenty seconds is for closing what they used. */
 const stopWithinMs = 12_000
 
@@ -14,13 +17,16 @@ export async function startWork({ queue, sync }: Parts): Promise<AsyncDisposable
   const working = await queue.work(boundTo(sync), { concurrency })
   starting.defer(() => working.stop({ withinMs: stopWithinMs }))
   await sweep(sync)
-  starting.use(
-    repeat(() => sweep(sync), {
-      pauseMs: sweepMs,
-      failed: (error) => sync.events.unexpected({ during: 'sweep', error }),
-    }),
-  )
+  starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
+  if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
+    starting.use(regularly('fold', foldMs, () => foldEvents(sync)))
+    starting.use(regularly('inbox', forgetMs, () => forgetEvents(sync.store.db, { now: sync.now() })))
+  }
   return starting.move()
+
+  function regularly(during: string, pauseMs: number, task: () => Promise<unknown>): AsyncDisposable {
+    return repeat(task, { pauseMs, failed: (error) => sync.events.unexpected({ during, error }) })
+  }
 }
 
 function boundTo(sync: SyncContext): BoundWorkers {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { company, nextNight, type Person, toCsv, usualNight } from '../../src/cli/demo-company.ts'
-import { readPreset } from '../../src/daemon/presets.ts'
+import { readPresets } from '../../src/daemon/presets.ts'
 import { compileMapping, Mapping, mergePreset } from '../../src/identity/mapping.ts'
 import { plan } from '../../src/identity/plan.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
@@ -94,7 +94,10 @@ async function readExport(people: readonly Person[]): Promise<{ sightings: Sight
   await using folder = await exportFolder()
   await folder.write('people.csv', toCsv(people))
   const reading = await openCsv(folder)
-  const mapping = compileMapping(Mapping.parse(mergePreset(await readPreset('generic'), {})), reading.headers)
+  const mapping = compileMapping(
+    Mapping.parse(mergePreset((await readPresets()).get('generic')?.mapping ?? {}, {})),
+    reading.headers,
+  )
   if (!mapping.ok) throw new Error(mapping.missing.join('; '))
   const told = (await allRows(reading)).map(mapping.map)
   return {

@@ -19,6 +19,7 @@ test('the status tells what runs and how a connection stands', () => {
         target: 'Acme HRIS',
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: 1,
+        inbox: { pending: 3, rejected: 1 },
         blocked: {
           status: 401,
           reason: 'the platform does not accept the API key (401)',
@@ -41,6 +42,8 @@ test('the status tells what runs and how a connection stands', () => {
 acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet
   1 problem
+  3 events waiting
+  1 event not understood
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
   now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
   next  2026-11-21 02:00 UTC`)

@@ -8,6 +8,8 @@ import { type ExportFolder, exportFolder } from '../helpers/exports.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
 const key = 'key-of-the-platform'
+const presets =
+  'adp-workforce-now, bamboohr, generic, gusto, hibob, personio, personio-de, rippling, successfactors, ukg-pro, workday'
 
 const minimal = `platform:
   apiKey: \${env:KEY}
@@ -46,12 +48,15 @@ describe('a configuration', () => {
       {
         name: 'acme',
         target: { name: 'Acme HRIS' },
-        source: { type: 'csv', path: 'exports/*.csv', mode: 'snapshot', delimiter: ',', encoding: 'utf-8' },
-        mapping: { fields: { identityId: { column: 'Worker ID' } } },
-        absence: 'separate',
-        graceRuns: 1,
-        timeZone: 'UTC',
-        future: 'defer',
+        source: {
+          settings: { type: 'csv', path: 'exports/*.csv', mode: 'snapshot', delimiter: ',', encoding: 'utf-8' },
+          mapping: { fields: { identityId: { column: 'Worker ID' } } },
+          absence: 'separate',
+          graceRuns: 1,
+          timeZone: 'UTC',
+          future: 'defer',
+        },
+        webhook: null,
         schedule: null,
         guards: { leavers: { count: 5, share: 0.05 } },
         delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
@@ -80,7 +85,7 @@ describe('a configuration', () => {
 
     const { connections } = await load(folder, text, { KEY: key })
 
-    const fields = connections.get('acme')?.mapping.fields
+    const fields = connections.get('acme')?.source?.mapping.fields
     expect(fields?.identityId).toMatchObject({ column: 'Badge' })
     expect(fields?.email).toMatchObject({ column: expect.arrayContaining(['Work Email']), onBlank: 'keep' })
     expect(fields?.jobTitle).toBeUndefined()
@@ -108,7 +113,7 @@ describe('a configuration', () => {
 
     const { connections } = await load(folder, text, { KEY: key })
 
-    expect(connections.get('other')?.mapping).toEqual(connections.get('acme')?.mapping)
+    expect(connections.get('other')?.source?.mapping).toEqual(connections.get('acme')?.source?.mapping)
   })
 })
 
@@ -202,6 +207,115 @@ describe('secrets', () => {
   })
 })
 
+const webhook = minimal.replace(
+  /source:[\s\S]*/,
+  `webhook:
+      recipe: standard-webhooks
+      secrets: ['\${env:FIRST}', '\${env:SECOND}']
+      fields: { identityId: employee.id }
+`,
+)
+
+const sftp = minimal.replace(
+  /source:[\s\S]*/,
+  `source:
+      type: sftp
+      host: hr.example
+      username: rollcall
+      password: \${env:PASSWORD}
+      hostKeys: ['SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU']
+      path: exports/*.csv
+      mode: snapshot
+      fields: { identityId: Worker ID }
+`,
+)
+
+describe('the feeds of a connection', () => {
+  test('may be a webhook alone, with several secrets', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, webhook, { KEY: key, FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    const acme = connections.get('acme')
+    expect(acme?.source).toBeNull()
+    expect(await Promise.all(acme?.webhook?.secrets.map((secret) => secret.read()) ?? [])).toEqual([
+      'whsec_one',
+      'whsec_two',
+    ])
+  })
+
+  test('may be read from elsewhere with a secret', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, sftp, { KEY: key, PASSWORD: 'open sesame' })
+
+    const source = connections.get('acme')?.source
+    expect(await source?.secrets.get('password')?.read()).toBe('open sesame')
+    expect(inspect(source, { depth: 9 })).toContain('[secret]')
+  })
+
+  test('take the form of the export from the preset, below their own words', async () => {
+    await using folder = await exportFolder()
+    const preset = minimal.replace(/fields:[\s\S]*/, 'preset: successfactors\n')
+
+    const known = await load(folder, preset, { KEY: key })
+    const own = await load(
+      folder,
+      preset.replace('preset:', "delimiter: ';'\n      linesAfterHeader: 0\n      preset:"),
+      {
+        KEY: key,
+      },
+    )
+
+    expect(known.connections.get('acme')?.source?.settings).toMatchObject({ delimiter: ',', linesAfterHeader: 1 })
+    expect(own.connections.get('acme')?.source?.settings).toMatchObject({ delimiter: ';', linesAfterHeader: 0 })
+  })
+
+  test.for([
+    ['a password', sftp.replace(/\$\{env:PASSWORD\}/, 'inline-secret'), '10:17: connections.acme.source.password'],
+    [
+      'one of several secrets',
+      webhook.replace(/\$\{env:SECOND\}/, 'inline-secret'),
+      '8:33: connections.acme.webhook.secrets.1',
+    ],
+  ] as const)('refuse %s in the file itself', async ([, text, place]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key, PASSWORD: 'x', FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    expect(message).toBe(
+      `FILE:${place}: a secret stands in the configuration: put it into the environment or a file and write \${env:NAME} or \${file:PATH}`,
+    )
+  })
+
+  test.for([
+    [
+      'neither source nor webhook',
+      minimal.replace(/source:[\s\S]*/, 'guards: {}\n'),
+      'name a source, a webhook, or both',
+    ],
+    ['events that need a source', webhook.replace('fields:', 'thin: true\n      fields:'), 'need a source to read'],
+    [
+      'an expression that is none',
+      minimal.replace('Worker ID', "Worker ID\n        jobTitle: { expression: '$uppercase(' }"),
+      'connections.acme.source.fields.jobTitle.expression',
+    ],
+    [
+      'an action of a snapshot',
+      minimal.replace('fields:', 'action: { column: What, leave: [gone] }\n      fields:'),
+      'connections.acme.source.action: is for deltas',
+    ],
+    ['two origins of one field', minimal.replace('Worker ID', '{ column: A, template: "{B}" }'), 'fields.identityId'],
+  ] as const)('refuse %s', async ([, text, expected]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key, FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    expect(message).toContain(expected)
+    expect(message.split('\n')).toHaveLength(1)
+  })
+})
+
 describe('a mistake is refused with its place and what helps', () => {
   test.for<[string, string, string, string]>([
     [
@@ -250,8 +364,8 @@ describe('a mistake is refused with its place and what helps', () => {
     [
       'an unknown choice',
       'mode: snapshot',
-      'mode: delta',
-      '9:13: connections.acme.source.mode: Invalid input: expected "snapshot"',
+      'mode: full',
+      '9:13: connections.acme.source.mode: Invalid option: expected one of "snapshot"|"delta"',
     ],
     [
       'a number out of range',
@@ -299,13 +413,13 @@ describe('a mistake is refused with its place and what helps', () => {
       'an unknown preset',
       'mode: snapshot',
       'mode: snapshot\n      preset: paper',
-      '10:15: connections.acme.source.preset: unknown preset "paper" (known: generic)',
+      `10:15: connections.acme.source.preset: unknown preset "paper" (known: ${presets})`,
     ],
     [
       'a preset outside its folder',
       'mode: snapshot',
       'mode: snapshot\n      preset: ../rollcall',
-      '10:15: connections.acme.source.preset: unknown preset "../rollcall" (known: generic)',
+      `10:15: connections.acme.source.preset: unknown preset "../rollcall" (known: ${presets})`,
     ],
     [
       'an unknown encoding',
@@ -395,7 +509,7 @@ describe('a mistake is refused with its place and what helps', () => {
     await using folder = await exportFolder()
     const text = minimal
       .replace('platform:', 'colour: blue\nplatform:\n  region: mars')
-      .replace('mode: snapshot', 'mode: delta\n      absence: shrug')
+      .replace('mode: snapshot', 'mode: full\n      absence: shrug')
 
     const message = await refusal(folder, text, { KEY: key })
 

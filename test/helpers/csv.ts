@@ -1,36 +1,66 @@
+import { join } from 'node:path'
 import type { z } from 'zod'
 import type { Reading, SourceRow } from '../../src/connectors/connector.ts'
-import { CsvSource, csvConnector } from '../../src/connectors/csv.ts'
+import { exportFileAt } from '../../src/connectors/export-file.ts'
+import { ExportFormat } from '../../src/connectors/export-format.ts'
+import { type OpenedExport, openExport } from '../../src/connectors/open-export.ts'
+import { Failure } from '../../src/errors.ts'
 import { type ExportFolder, exportFolder } from './exports.ts'
+import { type FolderSettings, openIn } from './folder-source.ts'
 
-export type Settings = Partial<z.input<typeof CsvSource>>
+export type Format = Partial<z.input<typeof ExportFormat>>
+
+/** What stands in the secrets that the settings name, by their path. */
+export type Secrets = Readonly<Record<string, string>>
+
+type Options = { readonly secrets?: Secrets; readonly signal?: AbortSignal }
 
 /** Opens an export of the folder as the daemon does; `*.csv` unless the settings name another. */
-export function openCsv(
-  folder: ExportFolder,
-  settings: Settings = {},
-  { now = new Date(), signal = new AbortController().signal } = {},
-): Promise<Reading> {
-  const source = CsvSource.parse({ type: 'csv', path: '*.csv', mode: 'snapshot', ...settings })
-  return csvConnector(source, { baseDir: folder.path })({ now: () => now, signal })
+export function openCsv(folder: ExportFolder, settings: FolderSettings = {}): Promise<Reading> {
+  return openIn(folder, settings)
 }
 
-export async function allRows({ rows }: Reading): Promise<SourceRow[]> {
+export async function allRows({ rows }: Pick<Reading, 'rows'>): Promise<SourceRow[]> {
   const all: SourceRow[] = []
   for await (const slice of rows) all.push(...slice)
   return all
 }
 
+/** Opens one file of a folder, as every file-like source does once it has the file. */
+export async function openFile(
+  folder: ExportFolder,
+  name: string,
+  settings: Format = {},
+  { secrets = {}, signal = new AbortController().signal }: Options = {},
+): Promise<OpenedExport> {
+  const secret = (path: string) => {
+    const text = secrets[path]
+    return text === undefined ? null : { read: async () => text }
+  }
+  return openExport(await exportFileAt(join(folder.path, name)), ExportFormat.parse(settings), { signal, secret })
+}
+
 /** Writes one export, reads it to its end, and returns what a reader of the rows looks at. */
-export async function readCsv(content: string | Uint8Array, settings: Settings = {}) {
+export async function readCsv(content: string | Uint8Array, settings: Format = {}, options: Options = {}) {
   await using folder = await exportFolder()
   await folder.write('people.csv', content)
-  const reading = await openCsv(folder, settings)
-  const rows = await allRows(reading)
+  const opened = await openFile(folder, 'people.csv', settings, options)
+  const rows = await allRows(opened)
   return {
-    headers: reading.headers,
+    headers: opened.headers,
     rows: rows.map(({ values }) => values),
     lines: rows.map(({ origin }) => origin.line),
     faults: rows.flatMap(({ origin, fault }) => (fault ? [{ line: origin.line, ...fault }] : [])),
+    warnings: opened.warnings(),
   }
+}
+
+/** The text of the failure that reading such an export ends in. */
+export async function refusalOf(content: string | Uint8Array, settings: Format = {}, options: Options = {}) {
+  const error = await readCsv(content, settings, options).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof Failure && error.code === 'source_unreadable') return error.message
+  throw new Error(`expected a refusal of the export, got ${String(error)}`, { cause: error })
 }

@@ -69,7 +69,7 @@ server: { host: 127.0.0.1, port: 0 }
 ${extra}connections:
   acme:
     target: ${target}
-    source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, ${source} }
+    source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, complete: { quietSeconds: 0 }, ${source} }
 ${connection}`,
       )
     },

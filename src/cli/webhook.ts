@@ -1,0 +1,123 @@
+import { Agent, request } from 'undici'
+import type { Config, WebhookConfig } from '../daemon/config.ts'
+import { type WebhookSample, webhookSample } from '../daemon/webhook-sample.ts'
+import { Failure, type FailureCode } from '../errors.ts'
+import { findDaemon } from './find-daemon.ts'
+import { createOutput } from './output.ts'
+import { type CommonOptions, configOf, connectionNamed } from './session.ts'
+import { type Paint, shown } from './text.ts'
+
+export type WebhookTestOptions = CommonOptions & { readonly url?: string }
+
+export type WebhookTest = {
+  readonly connection: string
+  /** Where the sample went. */
+  readonly url: string
+  readonly id: string
+  readonly status: number
+  readonly answer: unknown
+}
+
+const timeoutMs = 10_000
+const answerBytes = 64 * 1024
+
+/** How the command ends with an answer other than 200. */
+const endings: Readonly<Record<number, { readonly code: FailureCode; readonly help: string }>> = {
+  401: { code: 'blocked', help: 'the daemon has other secrets, another recipe or another clock than this command' },
+  404: { code: 'not_found', help: 'the daemon has no webhook of this name: start it again with this configuration' },
+  429: {
+    code: 'already_active',
+    help: 'more events wait than the inbox may hold: see what keeps them from being planned',
+  },
+  503: { code: 'database_unreachable', help: 'the daemon cannot store events now: see its log' },
+}
+
+/** Signs a sample as the sender would, posts it to the daemon or to `url`, and shows what came back. */
+export async function webhookTest(name: string, options: WebhookTestOptions): Promise<number> {
+  const output = createOutput({ json: options.json ?? false })
+  const config = await configOf(options)
+  const connection = connectionNamed({ connection: name }, config)
+  const sample = await webhookSample(webhookOf(config, connection), { now: new Date() })
+  const url = options.url === undefined ? await addressOf(config, connection) : addressFrom(options.url)
+  const { status, text } = await post(url, sample)
+  if (status !== 200) throw refused(url, status, text)
+  const result: WebhookTest = { connection, url: placeOf(url), id: sample.id, status, answer: parsed(text) }
+  output.result(result, renderWebhookTest)
+  return 0
+}
+
+export function renderWebhookTest({ connection, url, id, status }: WebhookTest, paint: Paint): string {
+  return [
+    `${paint('green', '✔')} ${connection}: a signed sample was sent to ${shown(url)} and answered with ${status}`,
+    `  It is kept as ${id}, and no run reads it.`,
+  ].join('\n')
+}
+
+function webhookOf({ connections }: Config, name: string): WebhookConfig {
+  const webhook = connections.get(name)?.webhook
+  if (webhook) return webhook
+  throw new Failure(
+    'usage',
+    `connection "${name}" has no webhook in the configuration: add one below connections.${name}`,
+  )
+}
+
+async function addressOf(config: Config, connection: string): Promise<URL> {
+  const daemon = await findDaemon(config)
+  if (daemon) return new URL(`${daemon.baseUrl}/webhooks/${connection}`)
+  throw new Failure(
+    'not_found',
+    'no daemon answers for this configuration: start "rollcall serve", or name the address with --url',
+  )
+}
+
+function addressFrom(text: string): URL {
+  const url = URL.parse(text)
+  if (url && /^https?:$/.test(url.protocol)) return url
+  throw new Failure(
+    'usage',
+    '--url needs the whole address of the webhook, such as https://hooks.example.com/webhooks/acme',
+  )
+}
+
+async function post(url: URL, { headers, body }: WebhookSample): Promise<{ status: number; text: string }> {
+  const timeouts = { connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
+  const dispatcher = new Agent({ ...timeouts, maxResponseSize: answerBytes })
+  try {
+    const answer = await request(url, { method: 'POST', headers, body, dispatcher })
+    return { status: answer.statusCode, text: await answer.body.text() }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+    const help = 'check the address, and what stands between'
+    throw new Failure('source_unreachable', `${placeOf(url)} does not answer (${code}): ${help}`, { cause: error })
+  } finally {
+    await dispatcher.destroy()
+  }
+}
+
+function refused(url: URL, status: number, text: string): Failure {
+  const { code, help } = endings[status] ?? {
+    code: 'conflict',
+    help: 'this is no webhook of Rollcall, or something stands between',
+  }
+  const answer = parsed(text)
+  const message = isObject(answer) && typeof answer.message === 'string' ? ` (${shown(answer.message)})` : ''
+  return new Failure(code, `${placeOf(url)} answered ${status}${message}: ${help}`)
+}
+
+/** The address as it may be shown: without what may be secret in it. */
+function placeOf({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
