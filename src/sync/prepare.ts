@@ -4,6 +4,7 @@ import { planHasher } from '../identity/digest.ts'
 import { type GuardFacts, judge } from '../identity/guards.ts'
 import { expressionsOf } from '../identity/mapping.ts'
 import { dateIn, type PlanContext } from '../identity/plan.ts'
+import { type FieldName, fieldNames } from '../identity/record.ts'
 import { isReject } from '../identity/rows.ts'
 import type { PlanSummary } from '../store/plans.ts'
 import { headcount, rosterEntry } from '../store/roster.ts'
@@ -50,7 +51,7 @@ export async function preparePlan(
     exportDate: dateIn(rules.timeZone, reading.asOf),
     today: dateIn(rules.timeZone, ctx.now().toISOString()),
     future: rules.future,
-    ...(mapping.ok && !sparse && reading.source !== null && { mapped: mapping.mapped }),
+    ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
   const people = createDecider({ db, connection: connection.name, stage, everybody, inOrder, planContext })
@@ -98,6 +99,12 @@ export async function preparePlan(
     warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
     rejects: people.rejects.toSorted((a, b) => a.line - b.line),
   }
+}
+
+/** The fields that one of the connection's feeds speaks of: what an event said stays, though the export has no column for it. */
+function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>): ReadonlySet<FieldName> {
+  const ofEvents = feeds.webhook?.mapping.fields ?? {}
+  return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
 }
 
 function sizeOf(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Mapping } from '../../src/identity/mapping.ts'
 import { personOf, rejectsOf } from '../../src/store/history.ts'
 import { pendingCount } from '../../src/store/inbox.ts'
 import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
@@ -106,6 +107,23 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
       expect(people.get('E0004')?.separatedAt, 'older than the export of 01:00').toBeNull()
       expect(people.get('E0005')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('that say what the export has no column for are not forgotten by it', async () => {
+      const feed = webhookFeed()
+      const secondaryEmail = Mapping.parse({ fields: { identityId: 'x', secondaryEmail: 'employee.private' } })
+      Object.assign(feed.mapping.fields, { secondaryEmail: secondaryEmail.fields.secondaryEmail })
+      await using opened = await open(feed)
+      const { world } = opened
+      await world.night(staff(20))
+      const employee = { id: 'E0003', private: 'p@example.org' }
+      await receive(world, { type: 'updated', at: '2026-11-20T02:10:00.000Z', employee })
+      await later(world, 6)
+
+      await world.night(change(staff(20), { id: 'E0003', title: 'Lead' }), { asOf: '2026-11-21T01:00:00.000Z' })
+
+      const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
+      expect(known?.entry?.wanted).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
     })
 
     test('are accounted for in the person’s history', async () => {
