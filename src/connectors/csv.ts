@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { Afterwards } from './afterwards.ts'
-import { AsOf, asOfFile } from './as-of.ts'
-import { Completeness, whenQuiet } from './completeness.ts'
+import { asOfFile } from './as-of.ts'
+import { type Completeness, whenQuiet } from './completeness.ts'
 import type { Connector, ConnectorPlace, OpenOptions, Reading } from './connector.ts'
 import { checkRegular, type ExportFile, unreadable } from './export-file.ts'
-import { checkExportFormat, exportFormat } from './export-format.ts'
+import { checkExportFormat } from './export-format.ts'
 import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport } from './folder.ts'
 import { ExportPath } from './folder-matches.ts'
 import { settleExport } from './folder-settle.ts'
 import { versionIfThere } from './folder-version.ts'
 import { openExport } from './open-export.ts'
 import { checkSum, countedRows, type Expected, readSideFile } from './side-file.ts'
-import { TimeZone } from './time-zone.ts'
+import { checkCompanions, fileSource } from './source-settings.ts'
 import { watchFolder } from './watch-folder.ts'
 
 /** The settings of an export that arrives in a folder of this machine. */
@@ -21,21 +21,7 @@ export const csvSource = {
     'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
       'refused, except in the part before the first * or other wildcard.',
   ),
-  mode: z
-    .enum(['snapshot', 'delta'])
-    .describe(
-      'snapshot: the file lists everybody, so whoever is not in it is absent. delta: it lists changes, and absence means nothing. ' +
-        'Required: nobody guesses.',
-    ),
-  take: z
-    .enum(['newest', 'each'])
-    .default('newest')
-    .describe(
-      'newest: of several matches the newest is read, by modification time, then by name. each: every one is read once, the oldest ' +
-        'first; right for deltas.',
-    ),
-  ...exportFormat,
-  complete: Completeness.prefault({}),
+  ...fileSource,
   afterwards: Afterwards.prefault({}),
   watch: z
     .enum(['off', 'events', 'polling'])
@@ -45,26 +31,9 @@ export const csvSource = {
         'also works on network file systems.',
     ),
   pollSeconds: z.int().min(1).max(3600).default(30).describe('How often watch: polling looks.'),
-  asOf: AsOf.default({ from: 'modificationTime' }),
-  timeZone: TimeZone.default('UTC').describe(
-    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
-  ),
 }
 
-export const CsvSource = z
-  .strictObject(csvSource)
-  .superRefine(checkExportFormat)
-  .refine(
-    ({ path, complete }) => [complete.marker, complete.sideFile?.suffix].every((end) => !end || !path.endsWith(end)),
-    {
-      path: ['path'],
-      error: 'ends like the marker or the side file of an export, not like an export',
-    },
-  )
-  .refine(({ complete }) => complete.marker === undefined || complete.marker !== complete.sideFile?.suffix, {
-    path: ['complete', 'marker'],
-    error: 'marker and side file must have different endings',
-  })
+export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
 
 export type CsvSource = z.infer<typeof CsvSource>
 

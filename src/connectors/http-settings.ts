@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { checkExportFormat, exportFormat } from './export-format.ts'
 import { JsonPointer } from './json-cells.ts'
 import { isLoopback } from './private-address.ts'
-import { TimeZone } from './time-zone.ts'
+import { rowSource, secretReference, secretText } from './source-settings.ts'
 
 /** Headers that belong to the connection, to the credentials or to this connector. */
 const ownHeaders = new Set([
@@ -25,25 +25,20 @@ const PlainHeaders = z
   .default({})
   .describe('Further headers of every request, such as Accept-Language. They hold no secrets.')
 
-/** How a secret is written. */
-const reference = `\${env:NAME} or \${file:PATH}`
-
-const secretText = z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' })
-
 const Basic = z.strictObject({
   username: z
     .string()
     .min(1)
     .refine((name) => !name.includes(':'), { error: 'a user name holds no colon' })
-    .describe(`The user name; where a system wants its key here, as ${reference}.`),
-  password: secretText.describe(`The password, as ${reference}.`),
+    .describe(`The user name; where a system wants its key here, as ${secretReference}.`),
+  password: secretText.describe(`The password, as ${secretReference}.`),
 })
 
 const ApiKey = z.strictObject({
   header: HeaderName.refine((name) => !ownHeaders.has(name.toLowerCase()) || /^(authorization|cookie)$/i.test(name), {
     error: 'this header cannot carry a key',
   }).describe('The header that carries the key, such as X-API-Key.'),
-  value: secretText.describe(`What stands in that header, as ${reference}.`),
+  value: secretText.describe(`What stands in that header, as ${secretReference}.`),
 })
 
 const ClientCertificate = z.strictObject({
@@ -51,8 +46,8 @@ const ClientCertificate = z.strictObject({
     .string()
     .min(1)
     .describe('The file of the certificate (PEM, with its chain), relative to the folder of the configuration file.'),
-  key: secretText.describe(`Its private key (PEM), as ${reference}.`),
-  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${reference}.`),
+  key: secretText.describe(`Its private key (PEM), as ${secretReference}.`),
+  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${secretReference}.`),
 })
 
 const HttpAsOf = z
@@ -82,11 +77,7 @@ export const HttpSource = z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
       .describe('What is fetched. Redirects and further pages are followed on the same host and port only.'),
     format: z.enum(['csv', 'json']).describe('What the answer is. The settings of exports count for csv only.'),
-    mode: z
-      .enum(['snapshot', 'delta'])
-      .describe(
-        'snapshot: the answer lists everybody, so whoever is not in it is absent; delta: it lists what has changed. Required: nobody guesses.',
-      ),
+    ...rowSource,
     ...exportFormat,
     records: JsonPointer.default('').describe(
       'json: a pointer to the list of records in each page, such as /data/items. Default: the page is that list.',
@@ -114,9 +105,8 @@ export const HttpSource = z
       .default(1024 * 1024 * 1024)
       .describe('An answer of more bytes is refused, unpacked and with all its pages.'),
     asOf: HttpAsOf.default({ from: 'request' }),
-    timeZone: TimeZone.default('UTC').describe("The IANA time zone of the source's dates, such as Europe/Berlin."),
     headers: PlainHeaders,
-    bearer: secretText.optional().describe(`A bearer token, as ${reference}.`),
+    bearer: secretText.optional().describe(`A bearer token, as ${secretReference}.`),
     basic: Basic.optional().describe('A user name and a password.'),
     apiKey: ApiKey.optional().describe('A key in a header of its own.'),
     clientCertificate: ClientCertificate.optional().describe('A certificate that Rollcall identifies itself with.'),

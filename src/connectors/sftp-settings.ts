@@ -1,14 +1,7 @@
 import { z } from 'zod'
 import { afterwards } from './afterwards.ts'
-import { AsOf } from './as-of.ts'
-import { Completeness } from './completeness.ts'
-import { checkExportFormat, exportFormat } from './export-format.ts'
-import { TimeZone } from './time-zone.ts'
-
-/** How a secret is written. */
-const reference = `\${env:NAME} or \${file:PATH}`
-
-const secretText = z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' })
+import { checkExportFormat } from './export-format.ts'
+import { checkCompanions, fileSource, secretReference, secretText } from './source-settings.ts'
 
 const RemotePath = z.string().superRefine((path, context) => {
   const name = path.slice(path.lastIndexOf('/') + 1)
@@ -38,11 +31,13 @@ export const sftpSettings = {
     .string()
     .min(1)
     .describe('The account to log in with. It needs to read only, unless afterwards says more.'),
-  password: secretText.optional().describe(`The password of that account, as ${reference}; or privateKey.`),
+  password: secretText.optional().describe(`The password of that account, as ${secretReference}; or privateKey.`),
   privateKey: secretText
     .optional()
-    .describe(`The private key to log in with (OpenSSH, PEM or PuTTY; ed25519 works everywhere), as ${reference}.`),
-  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${reference}.`),
+    .describe(
+      `The private key to log in with (OpenSSH, PEM or PuTTY; ed25519 works everywhere), as ${secretReference}.`,
+    ),
+  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${secretReference}.`),
   hostKeys: z
     .array(HostKey)
     .min(1)
@@ -54,20 +49,6 @@ export const sftpSettings = {
     'The export on the server: a file, or a pattern such as exports/*.csv with * and ? in the name alone. Without a leading / it ' +
       'begins in the folder that the account logs in to.',
   ),
-  mode: z
-    .enum(['snapshot', 'delta'])
-    .describe(
-      'snapshot: the file lists everybody, so whoever is not in it is absent. delta: the file lists what happened, and absence ' +
-        'means nothing. Required: nobody guesses.',
-    ),
-  take: z
-    .enum(['newest', 'each'])
-    .default('newest')
-    .describe(
-      'newest: of several matches the newest is read, by modification time and then by name. each: every one that was not read ' +
-        'yet, the oldest first, by asOf and then by name.',
-    ),
-  complete: Completeness.prefault({}),
   afterwards: z
     .strictObject(afterwards)
     .describe(
@@ -84,11 +65,7 @@ export const sftpSettings = {
     .min(1)
     .default(1024 * 1024 * 1024)
     .describe('An export of more bytes than this is refused and not fetched.'),
-  asOf: AsOf.default({ from: 'modificationTime' }),
-  timeZone: TimeZone.default('UTC').describe(
-    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
-  ),
-  ...exportFormat,
+  ...fileSource,
 }
 
 export const SftpSource = z
@@ -101,17 +78,7 @@ export const SftpSource = z
     path: ['passphrase'],
     error: 'belongs to a privateKey',
   })
-  .refine(
-    ({ path, complete }) => [complete.marker, complete.sideFile?.suffix].every((end) => !end || !path.endsWith(end)),
-    {
-      path: ['path'],
-      error: 'ends like the marker or the side file of an export, not like an export',
-    },
-  )
-  .refine(({ complete }) => complete.marker === undefined || complete.marker !== complete.sideFile?.suffix, {
-    path: ['complete', 'marker'],
-    error: 'marker and side file must have different endings',
-  })
+  .superRefine(checkCompanions)
   .superRefine(checkExportFormat)
 
 export type SftpSource = z.infer<typeof SftpSource>

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CsvSource } from '../connectors/csv.ts'
 import { HttpSource } from '../connectors/http-settings.ts'
 import { SftpSource } from '../connectors/sftp.ts'
+import { secretReference } from '../connectors/source-settings.ts'
 import { TimeZone } from '../connectors/time-zone.ts'
 import { WebhookSettings } from '../connectors/webhook-settings.ts'
 import { Guards } from '../identity/guards.ts'
@@ -16,9 +17,6 @@ export const regions = {
 } as const
 
 const regionNames = ['default', 'eu', 'apac'] as const satisfies readonly (keyof typeof regions)[]
-
-/** How a secret is written. */
-export const reference = `\${env:NAME} or \${file:PATH}`
 
 const Cron = z.string().superRefine((text, context) => {
   try {
@@ -41,7 +39,7 @@ const Platform = z
     apiKey: z
       .string()
       .min(1, { error: 'is empty: check the variable or the file that it comes from' })
-      .describe(`The API key, as ${reference}; never written here.`),
+      .describe(`The API key, as ${secretReference}; never written here.`),
     timeoutMs: z
       .int()
       .min(1000)
@@ -69,7 +67,9 @@ const Server = z.strictObject({
   token: z
     .string()
     .optional()
-    .describe(`The bearer token of the control API, as ${reference}. Default: one that is generated into dataDir.`),
+    .describe(
+      `The bearer token of the control API, as ${secretReference}. Default: one that is generated into dataDir.`,
+    ),
 })
 
 const Target = z

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expressionProblems } from '../connectors/expressions.ts'
+import { secretReference } from '../connectors/source-settings.ts'
 import type { WebhookSettings } from '../connectors/webhook-settings.ts'
 import { Failure } from '../errors.ts'
 import type { Guards } from '../identity/guards.ts'
@@ -16,7 +17,6 @@ import {
   connectionSecrets,
   jsonSchema,
   possibleSecrets,
-  reference,
   regions,
   type SourceSettings,
 } from './config-schema.ts'
@@ -188,7 +188,7 @@ function secretsInPlain(document: ConfigDocument): Problem[] {
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)) && !document.referencesAt(path))
   return [...secrets, ...addresses].map((path) => ({
     ...document.positionOf(path),
-    message: `${path.join('.')}: a secret stands in the configuration: put it into the environment or a file and write ${reference}`,
+    message: `${path.join('.')}: a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`,
   }))
 }
 
