@@ -66,6 +66,7 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
       for (const row of slice) {
         rows++
         const told = mapped.map(row)
+        if (told === null) continue
         if (isReject(told)) rejects.set(kindOf(told), (rejects.get(kindOf(told)) ?? 0) + 1)
         else records++
       }

@@ -111,7 +111,9 @@ const Source = z.discriminatedUnion('type', [
   HttpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
 ])
 
-const Webhook = WebhookSettings.safeExtend(mappingSettings)
+// Events count one after the other, so several about one person are no question.
+const { severalRows: _severalRows, ...eventMapping } = mappingSettings
+const Webhook = WebhookSettings.safeExtend(eventMapping)
 
 const Delivery = z.strictObject({
   batchSize: z.int().min(1).max(1000).default(1000).describe('The most people in one request.'),
@@ -135,7 +137,9 @@ const Connection = z
     schedule: z
       .strictObject({
         cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
-        timeZone: TimeZone.optional().describe("The time zone of the cron line. Default: the source's."),
+        timeZone: TimeZone.optional().describe(
+          'The time zone of the cron line. Default: that of the source, else of the webhook.',
+        ),
       })
       .optional()
       .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),

@@ -266,19 +266,12 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
 type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
 
 function toFeed(
-  {
-    preset,
-    fields,
-    status,
-    action,
-    severalRows,
-    rowTimeZone,
-    timeZone,
-    mode,
-  }: FeedSettings & { readonly mode?: string },
+  settings: FeedSettings & { readonly mode?: string },
   at: Path,
   { document, presets }: Known,
 ): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
+  const { preset, fields, status, action, rowTimeZone, timeZone, mode } = settings
+  const severalRows = 'severalRows' in settings ? settings.severalRows : undefined
   const base = preset === undefined ? undefined : presets.get(preset)
   if (preset !== undefined && base === undefined) {
     const path = [...at, 'preset']

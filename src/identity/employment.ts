@@ -34,7 +34,8 @@ export function employmentSeen(known: Employment, sighting: Sighting, rules: Emp
   if (sighting.leavingDate !== null) return statedDate(known, sighting.leavingDate, rules)
   if (sighting.left) return leftWithoutDate(known, rules)
 
-  const presenceSaysNothing = rules.mode === 'delta' && !sighting.statesEmployment && !known.inferred
+  // To be spoken of is not to be employed: what happens to a leaver's record afterwards does not bring them back.
+  const presenceSaysNothing = rules.mode === 'delta' && !sighting.statesEmployment
   return presenceSaysNothing ? employmentUntouched(known, rules) : employed
 }
 

@@ -36,9 +36,11 @@ export const startOptions = { optional, onBlank, ...dateFormat, blankWhen }
 export const leavingOptions = {
   optional,
   onBlank: z
-    .enum(['clear', 'reject'])
+    .enum(['keep', 'clear', 'reject'])
     .default('clear')
-    .describe('What a blank leaving date means: that the person is employed (clear), or a row to reject.'),
+    .describe(
+      'What a blank leaving date means: nothing (keep), that the person is employed (clear), or a row to reject.',
+    ),
   ...dateFormat,
   means: z
     .enum(['lastDayWorked', 'firstDayGone'])
@@ -66,7 +68,7 @@ export const StatusRule = z
   .superRefine((rule, context) => addProblem(context, sourceProblem(rule)))
   .describe('A column that says whether somebody has left, where no date does.')
 
-export type ActionValues = { readonly [A in Action]?: readonly string[] | undefined }
+export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string[] | undefined }
 
 const values = z.array(z.string()).min(1).optional()
 
@@ -79,12 +81,15 @@ export const ActionRule = z
     retract: values.describe(
       'The values of a row about somebody who was sent in error. Nothing but the key is read then.',
     ),
+    ignore: values.describe(
+      'The values of a row that is about something else, and is passed over; "*" for all others.',
+    ),
   })
   .superRefine((rule, context) => {
     addProblem(context, sourceProblem(rule))
     addProblem(context, actionProblem(rule))
   })
-  .describe('A column that says what a row of a delta is about. Any other value rejects the row.')
+  .describe('A column that says what a row of a delta is about. A value that is not listed rejects the row.')
 
 export const SeveralRows = z
   .union([
@@ -126,8 +131,9 @@ function checkRule(parsed: object, context: z.RefinementCtx): void {
 
 function actionProblem(rule: ActionValues): string | null {
   const listed = actions.flatMap((action) => rule[action] ?? [])
+  const ignored = rule.ignore ?? []
   if (listed.length === 0) return 'list the values of at least one of join, change, leave and retract'
-  const folded = listed.map(foldValue)
+  const folded = [...listed, ...ignored].map(foldValue)
   return new Set(folded).size === folded.length ? null : 'a value is listed twice: it can mean one thing only'
 }
 

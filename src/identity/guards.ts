@@ -20,7 +20,6 @@ export const Guards = z.strictObject({
     count: 10,
     share: 0.1,
   }),
-  retractions: limit('People whose data would be deleted, measured against those employed.', { count: 0, share: 0 }),
   shrink: limit('Rows (and the bytes of as many) that a snapshot holds less than the last accepted one.', {
     count: 5,
     share: 0.2,
@@ -71,11 +70,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
       base: headcount,
       of: 'people would get another e-mail address',
     }),
-    limited('retractions', limits.retractions, {
-      actual: facts.retractions,
-      base: headcount,
-      of: 'people would be deleted',
-    }),
+    retractions(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
   ]
@@ -191,6 +186,13 @@ function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict
   if (actual === 0 || absent === 0) return { ...verdict, ok: true }
   const reason = `the key of ${actual} rows cannot be read while ${absent} people are absent, who may be in those rows`
   return { ...verdict, ok: false, reason }
+}
+
+// Deleting takes a person's word, however few it would be.
+function retractions({ retractions: actual }: GuardFacts): Verdict {
+  const verdict = { name: 'retractions', actual, limit: 0 }
+  if (actual === 0) return { ...verdict, ok: true }
+  return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
 }
 
 function absentUnderHold({ absent, absence }: GuardFacts): Verdict {

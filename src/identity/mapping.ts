@@ -25,7 +25,7 @@ import {
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
 import { type FieldName, fieldNames, type Reject, type Sighting } from './record.ts'
-import { type Cell, type MappableRow, rowMapper } from './rows.ts'
+import { type Cell, ignoring, type MappableRow, rowMapper } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
 
@@ -114,6 +114,8 @@ export type CompiledMapping =
       readonly ok: true
       /** What a row says or, where it cannot be trusted, why. */
       readonly map: (row: MappableRow) => Sighting | Reject
+      /** Whether a row is about something else than people's employment, and is to be passed over. */
+      readonly isIgnored: (row: MappableRow) => boolean
       /** The header that each mapped field, and the status, is read from; several joined by commas. */
       readonly columns: Readonly<Partial<Record<MappedName, string>>>
       /** The mapped fields that this header holds; of a sparse source all, since a later row may speak of them. */
@@ -125,7 +127,7 @@ export type CompiledMapping =
 export type MappedName = FieldName | 'identityId' | RowPart
 
 export type CompileOptions = {
-  /** Whether rows may lack any column: one that is not in the header is then not mapped, unless it belongs to the key. */
+  /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
   readonly sparse?: boolean
   /** The IANA time zone in which instants become days, where the row names none. */
   readonly timeZone?: string
@@ -162,14 +164,15 @@ export function compileMapping(
 
   if (key === undefined || missing.length > 0) return { ok: false, missing }
   const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
-  return { ok: true, map: rowMapper({ key, ...cells }, timeZone), columns, mapped: new Set(mapped) }
+  const map = rowMapper({ key, ...cells }, timeZone)
+  return { ok: true, map, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
 }
 
 const rowParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
 type RowPart = (typeof rowParts)[number]
 
 // Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.
-const governing: readonly MappedName[] = ['action', 'severalRows']
+const governing: readonly MappedName[] = ['identityId', 'action', 'severalRows']
 
 type RulePatch = string | Readonly<Record<string, unknown>> | null
 

@@ -1,5 +1,15 @@
 import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
-import type { Action, FieldName, IdentityFields, Origin, Reject, Sighting } from './record.ts'
+import type { ActionValues } from './field-rules.ts'
+import { foldValue } from './fold-value.ts'
+import {
+  type Action,
+  actions,
+  type FieldName,
+  type IdentityFields,
+  type Origin,
+  type Reject,
+  type Sighting,
+} from './record.ts'
 import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */
@@ -34,6 +44,22 @@ export type RowCells = {
 /** True for what is told about a row that could not become a sighting. */
 export function isReject(told: Sighting | Reject): told is Reject {
   return 'reason' in told
+}
+
+/** Tells rows apart whose action is one to pass over. */
+export function ignoring(
+  action: Cell<'action', Action> | undefined,
+  values: ActionValues | undefined,
+): (row: MappableRow) => boolean {
+  const ignored = new Set(values?.ignore?.map(foldValue))
+  if (action === undefined || ignored.size === 0) return () => false
+  const meant = new Set(actions.flatMap((name) => values?.[name] ?? []).map(foldValue))
+  return ({ values: cells, fault }) => {
+    if (fault?.column === null || (fault && isPartOf(fault, action))) return false
+    const text = action.textOf === null ? cells[action.index] : action.textOf(cells)
+    const value = text === undefined ? '' : foldValue(text)
+    return value !== '' && (ignored.has(value) || (ignored.has('*') && !meant.has(value)))
+  }
 }
 
 /** Turns rows into sightings. A row is rejected with its first fault; without its key when that cannot be trusted. */
@@ -80,7 +106,7 @@ export function rowMapper(cells: RowCells, timeZone: string): (row: MappableRow)
 
     const left = about === 'leave' || gone === true
     const leavingDate = cameBack(fields.startedAt, stated, left) ? null : (stated ?? null)
-    const statesEmployment = about === 'join' || about === 'leave' || stated !== undefined || gone !== undefined
+    const statesEmployment = saysEmployment(about, { stated, gone })
     const sighting = { identityId, fields, leavingDate, left, statesEmployment, origin }
     return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
       ? sighting
@@ -120,6 +146,15 @@ function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial
     ...(typeof named === 'string' && { timeZone: named }),
     ...(order !== undefined && { rank: order }),
   }
+}
+
+// A change of somebody's record brings nobody back, though it holds a blank date or the status of who works: that takes a join.
+function saysEmployment(
+  about: Action | undefined,
+  { stated, gone }: { stated: string | null | undefined; gone: boolean | null | undefined },
+): boolean {
+  if (about === 'change') return typeof stated === 'string' || gone === true
+  return about !== undefined || stated !== undefined || gone !== undefined
 }
 
 // HR systems keep the old leaving date of somebody who returned; a later start says that it is over.

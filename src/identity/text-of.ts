@@ -42,6 +42,7 @@ export function bindText(name: string, rule: TextRule, context: BindContext): Bi
   const entries = (rule.firstOf ?? [rule.column ?? []]).map((names) => [names].flat())
   const { found, missing } = lookUp(name, entries, { rule, context })
   if (missing.length > 0) return { missing }
+  if (context.isKey && found.length < entries.length) return 'unmapped'
   const [first, ...others] = found
   if (first === undefined) return 'unmapped'
   if (others.length === 0 && rule.blankWhen === undefined) {
@@ -67,7 +68,7 @@ function lookUp(
   entries: readonly (readonly string[])[],
   { rule, context }: { readonly rule: TextRule; readonly context: BindContext },
 ): { readonly found: readonly Found[]; readonly missing: readonly string[] } {
-  const mayLack = (context.sparse && !context.isKey) || rule.optional === true
+  const mayLack = context.sparse || rule.optional === true
   const found: Found[] = []
   const missing: string[] = []
   for (const names of entries) {

@@ -9,6 +9,9 @@ import type { Stage } from './stage.ts'
 /** How many people are looked up and staged together. */
 const pageSize = 1000
 
+/** Among so many of those named last, one is looked for whom the plan leaves employed. */
+const endKeys = 1000
+
 /** The row that stands for a person so far. */
 type Standing = { line: number; rank: string | undefined; counted: Tallied }
 
@@ -38,6 +41,7 @@ export function createDecider({
   const seen = new Map<string, Standing>()
   const untouched = new Set<string>()
   const doubled: string[] = []
+  let namedLast: string[] = []
   let replaced: string[] = []
   let page = new Map<string, Sighting[]>()
 
@@ -47,8 +51,6 @@ export function createDecider({
     rejected: 0,
     /** Rows that gave way to a newer one of the same person. */
     older: 0,
-    /** The key that was named last of somebody who has not left: what a file lacks whose end is cut off. */
-    endKey: null as string | null,
     rejects,
     tally: tallied,
 
@@ -56,7 +58,7 @@ export function createDecider({
       note(reject)
       const { identityId, line } = reject
       if (identityId === null) return
-      state.endKey = identityId
+      nameLast(identityId)
       // An event that cannot be understood does not take the others of its person along.
       if (inOrder) return
       const before = seen.get(identityId)
@@ -68,7 +70,7 @@ export function createDecider({
     see(sighting: Sighting): void {
       const { identityId, rank } = sighting
       const { line } = sighting.origin
-      if (!sighting.left && sighting.leavingDate === null) state.endKey = identityId
+      if (!sighting.left && sighting.leavingDate === null) nameLast(identityId)
       const before = seen.get(identityId)
       if (before === undefined) {
         state.records++
@@ -86,7 +88,14 @@ export function createDecider({
     },
 
     /** Whether no row named this person. */
-    lacks: (identityId: string | null): boolean => identityId !== null && !seen.has(identityId),
+    lacks: (identityId: string): boolean => !seen.has(identityId),
+
+    /** The person named last of those whom the plan leaves employed: what a file lacks whose end is cut off. */
+    async endKey(): Promise<string | null> {
+      const doubtful = namedLast.filter((key) => untouched.has(key))
+      const known = await rosterEntries(db, { connection, identityIds: doubtful })
+      return namedLast.findLast((key) => !untouched.has(key) || isEmployed(known.get(key))) ?? null
+    },
 
     /** Decides about whom the rows so far named; rows in order have to be all there first. */
     async decidePage(): Promise<void> {
@@ -124,6 +133,11 @@ export function createDecider({
         slice.flatMap(([identityId, sightings]) => planSeen(known.get(identityId), identityId, sightings)),
       )
     }
+  }
+
+  function nameLast(identityId: string): void {
+    namedLast.push(identityId)
+    if (namedLast.length >= 2 * endKeys) namedLast = namedLast.slice(-endKeys)
   }
 
   function note(reject: Reject): void {
@@ -181,6 +195,11 @@ export function createDecider({
     const known = decision.entry?.asOf ?? entry?.asOf ?? asOf
     return stored || change ? [{ identityId, entry: stored, change, asOf: known, origin }] : []
   }
+}
+
+/** Whether accepted facts say so. */
+export function isEmployed(entry: RosterEntry | null | undefined): boolean {
+  return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
 }
 
 function twice(identityId: string, { line, other }: { line: number; other: number }): Reject {

@@ -10,7 +10,8 @@ type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped'> & {
-      readonly map: (row: SourceRow) => Sighting | Reject
+      /** null: the row is about something else and is passed over. */
+      readonly map: (row: SourceRow) => Sighting | Reject | null
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -28,6 +29,7 @@ export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRule
     columns,
     mapped,
     map(row) {
+      if (compiled.isIgnored(row)) return null
       const told = compiled.map(row)
       lint.see(row, told)
       return told

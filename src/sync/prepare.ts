@@ -12,7 +12,7 @@ import { leaversSince } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
-import { createDecider, type Decider } from './decider.ts'
+import { createDecider, type Decider, isEmployed } from './decider.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
 import type { Stage } from './stage.ts'
@@ -62,6 +62,7 @@ export async function preparePlan(
       people.rows++
       if (!mapping.ok) continue
       const told = mapping.map(row)
+      if (told === null) continue
       if (isReject(told)) people.reject(told)
       else people.see(told)
     }
@@ -77,7 +78,7 @@ export async function preparePlan(
     mode: reading.mode,
     rows: people.rows,
     size: sizeOf(people, { bytes: reading.source?.bytes ?? 0, accepted }),
-    endMissing: people.lacks(accepted.end) && (await isEmployed(db, connection.name, accepted.end)),
+    endMissing: await isEndMissing(db, connection.name, { people, end: accepted.end }),
     headcount: await headcount(db, connection.name),
     recentLeavers: inOrder ? await leaversSince(db, connection.name, new Date(ctx.now().getTime() - dayMs)) : 0,
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
@@ -95,7 +96,7 @@ export async function preparePlan(
     guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
     digest: hasher.digest(),
     fields,
-    endKey: people.endKey,
+    endKey: await people.endKey(),
     warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
     rejects: people.rejects.toSorted((a, b) => a.line - b.line),
   }
@@ -115,9 +116,13 @@ function sizeOf(
   return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
 }
 
-async function isEmployed(db: Db, connection: string, identityId: string | null): Promise<boolean> {
-  const entry = identityId === null ? null : await rosterEntry(db, { connection, identityId })
-  return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
+async function isEndMissing(
+  db: Db,
+  connection: string,
+  { people, end }: { people: Decider; end: string | null },
+): Promise<boolean> {
+  if (end === null || !people.lacks(end)) return false
+  return isEmployed(await rosterEntry(db, { connection, identityId: end }))
 }
 
 /** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */

@@ -132,17 +132,12 @@ export async function retractPerson(
     absence: 'ignore',
   })
   const guards = judge(facts, connection.guards).filter(({ name }) => name === 'retractions')
-  const always = guards.map((guard) => ({
-    ...guard,
-    ok: false,
-    reason: guard.reason ?? 'a retraction always waits for an approval',
-  }))
   const runId = await db.transaction().execute(async (tx) => {
     const id = await addHeldRun(tx, {
       connection: connection.name,
       options: { retract: { identityId, reason, by } },
       counts: counted.counts(),
-      guards: always,
+      guards,
       digest: planDigest([change]),
       now: ctx.now(),
     })

@@ -25,24 +25,40 @@ const Schema: z.ZodType<Schema> = z.lazy(() =>
   }),
 )
 
-type Setting = { readonly path: string; readonly values: string; readonly meaning: string }
+type Setting = {
+  readonly path: string
+  readonly values: string
+  readonly meaning: string
+  /** The types of source that have it, where not all do. */
+  readonly types?: readonly string[]
+}
+
+const source = 'connections.NAME.source'
+const webhook = 'connections.NAME.webhook'
 
 const head = `# Every setting
 
 Made from the schema of the configuration by \`npx vitest run test/house.test.ts -u\`; a test holds it to the schema.
-[configure.md](configure.md) explains how settings work together. \`NAME\` stands for a name of your own, \`FIELD\` for one of the
-fields of a person.
+[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for a name of your own,
+\`FIELD\` for one of the fields of a person. Settings that every type of source has stand first, then those of some types.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
 export function settingsPage(): string {
   const all = settingsOf(Schema.parse(jsonSchema()), '')
-  const sections = [...Map.groupBy(all, ({ path }) => sectionOf(path))]
+  const sections = [...Map.groupBy(withoutRepeats(all), sectionOf)]
   return [head, ...sections.map(([title, settings]) => `## ${title}\n\n${table(settings)}`)].join('\n')
 }
 
 /** Every setting below a place of the schema that has something to say. */
 function settingsOf(schema: Schema, base: string, isRequired = false): Setting[] {
+  const own = { path: base, values: valuesOf(schema, isRequired), meaning: meaningOf(schema) }
+  const below = base === source ? byType(schema) : settingsBelow(schema, base)
+  const isGroup = below.length > 0 && own.meaning === ''
+  return isGroup ? below : [own, ...below]
+}
+
+function settingsBelow(schema: Schema, base: string): Setting[] {
   const inner = alternatives(schema).flatMap((alternative) => {
     const { properties = {}, required = [], additionalProperties } = alternative
     const named = Object.entries(properties).flatMap(([name, below]) =>
@@ -51,10 +67,35 @@ function settingsOf(schema: Schema, base: string, isRequired = false): Setting[]
     const isMap = base === 'connections' && typeof additionalProperties === 'object'
     return isMap ? [...named, ...settingsOf(additionalProperties, join(base, 'NAME'))] : named
   })
-  const own = { path: base, values: valuesOf(schema, isRequired), meaning: meaningOf(schema) }
-  const below = base.endsWith('.fields') ? byField(inner) : unique(inner)
-  const isGroup = below.length > 0 && own.meaning === ''
-  return isGroup ? below : [own, ...below]
+  return base.endsWith('.fields') ? byField(inner) : unique(inner)
+}
+
+/** Settings that every type of source has, once; those that only some have, with the names of these. */
+function byType(schema: Schema): Setting[] {
+  const [, ...sources] = alternatives(schema)
+  const split = sources.flatMap((each) => {
+    const type = String(each.properties?.type?.const)
+    return settingsBelow(each, source).map((setting) => ({ ...setting, type }))
+  })
+  const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
+  return [...groups.values()].flatMap((members) => {
+    const [first] = members
+    if (first === undefined) return []
+    const { path, values, meaning } = first
+    const types = members.length === sources.length ? [] : members.map(({ type }) => type)
+    return [{ path, values, meaning, types }]
+  })
+}
+
+/** A webhook maps its events as a source maps its rows: what they share below a setting is not said again. */
+function withoutRepeats(settings: readonly Setting[]): Setting[] {
+  const nameOf = ({ path, values, meaning }: Setting) => [path.replace(webhook, source), values, meaning].join('\n')
+  const ofSources = new Set(settings.filter(({ path }) => path.startsWith(source)).map(nameOf))
+  return settings.flatMap((setting) => {
+    if (!setting.path.startsWith(webhook) || !ofSources.has(nameOf(setting))) return [setting]
+    const isTop = setting.path.split('.').length === webhook.split('.').length + 1
+    return isTop ? [{ ...setting, meaning: `${setting.meaning} As that of a source.` }] : []
+  })
 }
 
 /** Settings that several fields share, once; those that only some have, with the names of these. */
@@ -65,22 +106,19 @@ function byField(settings: readonly Setting[]): Setting[] {
   })
   const fields = new Set(split.map(({ field }) => field))
   const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
-  return [...groups.values()].flatMap((members) => {
+  const [start = ''] = /^.*\.FIELD/.exec(split[0]?.path ?? '') ?? []
+  const meaning = `A column, or settings; null takes the field out of the preset. FIELD is ${listed([...fields])}.`
+  const options = [...groups.values()].flatMap((members) => {
     const [first] = members
     if (first === undefined) return []
-    const { path, values, meaning } = first
-    if (members.length === fields.size) return [{ path, values, meaning: withFields(meaning, fields, path) }]
-    return [{ path, values, meaning: withFields(meaning, new Set(members.map(({ field }) => field)), path, 'Of ') }]
+    const of = members.length === fields.size ? '' : ` Of ${listed(members.map(({ field }) => field))}.`
+    return [{ path: first.path, values: first.values, meaning: `${first.meaning}${of}` }]
   })
+  return [{ path: start, values: '', meaning }, ...options]
 }
 
-function withFields(meaning: string, fields: ReadonlySet<string>, path: string, only = ''): string {
-  const isField = path.endsWith('.FIELD')
-  if (!isField && only === '') return meaning
-  const names = [...fields].map((field) => `\`${field}\``).join(', ')
-  return isField
-    ? `A column, or its settings; null takes the field out of the preset. FIELD is ${names}.`
-    : `${meaning} ${only}${names}.`
+function listed(names: readonly string[]): string {
+  return names.map(code).join(', ')
 }
 
 function alternatives(schema: Schema): Schema[] {
@@ -117,10 +155,11 @@ function meaningOf({ description = '' }: Schema): string {
   return description.replaceAll('<', '&lt;').replaceAll('|', '\\|').replaceAll('\n', ' ')
 }
 
-function sectionOf(path: string): string {
+function sectionOf({ path, types = [] }: Setting): string {
   const [top = '', , area] = path.split('.')
   if (top !== 'connections') return top
-  return area === undefined ? 'connections' : `connections.NAME.${area}`
+  if (area === undefined) return 'connections'
+  return types.length === 0 ? `connections.NAME.${area}` : `connections.NAME.${area} of type ${types.join(', ')}`
 }
 
 function join(base: string, name: string): string {

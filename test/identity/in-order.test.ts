@@ -39,6 +39,18 @@ describe('several sightings of a person, one after the other', () => {
     expect(change).toMatchObject({ kind: 'leave', carried: false })
   })
 
+  test('about a leaver whose record is changed afterwards leave them gone', () => {
+    const left = sighting('ana', { asOf: at('10:00'), fields: {}, left: true, action: 'leave' })
+    const tidied = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
+
+    const together = decideInOrder(entry('ana'), [left, tidied], delta)
+    const first = decideInOrder(entry('ana'), [left], delta)
+    const second = decideInOrder(entry('ana', { ...first.entry }), [tidied], delta)
+
+    expect(together.change).toMatchObject({ kind: 'leave', inferred: true, record: { jobTitle: 'Former' } })
+    expect(second.entry?.wanted).toMatchObject({ jobTitle: 'Former', separatedAt: '2026-11-20T00:00:00.000Z' })
+  })
+
   test('leave out the one that is older than what is known', () => {
     const known = entry('ana', { asOf: at('10:30') })
     const stale = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-19' })

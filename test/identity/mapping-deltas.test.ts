@@ -77,11 +77,12 @@ describe('a source whose rows may lack any column', () => {
     })
   })
 
-  test('needs all of the key', () => {
-    expect(compile({ identityId: { firstOf: ['a', 'b'] } }, ['b'])).toMatchObject({
-      ok: false,
-      missing: [expect.stringContaining('"a" (identityId)')],
-    })
+  test.each([
+    [{ identityId: 'id' }, { b: '2' }],
+    [{ identityId: { firstOf: ['a', 'b'] } }, { b: '2' }],
+    [{ identityId: { template: '{a}-{b}' } }, { b: '2' }],
+  ])('has its rows rejected where it lacks a part of the key: %j', (fields, cells) => {
+    expect(mapRow({ fields }, cells, { sparse: true })).toMatchObject({ identityId: null, reason: 'the cell is blank' })
   })
 
   test('is still refused with columns that read the same', () => {
@@ -146,8 +147,31 @@ describe('a row with an action', () => {
     expect(told).toMatchObject({ action: 'join', left: false, leavingDate: null })
   })
 
-  test('about a change speaks of the employment where it has the cell', () => {
-    expect(tell({ end: '' })).toMatchObject({ action: 'change', statesEmployment: true, leavingDate: null })
+  test.each([
+    ['one that is listed', ['Payslip'], { payslip: true, change: false, other: false, blank: false }],
+    ['every other', ['*'], { payslip: true, change: false, other: true, blank: false }],
+  ])('may be about something else: %s is passed over', (_which, ignore, expected) => {
+    const ignoring = Mapping.parse({
+      fields: { identityId: 'id' },
+      action: { column: 'event', change: ['change'], ignore },
+    })
+    const compiled = compileMapping(ignoring, ['id', 'event'])
+    if (!compiled.ok) throw new Error(compiled.missing.join())
+    const isIgnored = (event: string) => compiled.isIgnored({ values: ['', event], origin: { event: '1', line: 1 } })
+
+    const found = {
+      payslip: isIgnored(' payslip'),
+      change: isIgnored('Change'),
+      other: isIgnored('other'),
+      blank: isIgnored(''),
+    }
+
+    expect(found).toEqual(expected)
+  })
+
+  test('about a change brings nobody back: a blank leaving date says nothing, and one that is there counts', () => {
+    expect(tell({ end: '' })).toMatchObject({ action: 'change', statesEmployment: false, leavingDate: null })
+    expect(tell({ end: '2025-06-30' })).toMatchObject({ statesEmployment: true, leavingDate: '2025-06-30' })
   })
 
   test.each(['Rosalind', '', undefined])('that is not listed is rejected, whatever it means: %j', (event) => {

@@ -30,11 +30,6 @@ describe('a mapping as it is written', () => {
       { fields: { identityId: 'id', startedAt: { column: 'x', format: 'dd.MM.yy' } } },
       ['fields', 'startedAt', 'format'],
     ],
-    [
-      'a leaving date that is kept when blank',
-      { fields: { identityId: 'id', separatedAt: { column: 'x', onBlank: 'keep' } } },
-      ['fields', 'separatedAt'],
-    ],
     ['no source of its text', { fields: { identityId: 'id', email: { onBlank: 'keep' } } }, ['fields', 'email']],
     [
       'two sources of its text',

@@ -229,12 +229,13 @@ describe('leaving, returning and correcting', () => {
       separatedAt: june,
     },
     {
-      name: 'a delta that says nothing of employment takes back an inferred date',
+      name: 'a delta that says nothing of employment keeps an inferred date',
       known: inferredInJune,
       seen: sighting('ana', { statesEmployment: false }),
       rules: { mode: 'delta' },
-      kind: 'return',
-      separatedAt: null,
+      kind: null,
+      separatedAt: june,
+      inferred: true,
     },
     {
       name: 'who is absent leaves on the day of the export',

@@ -126,6 +126,20 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(known?.entry?.wanted).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
     })
 
+    test('about something else are passed over, whatever they hold', async () => {
+      const feed = webhookFeed()
+      Object.assign(feed.mapping.action ?? {}, { ignore: ['*'] })
+      await using opened = await open(feed)
+      const { world } = opened
+      await world.night(staff(20))
+
+      await receive(world, '{"type":"payslip.ready","at":"2026-11-20T02:10:00.000Z"}')
+      await later(world, 6)
+
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged', counts: { rejected: 0 } })
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
+    })
+
     test('are accounted for in the person’s history', async () => {
       await using opened = await open()
       const { world } = opened
