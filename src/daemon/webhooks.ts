@@ -71,7 +71,6 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
 
   await app.register(async (scope) => {
     takeRawBodies(scope, limits)
-    endConnectionsOnClose(scope)
     for (const [connection, feed] of feeds) {
       const secrets = remembered(feed.secrets, secretsKeptMs)
       serve(`/webhooks/${connection}`, feed.settings.bodyLimitBytes, (request) =>
@@ -87,17 +86,6 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
         return await take({ headers: raw.headersDistinct, body: held.bytes })
       })
     }
-  })
-}
-
-/** Senders keep their connections open for a long time: closing would wait for those that were busy when it began. */
-function endConnectionsOnClose(scope: FastifyInstance): void {
-  let isClosing = false
-  scope.addHook('preClose', async () => {
-    isClosing = true
-  })
-  scope.addHook('onSend', async (_request, reply) => {
-    if (isClosing) reply.header('connection', 'close')
   })
 }
 

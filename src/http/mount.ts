@@ -37,6 +37,9 @@ type Reply = { readonly status: number; readonly body?: unknown }
 
 const defaultBodyLimitBytes = 10 * 1024 * 1024
 const defaultRequestTimeoutMs = 60_000
+/** How long the headers of a request may take to arrive, and how often that is looked at. */
+const headersTimeoutMs = 15_000
+const connectionsCheckMs = 5000
 // A key of 191 characters can take nine times as many once it is percent-encoded.
 const maxParamLength = 4096
 
@@ -66,6 +69,7 @@ export function createApp({
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -73,12 +77,24 @@ export function createApp({
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => sendError(error, request, reply),
   })
+  endConnectionsOnClose(app)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((_request, reply) => {
     return sendRefusal(reply, refuse('UnknownPath', 'nothing is served under this path with this method'))
   })
   acceptJsonOnly(app)
   return app
+}
+
+/** Clients keep their connections open for a long time: closing would wait for those that were busy when it began. */
+function endConnectionsOnClose(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
+  })
 }
 
 function serve<Ctx>(

@@ -2,9 +2,11 @@ import { parseArgs } from 'node:util'
 import { startServer } from '../helpers/servers.ts'
 import { openPlace } from './place.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
+import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL'] as const
-const usage = 'npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL] [--json]'
+const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL] [--json]
+npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -15,21 +17,28 @@ const { positionals, values } = parseArgs({
   options: {
     sizes: { type: 'string', default: '10000,100000' },
     stores: { type: 'string', default: stores.join(',') },
+    rate: { type: 'string', default: '2000' },
+    seconds: { type: 'string', default: '30' },
     json: { type: 'boolean', default: false },
   },
 })
 const bench = benches[positionals[0] ?? '']
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
+const load = { rate: Number(values.rate), seconds: Number(values.seconds) }
 
-if (bench === undefined || chosen.length === 0 || !sizes.every((size) => Number.isInteger(size) && size > 0)) {
+if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
+else {
   process.stderr.write(`${usage}\n`)
   process.exitCode = 2
-} else {
-  await runAll(bench)
 }
 
-async function runAll(run: typeof benchPlan): Promise<void> {
+function isCount(value: number): boolean {
+  return Number.isInteger(value) && value > 0
+}
+
+async function runAll(run: typeof benchPlan): Promise<Row[]> {
   await using server = chosen.includes('PostgreSQL') ? await startServer('postgres') : null
   const rows: Row[] = []
   for (const store of chosen) {
@@ -39,6 +48,10 @@ async function runAll(run: typeof benchPlan): Promise<void> {
       rows.push(...found.map((row) => ({ people, store, ...row })))
     }
   }
+  return rows
+}
+
+function print(rows: readonly Row[]): void {
   process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))
 }
 
@@ -70,6 +83,27 @@ async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<R
       'time / bare': ratio(delivery.seconds, bare.seconds),
     },
   ]
+}
+
+/** Signed events at a fixed rate, and as many as are taken, against a bare route that inserts one row for each request. */
+async function benchWebhook(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const received = await receiveWebhooks({ server: server.url, ...load })
+  const bare = received.find(({ receiver }) => receiver === 'bare')
+  if (bare === undefined) throw new Error('the bare route was not measured')
+  return received.map(({ receiver, open, closed, cpuSeconds, peakMiB }) => ({
+    receiver,
+    'events/s': Math.round(open.perSecond),
+    refused: open.sent - open.accepted,
+    'p50 ms': round(open.p50Ms),
+    'p99 ms': round(open.p99Ms),
+    'max ms': round(open.maxMs),
+    'p99 / bare': ratio(open.p99Ms, bare.open.p99Ms),
+    'most events/s': Math.round(closed.perSecond),
+    'most / bare': ratio(closed.perSecond, bare.closed.perSecond),
+    'CPU s': round(cpuSeconds),
+    'peak MiB': Math.round(peakMiB),
+  }))
 }
 
 function againstScript(ours: Measured, script: Measured): Row {

@@ -36,7 +36,7 @@ dataDir: ./data
 connections:
   hr:
     target: { name: HR }
-    source: { type: csv, path: people.csv, mode: snapshot, preset: generic, timeZone: UTC }
+    source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, preset: generic, timeZone: UTC }
 `
 
 /** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
@@ -59,7 +59,8 @@ export async function openPlace({ server, people }: { server: string | null; peo
   return { ...files, emptyCsv, env, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-async function newDatabase(server: string): Promise<AsyncDisposable & { readonly url: string }> {
+/** A new database of the server; disposing drops it. */
+export async function newDatabase(server: string): Promise<AsyncDisposable & { readonly url: string }> {
   const name = `bench_${randomUUID().replaceAll('-', '')}`
   await runOn(server, `CREATE DATABASE ${name}`)
   const url = new URL(server)

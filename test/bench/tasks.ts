@@ -34,8 +34,13 @@ export async function report(work: () => Promise<number>): Promise<void> {
   const startedMs = performance.now()
   const count = await work()
   const seconds = (performance.now() - startedMs) / 1000
-  const measured: Measured = { count, seconds, peakMiB: (await peakKiB()) / 1024 }
+  const measured: Measured = { count, seconds, peakMiB: await peakMiB() }
   process.stdout.write(`${JSON.stringify(measured)}\n`)
+}
+
+/** The most memory that this process has held. */
+export async function peakMiB(): Promise<number> {
+  return (await peakKiB()) / 1024
 }
 
 async function peakKiB(): Promise<number> {
