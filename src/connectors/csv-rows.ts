@@ -1,165 +1,85 @@
-import { type CsvError, type InfoRecord, Parser } from 'csv-parse'
 import type { SourceRow } from './connector.ts'
-import { unreadable } from './csv-file.ts'
+import { type CsvRecord, type Damage, isBlank, type RecordFormat, RecordParser } from './csv-records.ts'
+import { Tail, type TailFormat } from './csv-tail.ts'
+import type { ExportFormat } from './export-format.ts'
 
-const recordLimitBytes = 1024 * 1024
-const replacementCharacter = '\uFFFD'
+/** What a cell with this damage holds. */
+const damages = {
+  undecodable: 'bytes that are not in the configured encoding',
+  lost: 'U+FFFD, which stands for a character that was lost before the export was written',
+} as const
 
 type Fault = NonNullable<SourceRow['fault']>
 
-export type CsvFormat = { readonly delimiter: string; readonly quote: string }
+export type RowsFormat = RecordFormat & TailFormat & Pick<ExportFormat, 'linesAfterHeader'>
 
-/** The header's cells as they stand, read no further than needed. */
-export async function readHeader(
-  chunks: AsyncIterable<Buffer>,
-  { name, format }: { readonly name: string; readonly format: CsvFormat },
-): Promise<readonly string[]> {
-  const parser = new RowParser(name, format)
-  for await (const chunk of chunks) {
-    await parser.write(chunk)
-    if (parser.headers) return parser.headers
-  }
-  await parser.end()
-  return parser.headers ?? noHeader(name)
+type RowsOptions = {
+  readonly name: string
+  readonly format: RowsFormat
+  /** How many columns the header has. */
+  readonly width: number
+  readonly warn: (text: string) => void
 }
 
-/** The rows below the header, in slices of about one chunk. What cannot be trusted about a row travels with it as its fault. */
+/**
+ * The rows below the header of a text that begins with it, in slices of about one chunk. What cannot be trusted about a row travels with
+ * it as its fault. Ends normally only where the text is complete.
+ */
 export async function* readRows(
   chunks: AsyncIterable<Buffer>,
-  { name, format }: { readonly name: string; readonly format: CsvFormat },
+  { name, format, width, warn }: RowsOptions,
 ): AsyncGenerator<readonly SourceRow[]> {
-  const parser = new RowParser(name, format)
-  for await (const chunk of chunks) {
-    const rows = await parser.write(chunk)
-    if (rows.length > 0) yield rows
-  }
-  const rows = await parser.end()
-  if (rows.length > 0) yield rows
-}
+  const parser = new RecordParser(name, format)
+  const tail = format.footer || format.trailer ? new Tail(name, format) : undefined
+  // The header itself, and what is left out below it.
+  let leftOut = 1 + format.linesAfterHeader
+  let headerFound = false
 
-function noHeader(name: string): never {
-  throw unreadable(`${name} holds no header`, 'its first line must name the columns')
-}
-
-/** Owns one csv-parse stream: chunks go in, the rows that they complete come out. */
-class RowParser {
-  headers: readonly string[] | undefined
-  readonly #name: string
-  readonly #parser: Parser
-  #rows: SourceRow[] = []
-  /** Where the latest row ended that could be told apart from its neighbours. */
-  #lastLine = 0
-  #lastByte = 0
-  #writtenBytes = 0
-
-  constructor(name: string, { delimiter, quote }: CsvFormat) {
-    this.#name = name
-    this.#parser = new Parser({
-      delimiter: delimiter === 'tab' ? '\t' : delimiter,
-      quote: quote === 'none' ? null : quote,
-      escape: quote === 'none' ? null : quote,
-      record_delimiter: ['\n', '\r'],
-      relax_column_count: true,
-      skip_records_with_error: true,
-      on_record: (cells: string[], info) => this.#take(cells, info),
-      on_skip: (error) => this.#skip(error),
-    })
-    // Failures arrive through the callbacks of write and end; what the stream itself would emit is nothing.
-    this.#parser.on('error', () => {}).resume()
-  }
-
-  async write(chunk: Buffer): Promise<readonly SourceRow[]> {
-    this.#writtenBytes += chunk.length
-    await new Promise<void>((resolve, reject) =>
-      this.#parser.write(chunk, (error) => (error ? reject(error) : resolve())),
-    )
-    this.#checkSize(this.#writtenBytes)
-    return this.#drain()
-  }
-
-  async end(): Promise<readonly SourceRow[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#parser.once('error', reject).end(resolve)
-    await promise
-    return this.#drain()
-  }
-
-  #drain(): readonly SourceRow[] {
-    const rows = this.#rows
-    this.#rows = []
+  const rowsOf = (records: readonly CsvRecord[]): SourceRow[] => {
+    const rows: SourceRow[] = []
+    for (const record of records) {
+      const blank = isBlank(record)
+      if (leftOut > 0) {
+        headerFound ||= !blank
+        if (headerFound) leftOut -= 1
+        continue
+      }
+      if (blank) continue
+      const certain = tail ? tail.push(record) : record
+      if (certain) rows.push(toRow(certain, name, width))
+    }
     return rows
   }
 
-  /** Receives every well-formed record. Returns null: the records are collected here and pass by no stream buffer. */
-  #take(cells: string[], { bytes, lines }: InfoRecord): null {
-    this.#checkSize(bytes)
-    const line = lines - this.#lastLine > 1 ? lines - lineEndsIn(cells) : lines
-    this.#lastLine = lines
-    this.#lastByte = bytes
-    if (isBlank(cells)) return null
-    if (this.headers) this.#rows.push(toRow(cells, { file: this.#name, line }, this.headers.length))
-    else this.headers = checkedHeaders(cells, this.#name)
-    return null
+  for await (const chunk of chunks) {
+    const rows = rowsOf(await parser.write(chunk))
+    if (rows.length > 0) yield rows
   }
+  const rows = rowsOf(await parser.end())
+  parser.checkTerminated()
+  for (const warning of tail?.end() ?? []) warn(warning)
+  if (rows.length > 0) yield rows
+}
 
-  /** Receives every quote that stands where none may stand; csv-parse drops the record and goes on behind it. */
-  #skip(error: CsvError | undefined): undefined {
-    const line = Number(error?.lines)
-    if (error?.code === 'CSV_QUOTE_NOT_CLOSED') {
-      const what = `${this.#name}: a quote that opens after line ${this.#lastLine} is not closed at the end of the file`
-      throw unreadable(what, 'the export was cut off, or a quote inside a cell is not doubled')
-    }
-    if (!this.headers)
-      throw unreadable(
-        `${this.#name}:${line}: a quote in the header is not enclosed and doubled`,
-        'check the quote setting',
-      )
-    if (line === this.#rows.at(-1)?.origin.line) return
+function toRow({ cells, line, damage }: CsvRecord, name: string, width: number): SourceRow {
+  const origin = { file: name, line }
+  if (damage === 'quote') {
     const reason = 'a quote stands inside a cell that is not enclosed in quotes, or is not doubled'
-    this.#rows.push({ values: [], origin: { file: this.#name, line }, fault: { column: null, reason } })
+    return { values: [], origin, fault: { column: null, reason } }
   }
-
-  #checkSize(untilByte: number): void {
-    if (untilByte - this.#lastByte <= recordLimitBytes) return
-    const what = `${this.#name}: the row after line ${this.#lastLine} is longer than 1 MiB`
-    throw unreadable(what, 'a quote is not closed, or the delimiter or the encoding is not the configured one')
+  if (cells.length !== width) {
+    const reason = `row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header has ${width}`
+    return { values: cells, origin, fault: { column: null, reason } }
   }
+  return damage ? { values: cells, origin, fault: faultOf(cells, damage) } : { values: cells, origin }
 }
 
-function lineEndsIn(cells: readonly string[]): number {
-  return cells.reduce((count, cell) => count + (cell.match(/[\r\n]/g)?.length ?? 0), 0)
-}
-
-function isBlank(cells: readonly string[]): boolean {
-  return cells[0] === '' && cells.every((cell) => cell === '')
-}
-
-function checkedHeaders(cells: readonly string[], name: string): readonly string[] {
-  const undecodable = cells.some((cell) => cell.includes(replacementCharacter) || cell.includes('\0'))
-  if (undecodable)
-    throw unreadable(`${name}: the header is not in the configured encoding`, 'check the encoding setting')
-  return cells
-}
-
-function toRow(values: readonly string[], origin: SourceRow['origin'], width: number): SourceRow {
-  if (values.length !== width) {
-    const reason = `row has ${values.length} ${values.length === 1 ? 'cell' : 'cells'}, the header has ${width}`
-    return { values, origin, fault: { column: null, reason } }
-  }
-  const damaged = damagedColumn(values)
-  return damaged === undefined ? { values, origin } : { values, origin, fault: damagedFault(values, damaged) }
-}
-
-function damagedColumn(values: readonly string[]): number | undefined {
-  for (let column = 0; column < values.length; column += 1) {
-    if (values[column]?.includes(replacementCharacter)) return column
-  }
-  return undefined
-}
-
-// A fault names one cell. With several damaged ones the row is given up as a whole, or the second would pass unnoticed.
-function damagedFault(values: readonly string[], column: number): Fault {
-  const several = damagedColumn(values.slice(column + 1)) !== undefined
-  if (several) return { column: null, reason: 'several cells hold bytes that are not in the configured encoding' }
-  return { column, reason: 'the cell holds bytes that are not in the configured encoding' }
+// A fault names one cell. With several damaged ones the row is given up as a whole, or the second would pass unnoticed. NULs are what a
+// disk leaves of text that it lost: cells beside them cannot be trusted either.
+function faultOf(cells: readonly string[], damage: Exclude<Damage, 'quote'>): Fault {
+  if (damage === 'nul') return { column: null, reason: 'the row holds NUL bytes, so a part of it was lost' }
+  const damaged = cells.flatMap((cell, column) => (cell.includes('\uFFFD') ? [column] : []))
+  const [column = null] = damaged
+  if (damaged.length > 1) return { column: null, reason: `several cells hold ${damages[damage]}` }
+  return { column, reason: `the cell holds ${damages[damage]}` }
 }

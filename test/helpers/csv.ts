@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import type { Reading, SourceRow } from '../../src/connectors/connector.ts'
@@ -63,4 +64,10 @@ export async function refusalOf(content: string | Uint8Array, settings: Format =
   )
   if (error instanceof Failure && error.code === 'source_unreadable') return error.message
   throw new Error(`expected a refusal of the export, got ${String(error)}`, { cause: error })
+}
+
+/** The number of the next file to be opened: the system gives the lowest one that is free. */
+export async function nextDescriptor(path: string): Promise<number> {
+  await using handle = await open(path)
+  return handle.fd
 }
