@@ -34,7 +34,7 @@ export type GuardFacts = {
   readonly rows: number
   /** Against the last accepted snapshot; null where there is none to compare with. */
   readonly size: { readonly rows: Shrink; readonly bytes: Shrink } | null
-  /** The snapshot lacks the employed person whom the last accepted one named last, as a file does whose end was cut off. */
+  /** The snapshot lacks whom the last accepted one named last of those who are still employed, as a file does whose end was cut off. */
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number

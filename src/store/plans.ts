@@ -118,8 +118,8 @@ export type PlanSummary = {
   readonly digest: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
-  /** The key that the source named last. */
-  readonly endKey: string | null
+  /** The keys that the source named last of people who have not left, in their order. */
+  readonly endKeys: readonly string[]
   readonly warnings: readonly string[]
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
@@ -141,7 +141,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       guards: JSON.stringify(plan.guards),
       digest: plan.digest,
       fields: JSON.stringify(plan.fields),
-      end_key: plan.endKey,
+      end_keys: JSON.stringify(plan.endKeys),
       warnings: JSON.stringify(plan.warnings),
       verification: JSON.stringify(plan.verification),
     })
@@ -211,7 +211,7 @@ export async function commitPlan(
   )
   await sql`
     update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
-      accepted_end = runs.end_key
+      accepted_end = runs.end_keys
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}

@@ -46,7 +46,7 @@ type RunsTable = {
   digest: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
-  end_key: string | null
+  end_keys: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
   reason: string | null
   failure: string | null
@@ -115,7 +115,7 @@ export type StoreSchema = {
     accepted_fields: NullableJson<readonly string[]>
     accepted_source: NullableJson<RunSource>
     accepted_rows: number | null
-    accepted_end: string | null
+    accepted_end: NullableJson<readonly string[]>
     blocked_status: number | null
     blocked_reason: string | null
     blocked_at: Date | null

@@ -18,8 +18,8 @@ export type AcceptedSource = {
   /** The mapped fields that it held. */
   readonly fields: readonly string[]
   readonly rows: number | null
-  /** The key that the last accepted snapshot named last. */
-  readonly end: string | null
+  /** The keys that the last accepted snapshot named last, in their order. */
+  readonly end: readonly string[]
 }
 
 export async function acceptedSource(db: Db, connection: string): Promise<AcceptedSource> {
@@ -33,7 +33,7 @@ export async function acceptedSource(db: Db, connection: string): Promise<Accept
     asOf: row?.accepted_as_of?.toISOString() ?? null,
     fields: row?.accepted_fields ?? [],
     rows: row?.accepted_rows ?? null,
-    end: row?.accepted_end ?? null,
+    end: row?.accepted_end ?? [],
   }
 }
 

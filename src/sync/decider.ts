@@ -9,8 +9,10 @@ import type { Stage } from './stage.ts'
 /** How many people are looked up and staged together. */
 const pageSize = 1000
 
-/** Among so many of those named last, one is looked for whom the plan leaves employed. */
-const endKeys = 1000
+/** Among so many of those named last, some are looked for whom the plan leaves employed. */
+const endKeysSought = 1000
+/** So many are kept: the last of them who is still employed when the next snapshot comes has to be in it. */
+const endKeysKept = 50
 
 /** The row that stands for a person so far. */
 type Standing = { line: number; rank: string | undefined; counted: Tallied }
@@ -90,11 +92,11 @@ export function createDecider({
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !seen.has(identityId),
 
-    /** The person named last of those whom the plan leaves employed: what a file lacks whose end is cut off. */
-    async endKey(): Promise<string | null> {
+    /** The people named last of those whom the plan leaves employed: whom a file lacks whose end is cut off. */
+    async endKeys(): Promise<string[]> {
       const doubtful = namedLast.filter((key) => untouched.has(key))
       const known = await rosterEntries(db, { connection, identityIds: doubtful })
-      return namedLast.findLast((key) => !untouched.has(key) || isEmployed(known.get(key))) ?? null
+      return namedLast.filter((key) => !untouched.has(key) || isEmployed(known.get(key))).slice(-endKeysKept)
     },
 
     /** Decides about whom the rows so far named; rows in order have to be all there first. */
@@ -137,7 +139,7 @@ export function createDecider({
 
   function nameLast(identityId: string): void {
     namedLast.push(identityId)
-    if (namedLast.length >= 2 * endKeys) namedLast = namedLast.slice(-endKeys)
+    if (namedLast.length >= 2 * endKeysSought) namedLast = namedLast.slice(-endKeysSought)
   }
 
   function note(reject: Reject): void {

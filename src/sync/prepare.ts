@@ -7,7 +7,7 @@ import { dateIn, type PlanContext } from '../identity/plan.ts'
 import { type FieldName, fieldNames } from '../identity/record.ts'
 import { isReject } from '../identity/rows.ts'
 import type { PlanSummary } from '../store/plans.ts'
-import { headcount, rosterEntry } from '../store/roster.ts'
+import { headcount, rosterEntries } from '../store/roster.ts'
 import { leaversSince } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../store/sources.ts'
@@ -96,7 +96,7 @@ export async function preparePlan(
     guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
     digest: hasher.digest(),
     fields,
-    endKey: await people.endKey(),
+    endKeys: await people.endKeys(),
     warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
     rejects: people.rejects.toSorted((a, b) => a.line - b.line),
   }
@@ -119,10 +119,11 @@ function sizeOf(
 async function isEndMissing(
   db: Db,
   connection: string,
-  { people, end }: { people: Decider; end: string | null },
+  { people, end }: { people: Decider; end: readonly string[] },
 ): Promise<boolean> {
-  if (end === null || !people.lacks(end)) return false
-  return isEmployed(await rosterEntry(db, { connection, identityId: end }))
+  const known = await rosterEntries(db, { connection, identityIds: end })
+  const last = end.findLast((identityId) => isEmployed(known.get(identityId)))
+  return last !== undefined && people.lacks(last)
 }
 
 /** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */

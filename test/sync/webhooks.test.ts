@@ -260,6 +260,18 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(left.length).toBe(5)
     })
 
+    test('an export whose end is cut off is held, also where an event has separated whom the last one named last', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, terminated('E0020', '2026-11-19', '2026-11-19T12:00:00.000Z'))
+      await later(world, 6)
+
+      const run = await world.night(staff(20).slice(0, 17), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      expect(run).toMatchObject({ state: 'held', reason: expect.stringContaining('endMissing') })
+    })
+
     test('a rejected plan leaves its events with the rejected ones', async () => {
       await using opened = await open()
       const { world } = opened

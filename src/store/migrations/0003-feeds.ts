@@ -5,12 +5,12 @@ export const feeds: Migration = {
   sql: `
 alter table connections add column accepted_source json;
 alter table connections add column accepted_rows integer;
-alter table connections add column accepted_end text;
+alter table connections add column accepted_end json;
 
 alter table runs add column feed text not null default 'source';
 alter table runs add column mode text;
 alter table runs add column warnings json;
-alter table runs add column end_key text;
+alter table runs add column end_keys json;
 drop index runs_one_waiting;
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
 

@@ -1,0 +1,221 @@
+import { createHash } from 'node:crypto'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../helpers/connected.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { gzipOfZeros, writeLong } from '../helpers/hostile-files.ts'
+import { type HrServer, json, startHrServer } from '../helpers/hr-server.ts'
+import { measured } from '../helpers/peak-memory.ts'
+import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
+import { type Host, peopleOn, startHost } from '../helpers/world.ts'
+import { zipOf } from '../helpers/zip.ts'
+
+const gibibyte = 1024 ** 3
+/** What no source may cost beyond what a command takes that reads none. */
+const sourceMebibytes = 150
+
+const header = 'Worker ID,Work Email,First Name,Hire Date'
+const rows = Array.from({ length: 20 }, (_, i) => `W${i + 1},w${i + 1}@acme.example,Ottoline,2020-01-06`)
+const sound = [header, ...rows, ''].join('\n')
+
+let host: Host
+let hr: HrServer
+let work: Workplace
+let idleMebibytes: number
+let tenant: Awaited<ReturnType<Host['tenant']>>
+
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+  tenant = await host.tenant()
+  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key })
+  // The first command makes the database, which takes more than all that follow.
+  await work.run('status')
+  idleMebibytes = (await measured(['status', '--config', work.configFile])).peakMebibytes
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  hr = await startHrServer((request, response) => {
+    const bodies: Readonly<Record<string, string>> = {
+      '/deep': `[{"Worker ID":"W1","x":${deep}}]`,
+      '/cut': '[{"Worker ID":"W1","Work Email":"w1@acme.exa',
+      '/twice': '[{"Worker ID":"W1","Worker ID":"W2"}]',
+      '/hidden': '[{"__proto__":{"Worker ID":"W2"},"constructor":"x"}]',
+    }
+    json(bodies[request.url ?? ''] ?? '[]')(request, response)
+  })
+})
+afterAll(async () => {
+  await hr[Symbol.asyncDispose]()
+  await work[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+type Bad = {
+  /** Writes what is wrong into a folder of its own, in which `people.csv` is looked for. */
+  readonly write: (folder: string) => Promise<unknown>
+  readonly settings?: object
+  readonly says: RegExp
+}
+
+const written = (content: string | Uint8Array) => (folder: string) => writeFile(join(folder, 'people.csv'), content)
+const nothing = async () => {}
+
+const bad: Readonly<Record<string, Bad>> = {
+  'more-columns-than-any-report': {
+    write: written(`${header},${Array.from({ length: 10_000 }, (_, i) => `C${i}`).join(',')}\n`),
+    says: /people\.csv:1: the header has 10004 columns/,
+  },
+  'no-line-end-at-the-end': { write: written(sound.trimEnd()), says: /people\.csv: its last line has no line end/ },
+  'a-quote-that-never-ends': {
+    write: written(`${sound}W21,"Ottoline\n`),
+    says: /people\.csv: a quote that opens after line 21/,
+  },
+  'the-mark-of-another-encoding': {
+    write: written(Buffer.from(`\uFEFF${sound}`, 'utf16le')),
+    says: /people\.csv begins with the byte order mark of utf-16le/,
+  },
+  'no-mark-of-its-encoding': {
+    write: written(sound),
+    settings: { encoding: 'utf-16' },
+    says: /byte order mark|encoding/,
+  },
+  'two-headers-alike': { write: written(sound.replace('First Name', 'work_email')), says: /work_email|Work Email/ },
+  'another-delimiter': { write: written(sound.replaceAll(',', ';')), says: /people\.csv:1: .*delimiter/ },
+  'a-marker-that-is-missing': {
+    write: written(sound),
+    settings: { complete: { marker: '.done' } },
+    says: /people\.csv.* has its marker \(\.done\)/,
+  },
+  'a-side-file-that-is-missing': {
+    write: written(sound),
+    settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.sha256', holds: 'sha256' } } },
+    says: /people\.csv has no side file \(\.sha256\)/,
+  },
+  'another-checksum': {
+    write: async (folder) => {
+      await written(sound)(folder)
+      const sum = createHash('sha256').update(`${sound}W21,,,\n`).digest('hex')
+      await writeFile(join(folder, 'people.csv.sha256'), `${sum}  people.csv\n`)
+    },
+    settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.sha256', holds: 'sha256' } } },
+    says: /people\.csv does not have the sha256 sum/,
+  },
+  'fewer-rows-than-the-side-file-says': {
+    write: async (folder) => {
+      await written(sound)(folder)
+      await writeFile(join(folder, 'people.csv.rows'), '21\n')
+    },
+    settings: { complete: { quietSeconds: 0, sideFile: { suffix: '.rows', holds: 'rows' } } },
+    says: /people\.csv has 20 rows below its header, and its side file states 21/,
+  },
+  'fewer-rows-than-the-trailer-says': {
+    write: written(`${sound}TRAILER,21,,\n`),
+    settings: { trailer: { startsWith: 'TRAILER', rowsAt: 2 } },
+    says: /people\.csv:22: the trailer counts 21 rows, the export has 20/,
+  },
+  'a-trailer-that-is-missing': {
+    write: written(sound),
+    settings: { trailer: { startsWith: 'TRAILER', rowsAt: 2 } },
+    says: /people\.csv: its last row does not begin as trailer\.startsWith says/,
+  },
+  'a-symbolic-link': {
+    write: (folder) => symlink('/etc/hostname', join(folder, 'people.csv')),
+    says: /people\.csv is a symbolic link/,
+  },
+  'two-files-in-a-zip': {
+    write: async (folder) => written(await zipOf({ 'a.csv': sound, 'b.csv': sound }))(folder),
+    says: /people\.csv is a zip with 2 entries/,
+  },
+  'a-key-that-is-none': {
+    write: written(sound),
+    settings: { decrypt: { privateKey: '${file:key}' } },
+    says: /decrypt\.privateKey is no OpenPGP private key/,
+  },
+  'a-zip-bomb': {
+    write: async (folder) =>
+      written(
+        await zipOf({
+          'people.csv': Buffer.concat([Buffer.from(`${header}\n`), Buffer.alloc(128 * 1024 ** 2, `${rows[0]}\n`)]),
+        }),
+      )(folder),
+    says: /people\.csv unpacks to more than 200 times its size/,
+  },
+  'two-gibibytes-of-zeros': {
+    write: (folder) => written(gzipOfZeros(2 * gibibyte))(folder),
+    says: /people\.csv: the row after line 0 is longer than 1 MiB/,
+  },
+  'a-cell-of-100-mebibytes': {
+    write: (folder) =>
+      writeLong(join(folder, 'people.csv'), {
+        before: `${sound}W21,w21@acme.example,"`,
+        character: 'x',
+        count: 100,
+        behind: '",2020-01-06\n',
+      }),
+    says: /people\.csv: the row after line 21 is longer than 1 MiB/,
+  },
+  'json-nested-without-end': { write: nothing, settings: { path: '/deep' }, says: /nested deeper than 64 levels/ },
+  'json-that-was-cut-off': { write: nothing, settings: { path: '/cut' }, says: /is not valid JSON/ },
+  'json-that-says-a-thing-twice': { write: nothing, settings: { path: '/twice' }, says: /the same member twice/ },
+  'json-that-hides-in-its-prototype': {
+    write: nothing,
+    settings: { path: '/hidden' },
+    says: /none of 1 rows became a record/,
+  },
+}
+
+describe('sources that cannot be understood', () => {
+  test('are each refused by a sentence that names the place and nobody, in bounded memory', async () => {
+    const connections: Record<string, object> = {}
+    for (const [name, { write, settings = {} }] of Object.entries(bad)) {
+      await mkdir(join(work.folder, name))
+      await write(join(work.folder, name))
+      connections[name] = { source: sourceOf(name, settings, hr.url) }
+    }
+    await connect(work, { baseUrl: host.platform.baseUrl, connections })
+
+    const { exit, stdout, peakMebibytes: peak } = await measured(['check', '--config', work.configFile, '--json'])
+
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; message: string; code: string | null }[] }
+    const failed = checks.filter(({ code }) => code !== null)
+    const found = Object.fromEntries(failed.map(({ name, message, code }) => [name, { message, code }]))
+    const expected = Object.entries(bad).map(([name, { says }]) => [
+      `source of ${name}`,
+      { message: expect.stringMatching(says), code: 'source_unreadable' },
+    ])
+    expect(found).toMatchObject(Object.fromEntries(expected))
+    expect(exit).toBe(66)
+    expect(stdout).not.toContain('Ottoline')
+    expect(stdout).not.toContain('acme.example')
+    expect(peak).toBeLessThan(idleMebibytes + sourceMebibytes)
+  })
+
+  test('stop nothing else: names that JavaScript has a use for are names like any other', async () => {
+    const odd = '__proto__,constructor,Worker ID,toString,hasOwnProperty'
+    await mkdir(join(work.folder, 'odd'))
+    await writeFile(join(work.folder, 'odd', 'people.csv'), `${odd}\nOttoline,Lead,__proto__,valueOf,x\n`)
+    await mkdir(join(work.folder, 'empty'))
+    await writeFile(join(work.folder, 'empty', 'people.csv'), gzipOfZeros(2 * gibibyte))
+    const fields = { identityId: 'Worker ID', firstName: '__proto__', jobTitle: 'constructor' }
+    const connections = {
+      odd: { source: { ...sourceOf('odd', { fields }), preset: undefined } },
+      empty: { source: sourceOf('empty', {}) },
+    }
+    await connect(work, { baseUrl: host.platform.baseUrl, connections })
+
+    const refused = await measured(['sync', '--config', work.configFile, '--connection', 'empty'])
+    const { exit } = await work.run('sync', '--connection', 'odd')
+
+    const people = await peopleOn(tenant.client)
+    expect([refused.exit, exit]).toEqual([66, 0])
+    expect(refused.peakMebibytes).toBeLessThan(idleMebibytes + sourceMebibytes)
+    expect([...people.keys()]).toEqual(['__proto__'])
+    expect(people.get('__proto__')).toMatchObject({ firstName: 'Ottoline', jobTitle: 'Lead' })
+  })
+})
+
+function sourceOf(name: string, settings: object, url = ''): object {
+  const common = { mode: 'snapshot', preset: 'generic' }
+  if ('path' in settings)
+    return { type: 'http', url: `${url}${settings.path}`, format: 'json', allowPrivate: true, ...common }
+  return { type: 'csv', path: `${name}/people.csv`, complete: { quietSeconds: 0 }, ...common, ...settings }
+}

@@ -1,0 +1,53 @@
+import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../helpers/connected.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { serve } from '../helpers/served.ts'
+import { openWorkplace } from '../helpers/workplace.ts'
+import { type Host, peopleOn, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+test('a name that is nasty to computers arrives as it is, or its row is rejected with a reason', async () => {
+  const { key, client } = await host.tenant()
+  const { baseUrl } = host.platform
+  await using work = await openWorkplace({ baseUrl, key })
+  const source = {
+    type: 'csv',
+    path: 'exports/*.csv',
+    mode: 'snapshot',
+    complete: { quietSeconds: 0 },
+    preset: 'generic',
+  }
+  const guards = { rejectedRows: { count: naughtyStrings.length } }
+  await connect(work, { baseUrl, connections: { acme: { source, guards } } })
+  const rows = naughtyStrings.map((name, index) => `K${index},"${name.replaceAll('"', '""')}"\r\n`)
+  await work.drop('people.csv', `Worker ID,First Name\r\n${rows.join('')}`)
+  await using _daemon = await serve(work)
+
+  const { exit, document: run } = await work.json<{ id: string; rows: number }>('sync')
+  const { document } = await work.json<{ rejects: { identityId: string; column: string; reason: string }[] }>(
+    'run',
+    run.id,
+  )
+
+  const people = await peopleOn(client)
+  const rejects = new Map(document.rejects.map((reject) => [reject.identityId, reject]))
+  const arrived = naughtyStrings.map(
+    (_, index) => rejects.get(`K${index}`)?.reason ?? people.get(`K${index}`)?.firstName,
+  )
+  const expected = naughtyStrings.map((name, index) => {
+    const text = name.trim().normalize('NFC')
+    const reject = rejects.get(`K${index}`)
+    if (!reject) return text === '' ? null : text
+    return /\p{Cc}/u.test(text) || [...text].length > 191 ? reject.reason : `${text} should have arrived`
+  })
+  expect({ exit, rows: run.rows }).toEqual({ exit: 0, rows: naughtyStrings.length })
+  expect(arrived).toEqual(expected)
+  expect(people.size + rejects.size).toBe(naughtyStrings.length)
+  expect(new Set(document.rejects.map(({ column }) => column))).toEqual(new Set(['First Name']))
+})

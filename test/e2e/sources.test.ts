@@ -1,0 +1,201 @@
+import { cp, mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Ended } from '../helpers/cli.ts'
+import { keepSecret, worldMapping } from '../helpers/connected.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { json, startHrServer } from '../helpers/hr-server.ts'
+import { encrypted, keyOwner } from '../helpers/openpgp.ts'
+import { fixtures } from '../helpers/preset-fixtures.ts'
+import { csvOf, openPlace } from '../helpers/source-place.ts'
+import { account, keyPair, sshServer } from '../helpers/ssh-server.ts'
+import type { Workplace } from '../helpers/workplace.ts'
+import { change, type Host, type HrPerson, staff, startHost } from '../helpers/world.ts'
+import { zipOf } from '../helpers/zip.ts'
+
+const people = staff(12)
+const afterwards = change(people, { id: 'E0004', left: '2026-11-18' }, { id: 'E0005', title: 'Director' })
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+function said(...ended: readonly Ended[]): string {
+  return ended.map(({ stdout, stderr }) => stdout + stderr).join('\n')
+}
+
+/** Two runs, with what happens in between. */
+async function twice(work: Workplace, between: () => Promise<unknown>): Promise<readonly [Ended, Ended]> {
+  const first = await work.run('sync')
+  await between()
+  return [first, await work.run('sync')]
+}
+
+/** The lines of a key that nobody says by chance. */
+const linesOf = (key: string): readonly string[] => key.split('\n').filter((line) => line.length > 40)
+
+describe('an export that is wrapped', () => {
+  test('by gzip one night and by zip the next brings its leavers', async () => {
+    await using place = await openPlace(host)
+    const { work } = place
+    await place.connect({ type: 'csv', path: 'exports/people.*', complete: { quietSeconds: 0 }, ...worldMapping })
+    await work.drop('people.bin', gzipSync(csvOf(people)))
+
+    const zipped = await zipOf({ 'anything.txt': csvOf(afterwards) })
+    const [first, second] = await twice(work, () => work.drop('people.bin', zipped))
+
+    expect([first.exit, second.exit]).toEqual([0, 0])
+    expect((await place.people()).get('E0005')?.jobTitle).toBe('Director')
+    expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  })
+
+  test('by OpenPGP brings its leavers, and neither key nor passphrase is ever said', async () => {
+    await using place = await openPlace(host)
+    const { work } = place
+    const passphrase = 'tall blue horse'
+    const [us, hr] = [await keyOwner({ passphrase }), await keyOwner()]
+    const decrypt = {
+      privateKey: await keepSecret(work, 'pgp-key', us.privateKey),
+      passphrase: await keepSecret(work, 'pgp-passphrase', passphrase),
+      verifyWith: hr.publicKey,
+    }
+    const source = { type: 'csv', path: 'exports/people.csv.pgp', complete: { quietSeconds: 0 }, ...worldMapping }
+    await place.connect({ ...source, decrypt })
+    await work.drop('people.csv.pgp', await encrypted(csvOf(people), { to: us, signedBy: hr, compressed: true }))
+
+    const [first, second] = await twice(work, async () =>
+      work.drop('people.csv.pgp', await encrypted(csvOf(afterwards), { to: us, signedBy: hr })),
+    )
+    await work.drop('people.csv.pgp', await encrypted(csvOf(people), { to: us }))
+    const unsigned = await work.run('sync')
+    await keepSecret(work, 'pgp-passphrase', 'short red horse')
+    const locked = await work.run('check')
+
+    expect([first.exit, second.exit, unsigned.exit, locked.exit]).toEqual([0, 0, 66, 66])
+    expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+    const all = said(first, second, unsigned, locked)
+    for (const secret of [passphrase, 'short red horse', ...linesOf(us.privateKey)]) expect(all).not.toContain(secret)
+  })
+})
+
+test('an export on an SFTP server brings its leavers; the secrets are never said', async () => {
+  const passphrase = 'correct horse battery'
+  const key = keyPair('ed25519', passphrase)
+  await using server = await sshServer({ publicKey: key.public })
+  await using place = await openPlace(host)
+  const { work } = place
+  const source = {
+    type: 'sftp',
+    host: '127.0.0.1',
+    port: server.port,
+    username: account.username,
+    privateKey: await keepSecret(work, 'sftp-key', key.private),
+    passphrase: await keepSecret(work, 'sftp-passphrase', passphrase),
+    hostKeys: [server.fingerprint],
+    path: 'out/people-*.csv',
+    complete: { quietSeconds: 0 },
+    afterwards: { accepted: 'archive' },
+    ...worldMapping,
+  }
+  await place.connect(source)
+  await mkdir(join(server.folder, 'out'))
+  await writeFile(join(server.folder, 'out', 'people-1.csv'), csvOf(people))
+
+  const [first, second] = await twice(work, () =>
+    writeFile(join(server.folder, 'out', 'people-2.csv'), csvOf(afterwards)),
+  )
+  await keepSecret(work, 'sftp-passphrase', 'wrong donkey')
+  const locked = await work.run('check')
+  await keepSecret(work, 'sftp-passphrase', passphrase)
+  await place.connect({ ...source, hostKeys: [`SHA256:${'A'.repeat(43)}`] })
+  const stranger = await work.run('check')
+
+  expect([first.exit, second.exit]).toEqual([0, 0])
+  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  expect(await readdir(join(server.folder, 'out'))).toEqual(['archive'])
+  expect(await readdir(join(server.folder, 'out', 'archive'))).toEqual([
+    expect.stringMatching(/Z-people-1\.csv$/),
+    expect.stringMatching(/Z-people-2\.csv$/),
+  ])
+  expect(locked.exit).not.toBe(0)
+  expect(stranger.exit).not.toBe(0)
+  expect(said(stranger)).toMatch(/key/)
+  const all = said(first, second, locked, stranger)
+  for (const secret of [passphrase, 'wrong donkey', ...linesOf(key.private)]) expect(all).not.toContain(secret)
+})
+
+test('pages of JSON from an HTTP server bring their leavers; the token is never said', async () => {
+  const token = 'tok_51d3c0ffee'
+  const months: { people: readonly HrPerson[] } = { people }
+  await using server = await startHrServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://hr')
+    if (request.headers.authorization !== `Bearer ${token}`) return response.writeHead(401).end()
+    const page = Number(url.searchParams.get('page') ?? 0)
+    const some = months.people.slice(page * 5, page * 5 + 5)
+    const next = (page + 1) * 5 < months.people.length ? `/people?page=${page + 1}` : null
+    const data = some.map(({ id, email, first, title, start, left }) => ({
+      person: { id, email, names: { first }, title },
+      employment: { start, end: left ?? null },
+    }))
+    return json({ data, next })(request, response)
+  })
+  await using place = await openPlace(host)
+  const { work } = place
+  await place.connect({
+    type: 'http',
+    url: `${server.url}/people`,
+    format: 'json',
+    records: '/data',
+    next: '/next',
+    bearer: await keepSecret(work, 'token', token),
+    allowPrivate: true,
+    fields: {
+      identityId: 'person.id',
+      email: 'person.email',
+      firstName: 'person.names.first',
+      jobTitle: 'person.title',
+      startedAt: 'employment.start',
+      separatedAt: 'employment.end',
+    },
+  })
+
+  const [first, second] = await twice(work, async () => {
+    months.people = afterwards
+  })
+  await keepSecret(work, 'token', 'tok_other')
+  const locked = await work.run('sync')
+
+  expect([first.exit, second.exit]).toEqual([0, 0])
+  expect((await place.people()).size).toBe(12)
+  expect((await place.people()).get('E0005')?.jobTitle).toBe('Director')
+  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
+  expect(locked.exit).not.toBe(0)
+  expect(said(locked)).toMatch(/401/)
+  for (const secret of [token, 'tok_other']) expect(said(first, second, locked)).not.toContain(secret)
+})
+
+describe('an export of a known system arrives by its preset', () => {
+  test.each([
+    ['workday', 'workday.csv', {}, { managerId: '21001', firstName: 'Jonas' }, '21002'],
+    ['personio-de', 'personio-de-windows-1252.csv', { encoding: 'windows-1252' }, { firstName: 'Jonas' }, '00030'],
+  ])('%s', async (preset, file, format, jonas, key) => {
+    await using place = await openPlace(host)
+    const { work } = place
+    await cp(fileURLToPath(new URL(file, fixtures)), join(work.folder, 'exports', file))
+    await utimes(join(work.folder, 'exports', file), new Date('2026-11-20'), new Date('2026-11-20'))
+    await place.connect({ type: 'csv', path: 'exports/*.csv', complete: { quietSeconds: 0 }, preset, ...format })
+
+    const { exit, document } = await work.json<{ rows: number; records: number }>('sync')
+
+    const arrived = await place.people()
+    const text = await readFile(fileURLToPath(new URL(file, fixtures)), 'latin1')
+    expect({ exit, ...document }).toMatchObject({ exit: 0, rows: text.trimEnd().split('\n').length - 1 })
+    expect(arrived.size).toBe(document.records)
+    expect(arrived.get(key)).toMatchObject({ ...jonas, lastName: 'Weiß', jobTitle: 'Head of Engineering' })
+    expect((await place.leavers()).length).toBeGreaterThan(0)
+  })
+})
