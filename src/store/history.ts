@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Change, FieldChanges } from '../identity/change.ts'
 import type { Origin, Reject, RosterEntry } from '../identity/record.ts'
+import type { RejectedEvent } from './inbox.ts'
 import { toChange } from './plans.ts'
 import { rosterEntry } from './roster.ts'
 import type { Answer, Db } from './schema.ts'
@@ -61,16 +62,12 @@ export async function rejectsOf(
   }))
 }
 
-/** The events of a run in which something was rejected. */
-export async function rejectedEvents(db: Db, runId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('rejects')
-    .select('event')
-    .distinct()
-    .where('run_id', '=', runId)
-    .where('event', 'is not', null)
-    .execute()
-  return rows.flatMap(({ event }) => (event === null ? [] : [event]))
+/** The events of a run in which something was rejected, each with its first reason. */
+export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEvent[]> {
+  const { rows } = await sql<RejectedEvent>`
+    select distinct on (event) event as id, concat_ws(': ', 'item ' || line, column_name, reason) as reason
+    from rejects where run_id = ${runId} and event is not null order by event, seq`.execute(db)
+  return rows
 }
 
 export type Problem = {

@@ -36,6 +36,9 @@ export type FreshEvents = {
   readonly newestReceivedAt: string
 }
 
+/** An event in which something could not be used, and the first reason why. */
+export type RejectedEvent = { readonly id: string; readonly reason: string }
+
 /** So many events at most, and so many bytes of bodies. */
 export type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
 
@@ -137,14 +140,19 @@ export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent
  */
 export async function settleEvents(
   tx: Db,
-  { runId, rejectedIds = [] }: { runId: string; rejectedIds?: readonly string[] },
+  { runId, rejected = [] }: { runId: string; rejected?: readonly RejectedEvent[] },
 ): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'settled', body: null })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .where(sql<boolean>`id <> all(${rejected.map(({ id }) => id)}::bigint[])`)
+    .execute()
   await sql`
-    update inbox set
-      state = case when id = any(${rejectedIds}::bigint[]) then 'rejected' else 'settled' end,
-      body = case when id = any(${rejectedIds}::bigint[]) then body end,
-      reason = case when id = any(${rejectedIds}::bigint[]) then 'holds something that could not be used' end
-    where run_id = ${runId} and state = 'pending'`.execute(tx)
+    update inbox set state = 'rejected', reason = rejected.reason
+    from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text)
+    where inbox.run_id = ${runId} and inbox.state = 'pending' and inbox.id = rejected.id`.execute(tx)
 }
 
 /** Gives fresh events to a run that needs to know no more than that they came, and ends the work on them. */

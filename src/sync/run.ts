@@ -131,7 +131,7 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
   } else if (outcome === 'accepted')
-    await settleEvents(tx, { runId: run.id, rejectedIds: await rejectedEvents(tx, run.id) })
+    await settleEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
   else await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
 }
 

@@ -151,7 +151,10 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     await using opened = await open(event('a'), event('b'), event('c', { connection: 'beta' }))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
 
-    await settleEvents(opened.db, { runId: run, rejectedIds: [await idOf(opened.db, 'b')] })
+    await settleEvents(opened.db, {
+      runId: run,
+      rejected: [{ id: await idOf(opened.db, 'b'), reason: 'item 1: the cell is blank' }],
+    })
 
     expect(await listEvents(opened.db)).toMatchObject([
       { eventId: 'a', state: 'settled', bytes: 0, reason: null, runId: run },
@@ -243,7 +246,10 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
       event('sample', { ...old, isTest: true }),
     )
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 10 })
-    await settleEvents(opened.db, { runId: run, rejectedIds: [await idOf(opened.db, 'refused')] })
+    await settleEvents(opened.db, {
+      runId: run,
+      rejected: [{ id: await idOf(opened.db, 'refused'), reason: 'item 1: the cell is blank' }],
+    })
     const recent = { receivedAt: minutesLater(-7 * 24 * 60 + 1), isTest: true }
     await addEvents(opened.db, [event('waiting', old), event('recent', recent)])
 

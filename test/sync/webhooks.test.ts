@@ -172,7 +172,9 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await rejectsOf(db, run.id)).toMatchObject([
         { reject: { event: '1', line: 1, column: 'employee.left', identityId: 'E0003' } },
       ])
-      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toMatchObject([{ id: '1' }])
+      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toMatchObject([
+        { id: '1', reason: expect.stringMatching(/^item 1: employee\.left: .*is not a date/) },
+      ])
 
       const separatedAt = world.connection.feeds.webhook?.mapping.fields.separatedAt
       Object.assign(separatedAt ?? {}, { format: 'dd.MM.yyyy' })
