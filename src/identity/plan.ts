@@ -76,10 +76,13 @@ export function decideInOrder(
   let retracted: Sighting | null = null
   for (const sighting of sightings) {
     const own = contextOf(sighting, ctx)
-    const known = { ...start, ...side }
-    const retracts = sighting.action === 'retract'
-    if (!isOlder(known, own)) retracted = retracts ? sighting : null
-    if (!retracts) side = nextSide(known, sighting, own).side
+    const known = side === start ? start : { ...start, ...side }
+    if (sighting.action === 'retract') {
+      if (!isOlder(known, own)) retracted = sighting
+    } else {
+      if (retracted !== null && !isOlder(known, own)) retracted = null
+      side = nextSide(known, sighting, own).side
+    }
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
   return conclude(start, { side, absent: false })
