@@ -8,7 +8,7 @@ import { acceptedSource, markSettled, takenVersions, unsettledSources } from '..
 import { describeError } from '../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
 
-/** So many events at most become one plan; what is left waits for the next run. */
+/** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
 const eventsAtOnce = 5000
 
 /** A feed that is ready to be read. */
@@ -35,9 +35,7 @@ export async function openFeed(
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, { connection: connection.name, runId })
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
-    const reading = readEvents(events, webhook.settings, { now: ctx.now() })
-    const more = events.length === eventsAtOnce
-    return { name, rules: webhook, reading: { ...reading, source: reading.source && { ...reading.source, more } } }
+    return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
   }
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
 }

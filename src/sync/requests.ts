@@ -49,7 +49,8 @@ export async function requestRun(
 /** Whoever asks for a run by hand wants the events that came in as well. */
 async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnection): Promise<void> {
   const { db } = ctx.store
-  if (!feeds.webhook || (await pendingCount(db, name)) === 0) return
+  // Thin events hold nothing to plan: they have the source read, which is what this run does.
+  if (!feeds.webhook || feeds.webhook.settings.thin || (await pendingCount(db, name)) === 0) return
   await addWaitingRun(db, { connection: name, feed: 'webhook', trigger: 'operator', options: {}, now: ctx.now() })
 }
 

@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned } from '../store/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, rejectsKept } from '../store/plans.ts'
 import { type ClaimedRun, claimRun, releaseRun } from '../store/run-claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -130,9 +130,11 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
 export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
-  } else if (outcome === 'accepted')
-    await settleEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
-  else await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
+  } else if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
+  // Where not every rejected row is known, none of the events can be let go.
+  else if ((run.counts?.rejected ?? 0) > rejectsKept)
+    await refuseEvents(tx, { runId: run.id, reason: 'too many items of its run were rejected to tell which' })
+  else await settleEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
 }
 
 /** Tells what follows from a commit, and enqueues it. */
@@ -150,10 +152,9 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   await enqueueDeliveries(ctx, run.id)
 }
 
-/** Further exports, or events, wait behind those of a run. */
-async function askForNext(ctx: SyncContext, { connection, feed }: Run): Promise<void> {
-  const trigger = feed === 'source' ? 'file' : 'webhook'
-  await addWaitingRun(ctx.store.db, { connection, feed, trigger, options: {}, now: ctx.now() })
+/** Further exports wait behind that of a run. */
+async function askForNext(ctx: SyncContext, { connection }: Run): Promise<void> {
+  await addWaitingRun(ctx.store.db, { connection, feed: 'source', trigger: 'file', options: {}, now: ctx.now() })
 }
 
 async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): Promise<void> {

@@ -187,6 +187,24 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toEqual([])
     })
 
+    test('no event is let go where more items were rejected than are kept', async () => {
+      await using opened = await open(webhookFeed({ events: '/items' }))
+      const { world } = opened
+      await world.night(staff(20))
+      const items = Array.from({ length: 5001 }, () => ({ type: 'terminated', employee: {} }))
+      await receive(world, JSON.stringify({ items }), JSON.stringify({ items, more: true }))
+      await later(world, 6)
+      const { id, digest, state } = await lastRun(world)
+
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+
+      expect(state).toBe('held')
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([
+        { state: 'rejected', reason: expect.stringContaining('too many items') },
+        { state: 'rejected', bytes: expect.toSatisfy((bytes: number) => bytes > 0) },
+      ])
+    })
+
     test('events of a run whose job was lost are in it when it is found again', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -358,6 +376,19 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
       expect(people.get('E0011')?.jobTitle).toBe('Moved')
     })
+  })
+
+  test('thin events are left to what they ask for where somebody asks for a run meanwhile', async () => {
+    await using opened = await open(webhookFeed({ thin: true }))
+    const { world } = opened
+    await receive(world, '{"type":"employee.changed","id":"E0003"}')
+
+    await world.night(staff(20))
+    await later(world, 6)
+
+    const { db } = world.sync.store
+    expect(await listEvents(db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
+    expect((await listRuns(db, { limit: 10 })).map(({ feed }) => feed)).not.toContain('webhook')
   })
 
   test('thin events have the source read, and are done with', async () => {
