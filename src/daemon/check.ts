@@ -8,6 +8,7 @@ import type { Platform, SyncConnection } from '../sync/context.ts'
 import { mapRows } from '../sync/map-rows.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
+import { signedHeaders } from './alert-post.ts'
 import type { Config, WebhookConfig } from './config.ts'
 import { openJobs, openPlatform, openStore, toSyncConnection } from './parts.ts'
 
@@ -36,11 +37,12 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
   yield* checkState(config, options)
-  await using platform = openPlatform(config)
+  await using platform = openPlatform(config, null)
   yield await tested('secrets', async () => {
     await config.platform.apiKey.read()
     return 'the API key can be read'
   })
+  if (config.alerts.url) yield await checkAlerts(config.alerts, options)
   for (const connection of connections) yield await checkTarget(platform, toSyncConnection(config, connection), options)
 }
 
@@ -84,6 +86,15 @@ async function checkWebhook(connection: string, { secrets }: WebhookConfig): Pro
   return await tested(`webhook of ${connection}`, async () => {
     for (const secret of secrets) await secret.read()
     return `/webhooks/${connection}, ${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'} can be read`
+  })
+}
+
+/** Posts nothing: whoever gets alerts is not to be disturbed by a trial. */
+async function checkAlerts({ url, secret }: Config['alerts'], { now }: CheckOptions): Promise<Check> {
+  return await tested('alerts', async () => {
+    const host = URL.parse((await url?.read()) ?? '')?.host ?? 'nowhere'
+    signedHeaders({ secret: (await secret?.read()) ?? '', id: 'check', body: '{}', now: now() })
+    return `${host}, the secret can be read and signs (nothing was posted)`
   })
 }
 

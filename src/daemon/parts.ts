@@ -40,7 +40,7 @@ export async function openParts(config: Config, { events, now }: PartsOptions): 
   const store = opening.use(await openStore(config))
   const queue = opening.use(await openJobs(config, { store, events }))
   const owner = opening.use(await takeOwner(store))
-  const platform = opening.use(openPlatform(config))
+  const platform = opening.use(openPlatform(config, store))
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
@@ -71,8 +71,11 @@ export async function openJobs(
   return queue
 }
 
-/** The way to the platform. The key is read anew for each request, so that a replaced secret file is taken up. */
-export function openPlatform({ platform }: Config): Platform & AsyncDisposable {
+/** The way to the platform, with a budget of requests that all processes of the store share. The key is read anew for each request, so that a replaced secret file is taken up. */
+export function openPlatform(
+  { platform }: Config,
+  store: Pick<Database<StoreSchema>, 'pool'> | null,
+): Platform & AsyncDisposable {
   const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
   const client = createClient(
     { ...customConnections, ...hrisUserIdentities },
@@ -86,7 +89,12 @@ export function openPlatform({ platform }: Config): Platform & AsyncDisposable {
   return {
     client,
     baseUrl: platform.baseUrl,
-    pace: createPace({ requestsPerMinute: platform.requestsPerMinute }),
+    pace: createPace({
+      pool: store?.pool ?? null,
+      platform: platform.baseUrl,
+      requestsPerMinute: platform.requestsPerMinute,
+      inFlight: platform.inFlight,
+    }),
     inFlight: platform.inFlight,
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
   }

@@ -6,7 +6,7 @@ export type ResponseHeaders = Readonly<Record<string, string | readonly string[]
 /** What an error body says. `code` and `name` are null where it leaves them out. */
 export type AnswerError = { readonly message: string; readonly code: number | null; readonly name: string | null }
 
-export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted'
+export type UnreachableReason = 'connect' | 'dns' | 'tls' | 'timeout' | 'reset' | 'aborted' | 'withheld'
 
 /** A status that the operation does not list: 429, 503, a redirect. `retryAfterMs` is null where the server named no time. */
 export type Undeclared = {
@@ -19,12 +19,13 @@ export type Undeclared = {
 /** A listed status with a body that is not what the operation promises for it. The request may have been applied. */
 export type Unreadable = { readonly status: 'unreadable'; readonly httpStatus: number; readonly reason: string }
 
-/** No answer. `sent` is false where the request certainly never left. */
+/** No answer. `sent` is false where the request certainly never left; `retryAfterMs` says when it may, where it was withheld on this side. */
 export type Unreachable = {
   readonly status: 'unreachable'
   readonly reason: UnreachableReason
   readonly message: string
   readonly sent: boolean
+  readonly retryAfterMs?: number
 }
 
 type Success<O extends Operation> = {

@@ -32,6 +32,7 @@ const descriptions: Readonly<Record<UnreachableReason, string>> = {
   timeout: 'did not answer in time',
   reset: 'ended the connection before it answered',
   aborted: 'was not waited for, because the caller stopped',
+  withheld: 'was not asked',
 }
 
 /** An interceptor that notes when a request begins to be written, which is when it may take effect. */

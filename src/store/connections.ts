@@ -1,8 +1,17 @@
 import { sql } from 'kysely'
+import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
 import { type Owner, unowned } from './owner.ts'
 import type { Db } from './schema.ts'
 
-export type Block = { readonly status: number; readonly reason: string; readonly since: string }
+export type Block = {
+  readonly status: number
+  /** Of the table of delivery failures; null where it was noted before there was one. */
+  readonly code: string | null
+  readonly reason: string
+  readonly since: string
+  /** When it is tried again. */
+  readonly probeAt: string | null
+}
 
 export type ConnectionState = {
   readonly name: string
@@ -34,7 +43,9 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
           sql<Record<string, number>>`json_build_object(
           'people', count(*) filter (where wanted is not null and retracted_at is null),
           'separated', count(*) filter (where wanted ->> 'separatedAt' is not null and retracted_at is null),
-          'behind', count(*) filter (where wanted is distinct from confirmed and wanted is not null and retracted_at is null))`.as(
+          'behind', (
+            select count(*) from behind join roster late using (connection, identity_id)
+            where behind.connection = connections.name and late.wanted is not null and late.retracted_at is null))`.as(
             'tally',
           ),
         )
@@ -65,7 +76,13 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     acceptedAsOf: row.accepted_as_of?.toISOString() ?? null,
     blocked:
       row.blocked_at && row.blocked_status !== null
-        ? { status: row.blocked_status, reason: row.blocked_reason ?? '', since: row.blocked_at.toISOString() }
+        ? {
+            status: row.blocked_status,
+            code: row.blocked_code,
+            reason: row.blocked_reason ?? '',
+            since: row.blocked_at.toISOString(),
+            probeAt: row.probe_at?.toISOString() ?? null,
+          }
         : null,
     people: row.tally?.people ?? 0,
     separated: row.tally?.separated ?? 0,
@@ -117,19 +134,37 @@ export async function releaseTarget(db: Db, connection: string): Promise<void> {
   await db.updateTable('connections').set({ resolver: null }).where('name', '=', connection).execute()
 }
 
-/** Until when nothing may be sent because the connection is blocked; null where it is free or may be tried again. */
-export async function blockedUntil(
+/** Why a connection is left alone, and until when. */
+export type StandingBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
+
+/**
+ * What keeps a connection from sending; null where nothing does. Of all who ask once the time of a probe has come, one is let
+ * through, and the next time is set.
+ */
+export async function standingBlock(
   db: Db,
-  { connection, now }: { connection: string; now: Date },
-): Promise<Date | null> {
-  const row = await db
+  { connection, now, nextProbeAt }: { connection: string; now: Date; nextProbeAt: Date },
+): Promise<StandingBlock | null> {
+  const block = await db
     .selectFrom('connections')
-    .select('probe_at')
+    .select(['probe_at', 'blocked_code', 'blocked_reason'])
     .where('name', '=', connection)
     .where('blocked_at', 'is not', null)
-    .where('probe_at', '>', now)
     .executeTakeFirst()
-  return row?.probe_at ?? null
+  if (!block) return null
+  const probing = await db
+    .updateTable('connections')
+    .set({ probe_at: nextProbeAt })
+    .where('name', '=', connection)
+    .where('blocked_at', 'is not', null)
+    .where('probe_at', '<=', now)
+    .executeTakeFirst()
+  if (probing.numUpdatedRows > 0n) return null
+  return {
+    until: block.probe_at !== null && block.probe_at > now ? block.probe_at : nextProbeAt,
+    code: (block.blocked_code ?? 'connection_missing') as DeliveryFailureCode,
+    reason: block.blocked_reason ?? '',
+  }
 }
 
 /** Notes why nothing more can be delivered, and when to try again; `since` stays that of the first time. */
@@ -138,15 +173,17 @@ export async function blockConnection(
   {
     connection,
     status,
+    code,
     reason,
     now,
     probeAt,
-  }: { connection: string; status: number; reason: string; now: Date; probeAt: Date },
+  }: { connection: string; status: number; code: string; reason: string; now: Date; probeAt: Date },
 ): Promise<void> {
   await db
     .updateTable('connections')
     .set({
       blocked_status: status,
+      blocked_code: code,
       blocked_reason: reason,
       blocked_at: sql`coalesce(blocked_at, ${now})`,
       probe_at: probeAt,
@@ -155,11 +192,16 @@ export async function blockConnection(
     .execute()
 }
 
+/** Has a target looked up by its name again; what is found may be another one, of which nothing is known. */
+export async function forgetTarget(db: Db, connection: string): Promise<void> {
+  await db.updateTable('connections').set({ target_id: null, target_key: '' }).where('name', '=', connection).execute()
+}
+
 /** True where the connection was blocked and no longer is. */
 export async function freeConnection(db: Db, connection: string): Promise<boolean> {
   const freed = await db
     .updateTable('connections')
-    .set({ blocked_status: null, blocked_reason: null, blocked_at: null, probe_at: null })
+    .set({ blocked_status: null, blocked_code: null, blocked_reason: null, blocked_at: null, probe_at: null })
     .where('name', '=', connection)
     .where('blocked_at', 'is not', null)
     .executeTakeFirst()

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Change } from '../identity/change.ts'
+import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
+import type { ChangeKind } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
 import type { Owner } from './owner.ts'
-import { unowned } from './owner.ts'
-import { toChange } from './plans.ts'
+import { mayStillMove, unowned } from './owner.ts'
 import { moveRun, type RunState } from './runs.ts'
 import type { Answer, Db } from './schema.ts'
 
@@ -17,54 +17,86 @@ export type ClaimedDelivery = {
   readonly kind: DeliveryKind
   readonly connection: string
   readonly attempt: number
+  /** Failed attempts in a row until now. */
+  readonly failures: number
+  /** An earlier request may have reached the platform, and nobody knows. */
+  readonly unsettled: boolean
 }
 
 /** How far a correction of a leaving date has come; stored before the request that it names. */
 export type Step = 'clearing' | 'cleared'
 
-export type PendingChange = { readonly change: Change; readonly step: Step | null }
+/** A change that is still to be delivered. `record` is null for a retraction only. */
+export type PendingChange = {
+  readonly identityId: string
+  readonly kind: ChangeKind
+  readonly record: IdentityRecord | null
+  readonly step: Step | null
+}
 
-/** What became of one person in one attempt. `confirmed` is what the platform now holds; absent: as it was. */
+/** What became of one person in one attempt. `holds` is what the platform has now, left out where that is as it was. */
 export type Outcome = {
   readonly identityId: string
   readonly state: 'confirmed' | 'problem' | 'due'
   readonly step?: Step
-  readonly confirmed?: IdentityRecord | null
+  readonly holds?: 'wanted' | { readonly confirmed: IdentityRecord | null }
   readonly answer: Answer
 }
 
-/** Takes a due batch; null where it is done, cancelled, or somebody who lives works on it. */
+/**
+ * Takes a due batch; null where it is done, cancelled, not due yet, or somebody who lives works on it. A batch whose former
+ * process ended, or has stopped moving, is unsettled: a request of it may be under way.
+ */
 export async function claimDelivery(
   db: Db,
-  { runId, batch, owner }: { runId: string; batch: number; owner: Owner },
+  { runId, batch, owner, now }: { runId: string; batch: number; owner: Owner; now: Date },
 ): Promise<ClaimedDelivery | null> {
-  const row = await db
-    .updateTable('deliveries')
-    .from('runs')
-    .set({ owner: owner.id, attempts: sql`deliveries.attempts + 1` })
-    .whereRef('runs.id', '=', 'deliveries.run_id')
-    .where('runs.state', '=', 'delivering')
-    .where('deliveries.run_id', '=', runId)
-    .where('deliveries.batch', '=', batch)
-    .where('deliveries.state', '=', 'due')
-    .where(unowned(sql`deliveries.owner`))
-    .returning(['deliveries.kind', 'deliveries.attempts', 'runs.connection'])
-    .executeTakeFirst()
+  const { rows } = await sql<ClaimedDelivery & { readonly previous: number | null }>`
+    update deliveries set owner = ${owner.id}, attempts = deliveries.attempts + 1,
+      unsettled = deliveries.unsettled or deliveries.owner is not null
+    from runs, deliveries former
+    where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
+      and runs.id = deliveries.run_id and runs.state = 'delivering'
+      and former.run_id = deliveries.run_id and former.batch = deliveries.batch
+      and ${unowned(sql`deliveries.owner`)}
+    returning deliveries.run_id as "runId", deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts as attempt,
+      deliveries.failures, deliveries.unsettled, former.owner as previous`.execute(db)
+  const [row] = rows
   if (!row) return null
-  return { runId, batch, kind: row.kind as DeliveryKind, connection: row.connection, attempt: row.attempts }
+  const { previous, ...claim } = row
+  if (previous !== null) await noteTakeover(db, { runId, batch, owner: previous })
+  return claim
+}
+
+async function noteTakeover(
+  db: Db,
+  { runId, batch, owner }: { runId: string; batch: number; owner: number },
+): Promise<void> {
+  await sql`
+    insert into takeovers (run_id, batch, owner) select ${runId}, ${batch}, ${owner} where ${mayStillMove(sql`${owner}::int`)}
+    on conflict do nothing`.execute(db)
 }
 
 /** What is left to do in a batch, in key order. */
 export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
   const rows = await db
     .selectFrom('changes')
-    .select(['identity_id', 'kind', 'record', 'fields', 'inferred', 'carried', 'reason', 'step'])
-    .where('run_id', '=', runId)
-    .where('batch', '=', batch)
-    .where('state', '=', 'due')
-    .orderBy('identity_id')
+    .innerJoin('deliveries', (join) =>
+      join.onRef('deliveries.run_id', '=', 'changes.run_id').onRef('deliveries.batch', '=', 'changes.batch'),
+    )
+    .select(['changes.identity_id', 'changes.kind', 'changes.record', 'changes.step'])
+    .where('changes.run_id', '=', runId)
+    .where('changes.batch', '=', batch)
+    .where('changes.state', '=', 'due')
+    .where('deliveries.answer', 'is', null)
+    .orderBy('changes.identity_id')
     .execute()
-  return rows.map((row) => ({ change: toChange(row), step: row.step as Step | null }))
+  return rows.map((row) => ({
+    identityId: row.identity_id,
+    kind: row.kind as ChangeKind,
+    record: row.record,
+    step: row.step as Step | null,
+  }))
 }
 
 /** Stores the step before its request goes out. False: another attempt has taken the batch over, and nothing may be sent. */
@@ -85,83 +117,186 @@ export async function storeStep(
   })
 }
 
+/** True while this attempt is the one that may send. Asked right before a request, it keeps a process that was stopped for long from sending old facts. */
+export async function stillHolds(db: Db, claim: ClaimedDelivery): Promise<boolean> {
+  const row = await heldDelivery(db, claim).executeTakeFirst()
+  return row !== undefined
+}
+
+type Written = { readonly outcomes: readonly Outcome[]; readonly sentAt: Date; readonly now: Date }
+
 /**
- * Writes what became of people, all in one transaction: their changes, what the platform holds of them, and their problems.
- * False: another attempt has taken the batch over, and nothing was written.
+ * Writes what became of people, all in one transaction: their changes, what the platform holds of them, and their problems. Where
+ * everybody of the batch (`pending` people) was taken, that is written once for the batch, and for single people only where their
+ * answer was another one. False: another attempt has taken the batch over, and nothing was written.
  */
 export async function recordOutcomes(
   db: Db,
   claim: ClaimedDelivery,
-  { outcomes, sentAt, now }: { outcomes: readonly Outcome[]; sentAt: Date; now: Date },
+  { pending, ...written }: Written & { readonly pending: number },
 ): Promise<boolean> {
-  const found = JSON.stringify(outcomes.map((outcome) => ({ ...outcome, known: outcome.confirmed !== undefined })))
+  const { outcomes } = written
+  const isWhole =
+    outcomes.length === pending && outcomes.every(({ state, holds }) => state === 'confirmed' && holds === 'wanted')
   return await db.transaction().execute(async (tx) => {
     if (!(await holdsDelivery(tx, claim))) return false
+    if (isWhole) await answerBatch(tx, claim, written)
+    else await writeEach(tx, claim, written)
+    const taken = outcomes.filter(({ holds }) => holds === 'wanted').map(({ identityId }) => identityId)
+    await sql`delete from behind where connection = ${claim.connection} and identity_id = any(${taken})`.execute(tx)
     await sql`
-      update changes set state = o.state, step = coalesce(o.step, changes.step), requests = requests + 1,
-        sent_at = ${sentAt}, answered_at = ${now}, answer = o.answer
-      from jsonb_to_recordset(${found}::jsonb) as o("identityId" text, state text, step text, answer jsonb)
-      where changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"`.execute(tx)
-    await sql`
-      update roster set confirmed = o.confirmed, confirmed_at = ${now}
-      from jsonb_to_recordset(${found}::jsonb) as o("identityId" text, confirmed jsonb, known boolean)
-      where roster.connection = ${claim.connection} and roster.identity_id = o."identityId" and o.known`.execute(tx)
-    await sql`
-      delete from problems using jsonb_to_recordset(${found}::jsonb) as o("identityId" text, state text)
-      where problems.connection = ${claim.connection} and problems.identity_id = o."identityId" and o.state = 'confirmed'`.execute(
+      delete from problems where connection = ${claim.connection} and identity_id = any(${keysOf(outcomes, 'confirmed')})`.execute(
       tx,
     )
+    return true
+  })
+}
+
+async function answerBatch(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, now }: Written): Promise<void> {
+  const common = commonAnswer(outcomes)
+  await tx
+    .updateTable('deliveries')
+    .set({
+      answer: JSON.stringify(common),
+      sent_at: sentAt,
+      answered_at: now,
+      confirmed: sql`people - refused`,
+    })
+    .where('run_id', '=', claim.runId)
+    .where('batch', '=', claim.batch)
+    .execute()
+  const others = outcomes.filter(({ answer }) => !sameAnswer(answer, common))
+  if (others.length > 0) await writeChanges(tx, claim, { outcomes: others, sentAt, now })
+}
+
+async function writeEach(tx: Db, claim: ClaimedDelivery, written: Written): Promise<void> {
+  const { outcomes, now } = written
+  await writeChanges(tx, claim, written)
+  const held = outcomes.flatMap(({ identityId, holds }) =>
+    typeof holds === 'object' ? [{ identityId, ...holds }] : [],
+  )
+  if (held.length > 0) {
+    await sql`
+      insert into behind (connection, identity_id, confirmed)
+      select ${claim.connection}, "identityId", confirmed
+      from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb)
+      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed`.execute(tx)
+  }
+  const refused = outcomes.filter(({ state }) => state === 'problem')
+  if (refused.length > 0) {
     await sql`
       insert into problems (connection, identity_id, run_id, kind, status, message, first_at, last_at)
       select ${claim.connection}, changes.identity_id, changes.run_id, changes.kind,
         case when jsonb_typeof(o.answer -> 'status') = 'number' then (o.answer ->> 'status')::int end,
         coalesce(o.answer ->> 'message', 'the platform gave no reason'), ${now}, ${now}
-      from jsonb_to_recordset(${found}::jsonb) as o("identityId" text, state text, answer jsonb)
+      from jsonb_to_recordset(${JSON.stringify(refused)}::jsonb) as o("identityId" text, answer jsonb)
       join changes on changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"
-      where o.state = 'problem'
       on conflict (connection, identity_id) do update set
         run_id = excluded.run_id, kind = excluded.kind, status = excluded.status, message = excluded.message,
         last_at = excluded.last_at, times = problems.times + 1`.execute(tx)
-    return true
-  })
+  }
 }
 
-export type Settled = { readonly runState: RunState; readonly remaining: number }
+async function writeChanges(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, now }: Written): Promise<void> {
+  await sql`
+    update changes set state = o.state, step = coalesce(o.step, changes.step), requests = requests + 1,
+      sent_at = ${sentAt}, answered_at = ${now}, answer = o.answer
+    from jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb) as o("identityId" text, state text, step text, answer jsonb)
+    where changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"`.execute(tx)
+}
+
+function keysOf(outcomes: readonly Outcome[], state: Outcome['state']): string[] {
+  return outcomes.filter((outcome) => outcome.state === state).map(({ identityId }) => identityId)
+}
+
+/** The answer that most of them got. */
+function commonAnswer(outcomes: readonly Outcome[]): Answer {
+  const counts = new Map<string, number>()
+  for (const { answer } of outcomes) counts.set(JSON.stringify(answer), (counts.get(JSON.stringify(answer)) ?? 0) + 1)
+  const [most] = [...counts].sort(([, a], [, b]) => b - a)
+  return most ? JSON.parse(most[0]) : { status: 0 }
+}
+
+function sameAnswer(a: Answer, b: Answer): boolean {
+  return a.status === b.status && a.message === b.message && a.code === b.code
+}
+
+export type Settled = {
+  readonly runState: RunState
+  readonly remaining: number
+  readonly confirmed: number
+  readonly refused: number
+  readonly people: number
+}
+
+/** How an attempt ended, besides what became of people. */
+export type AttemptEnd = {
+  readonly requests: number
+  readonly dueAt: Date
+  readonly failure: { readonly code: DeliveryFailureCode | null; readonly message: string } | null
+  /** `failed`: one more failure in a row; `paused`: it counts as none. */
+  readonly as: 'settled' | 'failed' | 'paused'
+  /** Something got through before. */
+  readonly progressed: boolean
+  /** The last request may have reached the platform. */
+  readonly unsettled: boolean
+  readonly now: Date
+}
 
 /**
  * Ends this attempt: counts its requests, and either closes the batch or lets go of it until `dueAt`.
  * The batch that closes last closes the run. Null: another attempt has taken the batch over.
  */
-export async function endDelivery(
-  db: Db,
-  claim: ClaimedDelivery,
-  { requests, dueAt, failure, now }: { requests: number; dueAt: Date; failure: string | null; now: Date },
-): Promise<Settled | null> {
+export async function endDelivery(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Settled | null> {
+  const { now, failure } = end
   return await db.transaction().execute(async (tx) => {
     // The run's row first: two batches that end together then see each other.
     await tx.selectFrom('runs').select('id').where('id', '=', claim.runId).forUpdate().execute()
-    if (!(await holdsDelivery(tx, claim))) return null
-    const { remaining } = await tx
-      .selectFrom('changes')
-      .select(sql<number>`count(*)::int`.as('remaining'))
-      .where('run_id', '=', claim.runId)
-      .where('batch', '=', claim.batch)
-      .where('state', '=', 'due')
-      .executeTakeFirstOrThrow()
+    const held = await holdsDelivery(tx, claim)
+    if (!held) return null
+    const counts = held.answer === null ? await countOutcomes(tx, claim) : held
+    const remaining = held.people - counts.confirmed - counts.refused
+    const failures =
+      end.as === 'failed' ? (end.progressed ? 1 : held.failures + 1) : end.as === 'paused' ? held.failures : 0
+    const failingSince =
+      failures === 0 ? null : end.as === 'failed' && end.progressed ? now : (held.failing_since ?? now)
     await tx
       .updateTable('deliveries')
       .set({
         state: remaining === 0 ? 'done' : 'due',
         owner: null,
-        due_at: dueAt,
-        requests: sql`requests + ${requests}`,
-        last_failure: failure,
+        due_at: end.dueAt,
+        requests: sql`requests + ${end.requests}`,
+        confirmed: counts.confirmed,
+        refused: counts.refused,
+        unsettled: remaining > 0 && end.unsettled,
+        failures: remaining === 0 ? 0 : failures,
+        failing_since: remaining === 0 ? null : failingSince,
+        last_code: failure?.code ?? null,
+        last_failure: failure?.message ?? null,
       })
       .where('run_id', '=', claim.runId)
       .where('batch', '=', claim.batch)
       .execute()
-    return { remaining, runState: await closeRun(tx, claim.runId, now) }
+    const runState = remaining === 0 ? await closeRun(tx, claim.runId, now) : 'delivering'
+    const { confirmed, refused } = counts
+    return { remaining, people: held.people, confirmed, refused, runState }
   })
+}
+
+async function countOutcomes(
+  tx: Db,
+  { runId, batch }: ClaimedDelivery,
+): Promise<{ confirmed: number; refused: number }> {
+  return await tx
+    .selectFrom('changes')
+    .select([
+      sql<number>`(count(*) filter (where state = 'confirmed'))::int`.as('confirmed'),
+      sql<number>`(count(*) filter (where state = 'problem'))::int`.as('refused'),
+    ])
+    .where('run_id', '=', runId)
+    .where('batch', '=', batch)
+    .executeTakeFirstOrThrow()
 }
 
 export type DueDelivery = {
@@ -196,47 +331,75 @@ export async function dueDeliveries(db: Db, options: { now: Date; runId?: string
   }))
 }
 
-/** Makes everything of a connection that waits for its time due now. */
-export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<void> {
+/** Makes everything of a connection that waits for its time due now; answers how many people that concerns. */
+export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
+  const { rows } = await sql<{ people: number }>`
+    with hastened as (
+      update deliveries set due_at = least(due_at, ${now}::timestamptz) from runs
+      where deliveries.state = 'due' and runs.id = deliveries.run_id and runs.connection = ${connection} and runs.state = 'delivering'
+      returning people - confirmed - refused as people
+    ) select coalesce(sum(people), 0)::int as people from hastened`.execute(db)
+  return rows[0]?.people ?? 0
+}
+
+/**
+ * Marks the people of a batch: a request about them may have reached the platform after the batch was given to another process,
+ * or was dropped. The next run reads back what is there.
+ */
+export async function doubtBatch(db: Db, { runId, batch }: { runId: string; batch: number }): Promise<void> {
+  await sql`
+    update roster set doubted = true from changes, runs
+    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
+      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
+}
+
+/** Forgets that a batch was taken over from a process, once nothing of that one can be under way any more. */
+export async function settleTakeover(
+  db: Db,
+  { runId, batch, owner }: { runId: string; batch: number; owner: number },
+): Promise<void> {
   await db
-    .updateTable('deliveries')
-    .set({ due_at: now })
-    .where('state', '=', 'due')
-    .where('due_at', '>', now)
-    .where('run_id', 'in', (eb) => eb.selectFrom('runs').select('id').where('connection', '=', connection))
+    .deleteFrom('takeovers')
+    .where('run_id', '=', runId)
+    .where('batch', '=', batch)
+    .where('owner', '=', owner)
     .execute()
 }
 
-async function holdsDelivery(tx: Db, claim: ClaimedDelivery): Promise<boolean> {
-  const row = await tx
+/** The batches that were taken over from a process that has ended since. */
+export async function endedTakeovers(
+  db: Db,
+): Promise<{ readonly runId: string; readonly batch: number; readonly owner: number; readonly connection: string }[]> {
+  return await db
+    .selectFrom('takeovers')
+    .innerJoin('runs', 'runs.id', 'takeovers.run_id')
+    .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.owner', 'runs.connection'])
+    .where(sql<boolean>`not ${mayStillMove(sql`takeovers.owner`)}`)
+    .execute()
+}
+
+function heldDelivery(tx: Db, claim: ClaimedDelivery) {
+  return tx
     .selectFrom('deliveries')
-    .select('batch')
+    .select(['people', 'confirmed', 'refused', 'failures', 'failing_since', 'answer'])
     .where('run_id', '=', claim.runId)
     .where('batch', '=', claim.batch)
     .where('attempts', '=', claim.attempt)
     .where('state', '=', 'due')
-    .forUpdate()
-    .executeTakeFirst()
-  return row !== undefined
+}
+
+async function holdsDelivery(tx: Db, claim: ClaimedDelivery) {
+  return await heldDelivery(tx, claim).forUpdate().executeTakeFirst()
 }
 
 async function closeRun(tx: Db, runId: string, now: Date): Promise<RunState> {
-  const open = await tx
+  const left = await tx
     .selectFrom('deliveries')
-    .select('batch')
+    .select([sql<boolean>`bool_or(state = 'due')`.as('open'), sql<boolean>`bool_or(refused > 0)`.as('refused')])
     .where('run_id', '=', runId)
-    .where('state', '=', 'due')
-    .limit(1)
-    .executeTakeFirst()
-  if (open) return 'delivering'
-  const problem = await tx
-    .selectFrom('changes')
-    .select('identity_id')
-    .where('run_id', '=', runId)
-    .where('state', '=', 'problem')
-    .limit(1)
-    .executeTakeFirst()
-  const to = problem ? 'finished_with_problems' : 'finished'
+    .executeTakeFirstOrThrow()
+  if (left.open) return 'delivering'
+  const to = left.refused ? 'finished_with_problems' : 'finished'
   await moveRun(tx, { id: runId, to, now })
   return to
 }

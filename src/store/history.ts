@@ -70,35 +70,6 @@ export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEve
   return rows
 }
 
-export type Problem = {
-  readonly connection: string
-  readonly identityId: string
-  readonly runId: string
-  readonly kind: string
-  readonly status: number | null
-  readonly message: string
-  readonly firstAt: string
-  readonly lastAt: string
-  readonly times: number
-}
-
-/** The changes that the platform refused and that are still wanted, the longest standing first. */
-export async function listProblems(db: Db, { connection }: { connection?: string } = {}): Promise<Problem[]> {
-  let query = db.selectFrom('problems').selectAll().orderBy('first_at').orderBy('connection').orderBy('identity_id')
-  if (connection !== undefined) query = query.where('connection', '=', connection)
-  return (await query.execute()).map((row) => ({
-    connection: row.connection,
-    identityId: row.identity_id,
-    runId: row.run_id,
-    kind: row.kind,
-    status: row.status,
-    message: row.message,
-    firstAt: row.first_at.toISOString(),
-    lastAt: row.last_at.toISOString(),
-    times: row.times,
-  }))
-}
-
 /** What is known of one person and how it came about, the newest change first; null for a key never seen. */
 export async function personOf(
   db: Db,
@@ -121,17 +92,42 @@ export async function dropSolvedProblems(db: Db, connection: string): Promise<vo
     delete from problems using roster
     where problems.connection = ${connection} and roster.connection = problems.connection
       and roster.identity_id = problems.identity_id
-      and (case when roster.retracted_at is null then roster.wanted = roster.confirmed else roster.confirmed is null end)`.execute(
-    db,
-  )
+      and (case when roster.retracted_at is null
+        then not exists (
+          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+        else exists (
+          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
+            and behind.confirmed is null) end)`.execute(db)
 }
 
 function accounted(db: Db) {
   return db
     .selectFrom('changes')
     .innerJoin('runs', 'runs.id', 'changes.run_id')
-    .selectAll('changes')
-    .select(['runs.connection', 'runs.created_at'])
+    .leftJoin('deliveries', (join) =>
+      join.onRef('deliveries.run_id', '=', 'changes.run_id').onRef('deliveries.batch', '=', 'changes.batch'),
+    )
+    .select([
+      'changes.run_id',
+      'changes.identity_id',
+      'changes.kind',
+      'changes.record',
+      'changes.fields',
+      'changes.inferred',
+      'changes.carried',
+      'changes.reason',
+      'changes.origin',
+      'runs.connection',
+      'runs.created_at',
+      // What was answered for the batch as a whole holds for everybody who has no answer of their own.
+      sql<string>`case when changes.state = 'due' and deliveries.answer is not null then 'confirmed' else changes.state end`.as(
+        'state',
+      ),
+      sql<number>`greatest(changes.requests, case when deliveries.answer is not null then 1 else 0 end)`.as('requests'),
+      sql<Date | null>`coalesce(changes.sent_at, deliveries.sent_at)`.as('sent_at'),
+      sql<Date | null>`coalesce(changes.answered_at, deliveries.answered_at)`.as('answered_at'),
+      sql<Answer | null>`coalesce(changes.answer, deliveries.answer)`.as('answer'),
+    ])
 }
 
 function toAccounted(row: {

@@ -6,9 +6,14 @@ import type { StoreSchema } from './schema.ts'
 /** The first key of the advisory locks that say "this owner lives"; the second is the owner's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c
 
+const beatMs = 10_000
+/** A process that has not moved for so long may be stopped for good: others take its work. */
+const stillSeconds = 60
+const forgottenSeconds = 24 * 60 * 60
+
 /**
- * The mark that a process leaves on what it works on. It is alive for as long as the database session that took it:
- * a killed process is known to be dead at once, without waiting for a lease to run out.
+ * The mark that a process leaves on what it works on. It is good for as long as the database session that took it lives, and
+ * the process shows that it moves: one that was killed is known to be dead at once, and one that is stopped does not keep its work.
  */
 export type Owner = { readonly id: number; [Symbol.asyncDispose](): Promise<void> }
 
@@ -16,7 +21,15 @@ export type Owner = { readonly id: number; [Symbol.asyncDispose](): Promise<void
 export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
   const id = randomInt(1, 2 ** 31 - 1)
   let ended = false
+  await sql`delete from owners where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(store.db)
+  await beat()
   let session = await hold()
+  // What the database does not answer to now is beaten again; until then another process may take the work over.
+  const beating = setInterval(() => beat().catch(() => undefined), beatMs)
+
+  async function beat(): Promise<void> {
+    await sql`insert into owners values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(store.db)
+  }
 
   async function hold() {
     const client = await store.pool.connect()
@@ -45,16 +58,28 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
     id,
     async [Symbol.asyncDispose]() {
       ended = true
+      clearInterval(beating)
       await session.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
       session.release()
+      await store.db
+        .deleteFrom('owners')
+        .where('id', '=', id)
+        .execute()
+        .catch(() => undefined)
     },
   }
 }
 
-/** True in SQL where nobody who lives works on the row: `owner` is null or belongs to a process that has ended. */
+/** True in SQL where nobody who moves works on the row: `owner` is null, or belongs to a process that has ended or stands still. */
 export function unowned(column: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(${column} is null or not exists (
+  return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
+    select 1 from owners where owners.id = ${column} and owners.seen_at > now() - make_interval(secs => ${sql.lit(stillSeconds)})))`
+}
+
+/** True in SQL where the owner's process has not ended: it works, or stands still and may move again. */
+export function mayStillMove(column: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`exists (
     select 1 from pg_locks held
     where held.locktype = 'advisory' and held.classid = ${sql.lit(lockClass)} and held.objid = ${column} and held.granted
-      and held.database = (select oid from pg_database where datname = current_database())))`
+      and held.database = (select oid from pg_database where datname = current_database()))`
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
 import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
+import { doubtBatch } from './deliveries.ts'
 import type { ClaimedRun } from './run-claims.ts'
 import { moveRun } from './runs.ts'
 import type { Db, Verification } from './schema.ts'
@@ -170,12 +171,23 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string): Promise<void> {
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
-  await tx
-    .updateTable('changes')
-    .set({ state: 'dropped' })
+  // What was tried and never answered, or is under way right now, may have reached the platform.
+  const tried = await tx
+    .selectFrom('deliveries')
+    .select('batch')
     .where('run_id', '=', runId)
-    .where('state', 'in', ['planned', 'due'])
+    .where('state', '=', 'due')
+    .where('answer', 'is', null)
+    .where('attempts', '>', 0)
     .execute()
+  for (const { batch } of tried) await doubtBatch(tx, { runId, batch })
+  await sql`
+    update changes set state = 'dropped'
+    where run_id = ${runId} and state in ('planned', 'due') and not exists (
+      select 1 from deliveries answered
+      where answered.run_id = changes.run_id and answered.batch = changes.batch and answered.answer is not null)`.execute(
+    tx,
+  )
   await tx
     .updateTable('deliveries')
     .set({ state: 'cancelled' })
@@ -192,15 +204,23 @@ export type BatchLimits = { readonly batchSize: number; readonly batchBytes: num
  */
 export async function commitPlan(
   tx: Db,
-  { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
+  {
+    runId,
+    connection,
+    limits,
+    wasHeld,
+    now,
+  }: { runId: string; connection: string; limits: BatchLimits; wasHeld: boolean; now: Date },
 ): Promise<number> {
-  await leaveOutOvertaken(tx, { runId, connection })
+  if (wasHeld) await leaveOutOvertaken(tx, { runId, connection })
+  await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, absences)
     select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, absences from plan_entries where run_id = ${runId}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
       as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
+  if (wasHeld) await leaveOutContradicted(tx, { runId, connection })
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
     update connections set accepted_source = runs.source,
@@ -234,11 +254,45 @@ export async function commitPlan(
     update changes set batch = batches.batch, state = 'due'
     from batches where changes.run_id = ${runId} and changes.identity_id = batches.identity_id`.execute(tx)
   const added = await sql`
-    insert into deliveries (run_id, batch, kind, state, due_at)
+    insert into deliveries (run_id, batch, kind, state, due_at, people)
     select run_id, batch,
-      min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}
+      min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
   return Number(added.numAffectedRows ?? 0n)
+}
+
+/**
+ * Keeps what the platform has of everybody to whom a change goes, before `wanted` moves on; whoever needs none any more has what
+ * is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
+ */
+async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+  const toSend = sql`exists (
+    select 1 from changes
+    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned')`
+  await sql`
+    insert into behind (connection, identity_id, confirmed)
+    select ${connection}, entry.identity_id, roster.wanted
+    from plan_entries entry left join roster on roster.connection = ${connection} and roster.identity_id = entry.identity_id
+    where entry.run_id = ${runId} and roster.wanted is distinct from entry.wanted
+      and (roster.retracted_at is not null or ${toSend})
+    on conflict do nothing`.execute(tx)
+  await sql`
+    delete from behind using plan_entries entry, roster
+    where entry.run_id = ${runId} and behind.connection = ${connection} and behind.identity_id = entry.identity_id
+      and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
+      and not ${toSend}`.execute(tx)
+}
+
+/** Takes changes out of a plan that was held that are no longer what is wanted: sent now, they would undo what was accepted since. */
+async function leaveOutContradicted(
+  tx: Db,
+  { runId, connection }: { runId: string; connection: string },
+): Promise<void> {
+  await sql`
+    update changes set state = 'dropped' from roster
+    where changes.run_id = ${runId} and changes.state = 'planned' and changes.kind <> 'retract'
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id
+      and (roster.retracted_at is not null or roster.wanted is distinct from changes.record)`.execute(tx)
 }
 
 /**

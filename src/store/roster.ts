@@ -9,6 +9,7 @@ type EntryRow = {
   deferred_to: string | null
   as_of: Date
   absences: number
+  is_behind: boolean
   confirmed: IdentityRecord | null
   retracted_reason: string | null
   retracted_at: Date | null
@@ -43,9 +44,22 @@ export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]>
 
 /** The keys of those about whom something is left to do whatever a source says: a date to come, or facts not acknowledged yet. */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
-  const unfinished = sql<boolean>`(deferred_to is not null or case when retracted_at is null
-    then wanted is not null and wanted is distinct from confirmed else confirmed is not null end)`
-  return keysWhere(db, connection, unfinished)
+  return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or ${isDue})`)
+}
+
+/** The keys of those of whom it is not known what the platform holds. */
+export function doubtedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`doubted`)
+}
+
+/** How many people of the connection are known, whether they have left or not. */
+export async function rosterSize(db: Db, connection: string): Promise<number> {
+  const row = await db
+    .selectFrom('roster')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('connection', '=', connection)
+    .executeTakeFirstOrThrow()
+  return row.count
 }
 
 /** How many people of the connection are employed, as far as accepted facts say. */
@@ -59,30 +73,41 @@ export async function headcount(db: Db, connection: string): Promise<number> {
   return Number(row.count)
 }
 
-/** Notes what the platform really holds for these people (null: nothing), as read back from it. */
-export async function setConfirmed(
+/** What the platform holds of a person, as read back from it: as wanted, or what stands there instead; null for nothing. */
+export type ReadBack = { readonly identityId: string } & (
+  | { readonly asWanted: true }
+  | { readonly asWanted: false; readonly confirmed: IdentityRecord | null }
+)
+
+/** Notes what was read back. These people are in doubt no longer. */
+export async function noteReadBack(
   db: Db,
-  {
-    connection,
-    found,
-    now,
-  }: { connection: string; found: readonly { identityId: string; confirmed: IdentityRecord | null }[]; now: Date },
+  { connection, found }: { connection: string; found: readonly ReadBack[] },
 ): Promise<void> {
   if (found.length === 0) return
+  const wanted = found.filter((person) => person.asWanted).map(({ identityId }) => identityId)
+  const others = found.filter((person) => !person.asWanted)
+  await sql`delete from behind where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
+  if (others.length > 0) {
+    await sql`
+      insert into behind (connection, identity_id, confirmed)
+      select ${connection}, "identityId", confirmed
+      from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as found("identityId" text, confirmed jsonb)
+      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed`.execute(db)
+  }
   await sql`
-    update roster set confirmed = found.confirmed, confirmed_at = ${now}
-    from jsonb_to_recordset(${JSON.stringify(found)}::jsonb) as found("identityId" text, confirmed jsonb)
-    where roster.connection = ${connection} and roster.identity_id = found."identityId"`.execute(db)
+    update roster set doubted = false
+    where connection = ${connection} and doubted and identity_id = any(${found.map(({ identityId }) => identityId)})`.execute(
+    db,
+  )
 }
 
 /** Forgets what the platform acknowledged: it is another platform, or another of its connections, than before. */
 export async function forgetConfirmed(db: Db, connection: string): Promise<void> {
-  await db
-    .updateTable('roster')
-    .set({ confirmed: null, confirmed_at: null })
-    .where('connection', '=', connection)
-    .where('confirmed', 'is not', null)
-    .execute()
+  await sql`
+    insert into behind (connection, identity_id, confirmed)
+    select connection, identity_id, null from roster where connection = ${connection}
+    on conflict (connection, identity_id) do update set confirmed = null where behind.confirmed is not null`.execute(db)
 }
 
 /** Takes a retraction back: the next run treats the person as one whom the platform does not have. False where there was none. */
@@ -123,17 +148,30 @@ async function* keysWhere(
   }
 }
 
+// Withheld, a person is due for as long as the platform holds anything of them.
+const isDue = sql<boolean>`case when roster.retracted_at is null
+  then roster.wanted is not null and exists (
+    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+  else not exists (
+    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
+      and behind.confirmed is null)
+  end`
+
 function entries(db: Db) {
   return db
     .selectFrom('roster')
     .innerJoin('connections', 'connections.name', 'roster.connection')
+    .leftJoin('behind', (join) =>
+      join.onRef('behind.connection', '=', 'roster.connection').onRef('behind.identity_id', '=', 'roster.identity_id'),
+    )
     .select([
       'roster.identity_id',
       'roster.wanted',
       'roster.inferred',
       'roster.deferred_to',
       'roster.absences',
-      'roster.confirmed',
+      'behind.confirmed',
+      sql<boolean>`behind.identity_id is not null`.as('is_behind'),
       'roster.retracted_reason',
       'roster.retracted_at',
       sql<Date>`greatest(roster.as_of, connections.accepted_as_of)`.as('as_of'),
@@ -148,7 +186,7 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredTo: row.deferred_to,
     asOf: row.as_of.toISOString(),
     absences: row.absences,
-    confirmed: row.confirmed,
+    confirmed: row.is_behind ? row.confirmed : row.wanted,
     retracted:
       row.retracted_at && row.retracted_reason !== null
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }

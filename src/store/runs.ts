@@ -5,11 +5,11 @@ import type { Db, RunOptions, RunRow, Verification } from './schema.ts'
 import type { RunSource } from './sources.ts'
 
 /** What makes a run happen. */
-export const triggers = ['schedule', 'operator', 'file', 'webhook'] as const
+export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
 export type Trigger = (typeof triggers)[number]
 
-/** What a run reads: the connection's source, or the events that came in for it. */
-export const feedNames = ['source', 'webhook'] as const
+/** What a run reads: the connection's source, the events that came in for it, or nothing new but what the roster wants already. */
+export const feedNames = ['source', 'webhook', 'roster'] as const
 export type FeedName = (typeof feedNames)[number]
 
 /** The states of a run and where each may go. */
@@ -221,39 +221,29 @@ function runs(db: Db) {
     .selectAll('runs')
     .select((eb) =>
       eb
-        .selectFrom('changes')
-        .select(
-          sql<Tally>`json_build_object(
-          'confirmed', count(*) filter (where state = 'confirmed'),
-          'problems', count(*) filter (where state = 'problem'),
-          'remaining', count(*) filter (where state = 'due'),
-          'upsert', count(*) filter (where sent_at is not null and kind in ('join', 'update')),
-          'update', count(*) filter (where sent_at is not null and kind in ('leave', 'return', 'redate')),
-          'delete', count(*) filter (where sent_at is not null and kind = 'retract'))`.as('tally'),
-        )
-        .whereRef('changes.run_id', '=', 'runs.id')
-        .as('tally'),
-    )
-    .select((eb) =>
-      eb
         .selectFrom('deliveries')
         .select(
           sql<Tally>`json_build_object(
-          'upsert', coalesce(sum(requests) filter (where kind = 'upsert'), 0),
-          'update', coalesce(sum(requests) filter (where kind = 'update'), 0),
-          'delete', coalesce(sum(requests) filter (where kind = 'delete'), 0))`.as('requests'),
+          'confirmed', coalesce(sum(confirmed), 0),
+          'problems', coalesce(sum(refused), 0),
+          'remaining', coalesce(sum(people - confirmed - refused) filter (where state = 'due'), 0),
+          'upsert', coalesce(sum(confirmed + refused) filter (where kind = 'upsert'), 0),
+          'update', coalesce(sum(confirmed + refused) filter (where kind = 'update'), 0),
+          'delete', coalesce(sum(confirmed + refused) filter (where kind = 'delete'), 0),
+          'upsertRequests', coalesce(sum(requests) filter (where kind = 'upsert'), 0),
+          'updateRequests', coalesce(sum(requests) filter (where kind = 'update'), 0),
+          'deleteRequests', coalesce(sum(requests) filter (where kind = 'delete'), 0))`.as('tally'),
         )
         .whereRef('deliveries.run_id', '=', 'runs.id')
-        .as('requests'),
+        .as('tally'),
     )
 }
 
 type Tally = Record<string, number>
 
-function toRun(row: RunRow & { tally: Tally | null; requests: Tally | null }): Run {
+function toRun(row: RunRow & { tally: Tally | null }): Run {
   const tally = row.tally ?? {}
-  const requests = row.requests ?? {}
-  const sent = (kind: string) => ({ requests: requests[kind] ?? 0, people: tally[kind] ?? 0 })
+  const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
   return {
     id: row.id,
     connection: row.connection,

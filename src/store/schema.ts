@@ -18,14 +18,21 @@ export type RunOptions = {
   readonly restore?: { readonly identityId: string; readonly by: string }
 }
 
-export type Verification = {
+/** In how many people the platform's list differed, by kind. */
+export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
+
+export type Verification = Differences & {
   readonly listed: number
-  readonly lost: number
-  readonly changed: number
-  readonly foreign: number
+  /** The keys of the first of them, by kind. */
+  readonly people?: { [K in keyof Differences]: string[] }
 }
 
-export type Answer = { readonly status: number | string; readonly message?: string }
+export type Answer = {
+  readonly status: number | string
+  /** Of the table of delivery failures; left out where all is well. */
+  readonly code?: string
+  readonly message?: string
+}
 
 type RunsTable = {
   id: string
@@ -65,10 +72,9 @@ type RosterTable = {
   deferred_to: string | null
   as_of: Date
   absences: number
-  confirmed: NullableJson<IdentityRecord>
-  confirmed_at: Date | null
   retracted_reason: string | null
   retracted_at: Date | null
+  doubted: Generated<boolean>
 }
 
 type ChangesTable = {
@@ -117,6 +123,7 @@ export type StoreSchema = {
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
     blocked_status: number | null
+    blocked_code: string | null
     blocked_reason: string | null
     blocked_at: Date | null
     probe_at: Date | null
@@ -124,7 +131,8 @@ export type StoreSchema = {
   }
   runs: RunsTable
   roster: RosterTable
-  plan_entries: Omit<RosterTable, 'connection' | 'confirmed' | 'confirmed_at' | 'retracted_reason' | 'retracted_at'> & {
+  behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
+  plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted'> & {
     run_id: string
   }
   changes: ChangesTable
@@ -137,8 +145,20 @@ export type StoreSchema = {
     attempts: number
     owner: number | null
     requests: number
+    people: Generated<number>
+    confirmed: Generated<number>
+    refused: Generated<number>
+    answer: NullableJson<Answer>
+    sent_at: Date | null
+    answered_at: Date | null
+    unsettled: Generated<boolean>
+    failures: Generated<number>
+    failing_since: Date | null
+    last_code: string | null
     last_failure: string | null
   }
+  owners: { id: number; seen_at: Date }
+  takeovers: { run_id: string; batch: number; owner: number }
   rejects: {
     run_id: string
     line: number
@@ -168,6 +188,26 @@ export type StoreSchema = {
     times: number
   }
   slots: { connection: string; slot: string; taken_at: Date }
+  alerts: {
+    id: string
+    connection: string
+    kind: string
+    code: string | null
+    reason: string
+    since: Date
+    people: number | null
+    leavers: number | null
+    run_id: string | null
+    raised_at: Date
+    gone_at: Date | null
+    cleared_at: Date | null
+    next_at: Date | null
+    claimed_until: Date | null
+    tellings: Generated<number>
+    attempts: Generated<number>
+    told_at: Date | null
+    last_failure: string | null
+  }
   inbox: InboxTable
 }
 

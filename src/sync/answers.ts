@@ -1,93 +1,135 @@
-import type { AnyAnswer } from '../http/answer.ts'
+import { type DeliveryFailureCode, deliveryFailures } from '../contract/delivery-failures.ts'
+import type { AnyAnswer, UnreachableReason } from '../http/answer.ts'
+import { retryAfterMs } from '../http/retry-after.ts'
 
 /**
- * What a delivery does with an answer of the platform: the one place that says so.
+ * What a delivery does with an answer of the platform. Which code an answer has is decided here; what follows from a code says the
+ * table of the contract.
  *
  * - `done`: the platform has taken it.
  * - `refused`: it will not take this as it is; a batch is split until the guilty are alone.
  * - `missing`: it does not know what the path names.
- * - `wait`: it asks for patience; nobody sends until then.
+ * - `wait`: nobody sends until the time is over.
  * - `retry`: nobody knows what became of the request, or the platform is unwell.
  * - `blocked`: nothing of the connection can pass until a person helps.
  */
 export type Judgement<T = unknown> =
   | { readonly kind: 'done'; readonly status: number; readonly body: T }
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
-  | { readonly kind: 'missing'; readonly status: number; readonly message: string }
+  | Refused
+  | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
   | Stop
 
+export type Refused = {
+  readonly kind: 'refused'
+  readonly code: DeliveryFailureCode
+  readonly status: number
+  readonly message: string
+}
+
 /** What ends an attempt at a batch: the rest of it stays due. */
-export type Stop =
-  | { readonly kind: 'wait'; readonly status: number; readonly delayMs: number; readonly message: string }
-  | { readonly kind: 'retry'; readonly status: number | string; readonly message: string }
-  | { readonly kind: 'blocked'; readonly status: number; readonly message: string }
+export type Stop = {
+  readonly code: DeliveryFailureCode
+  readonly status: number | string
+  readonly message: string
+} & (
+  | { readonly kind: 'wait'; readonly delayMs: number }
+  /** `notBeforeMs`: the platform named a time. */
+  | { readonly kind: 'retry'; readonly notBeforeMs?: number }
+  | { readonly kind: 'blocked'; readonly status: number }
+)
 
 type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: infer B } ? B : never
+
+/** How long to be patient where a 429 does not say. */
+const unsaidPatienceMs = 15_000
+/** Longer than an hour nobody waits, whatever the platform asks for: it is asked again. */
+const mostPatienceMs = 60 * 60_000
+
+const blockingCodes: Readonly<Record<number, DeliveryFailureCode>> = {
+  401: 'key_refused',
+  402: 'plan_lacks',
+  403: 'permission_missing',
+  412: 'terms_not_accepted',
+}
+
+const unreachableCodes: Readonly<Record<UnreachableReason, DeliveryFailureCode>> = {
+  connect: 'not_connected',
+  dns: 'name_unknown',
+  tls: 'tls_failed',
+  timeout: 'timed_out',
+  reset: 'connection_lost',
+  aborted: 'stopped',
+  withheld: 'circuit_open',
+}
 
 /** The judgement of an answer that is known not to be what was asked for. */
 export function judgeRefusal(answer: AnyAnswer): Exclude<Judgement, { kind: 'done' }> {
   const judged = judgeAnswer(answer)
   if (judged.kind !== 'done') return judged
-  return { kind: 'retry', status: judged.status, message: `the platform answers ${judged.status} where it should not` }
+  return retry('unreadable', judged.status, `the platform answers ${judged.status} where it should not`)
 }
 
 /** A refusal that names no person: nothing can be sent until somebody looks. */
 export function asStop(judged: Exclude<Judgement, { kind: 'done' }>): Stop {
   const { kind, status, message } = judged
-  return kind === 'refused' || kind === 'missing' ? { kind: 'blocked', status, message } : judged
+  if (kind !== 'refused' && kind !== 'missing') return judged
+  return blockedBy(kind === 'missing' ? 'connection_missing' : 'connection_unsuitable', status, message)
 }
 
-/** How long to be patient where a 429 does not say. */
-const unsaidPatienceMs = 15_000
+export function blockedBy(code: DeliveryFailureCode, status: number, message: string): Stop {
+  return { kind: 'blocked', code, status, message }
+}
 
-const blocking: Readonly<Record<number, string>> = {
-  401: 'the platform does not accept the API key (401)',
-  402: "the platform account's plan does not include custom connections (402)",
-  403: 'the API key lacks a permission (403)',
-  412: 'the platform account has not accepted the terms (412)',
+/** Whether a stop leaves open what the platform made of the request. */
+export function leavesUnsettled(stop: Stop): boolean {
+  return deliveryFailures[stop.code].unsettled
+}
+
+/** Whether an answer tells of a platform that is unwell, as several in a row open its circuit. */
+export function isPlatformTrouble(answer: AnyAnswer): boolean {
+  const judged = judgeAnswer(answer)
+  return judged.kind === 'retry' && judged.code !== 'stopped'
 }
 
 export function judgeAnswer<A extends AnyAnswer>(answer: A): Judgement<BodyOf<A>> {
   switch (answer.status) {
-    case 'unreachable':
-      return {
-        kind: 'retry',
-        status: `unreachable: ${answer.reason}`,
-        message: `the platform cannot be reached (${answer.reason})`,
-      }
-    case 'unreadable':
-      return {
-        kind: 'retry',
-        status: answer.httpStatus,
-        message: `the platform's answer (${answer.httpStatus}) cannot be read: ${answer.reason}`,
-      }
+    case 'unreachable': {
+      const { reason, message, retryAfterMs: delayMs } = answer
+      const code = unreachableCodes[reason]
+      if (reason === 'withheld') return { kind: 'wait', code, status: reason, delayMs: delayMs ?? 0, message }
+      return retry(code, `unreachable: ${reason}`, `the platform cannot be reached (${reason})`)
+    }
+    case 'unreadable': {
+      const { httpStatus, reason } = answer
+      return retry('unreadable', httpStatus, `the platform's answer (${httpStatus}) cannot be read: ${reason}`)
+    }
     case 'undeclared':
       return judgeStatus(answer.httpStatus, answer.error.message, answer.retryAfterMs)
     default:
-      if ('error' in answer) return judgeStatus(answer.status, answer.error.message, null)
+      if ('error' in answer) return judgeStatus(answer.status, answer.error.message, retryAfterMs(answer.headers))
       return { kind: 'done', status: answer.status, body: answer.body as BodyOf<A> }
   }
 }
 
-function judgeStatus(
-  status: number,
-  message: string,
-  retryAfterMs: number | null,
-): Exclude<Judgement, { kind: 'done' }> {
-  const block = blocking[status]
-  if (block !== undefined) return { kind: 'blocked', status, message: `${block}: ${message}` }
-  if (status === 404 || status === 405) return { kind: 'missing', status, message }
+function judgeStatus(status: number, message: string, afterMs: number | null): Exclude<Judgement, { kind: 'done' }> {
+  const blocking = blockingCodes[status]
+  if (blocking !== undefined) return blockedBy(blocking, status, `${deliveryFailures[blocking].when}: ${message}`)
+  if (status === 404 || status === 405) return { kind: 'missing', code: 'person_missing', status, message }
+  const patienceMs = afterMs === null ? null : Math.min(afterMs, mostPatienceMs)
   if (status === 429) {
-    return {
-      kind: 'wait',
-      status,
-      delayMs: retryAfterMs ?? unsaidPatienceMs,
-      message: 'the platform asks for patience (429)',
-    }
+    const delayMs = patienceMs ?? unsaidPatienceMs
+    return { kind: 'wait', code: 'rate_limited', status, delayMs, message: 'the platform asks for patience (429)' }
   }
-  if (status === 408 || status >= 500) return { kind: 'retry', status, message: `the platform answers ${status}` }
+  if (status === 408 || status >= 500) {
+    const failed = retry('server_error', status, `the platform answers ${status}`)
+    return patienceMs === null ? failed : { ...failed, notBeforeMs: patienceMs }
+  }
   if (status >= 300 && status < 400) {
-    return { kind: 'retry', status, message: `the platform redirects (${status}); look at its base address` }
+    return retry('redirected', status, `the platform redirects (${status}); look at its base address`)
   }
-  return { kind: 'refused', status, message }
+  return { kind: 'refused', code: status === 413 ? 'batch_too_large' : 'batch_refused', status, message }
+}
+
+function retry(code: DeliveryFailureCode, status: number | string, message: string): Stop & { kind: 'retry' } {
+  return { kind: 'retry', code, status, message }
 }

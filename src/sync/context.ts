@@ -20,7 +20,7 @@ export type Platform = {
   readonly client: PlatformClient
   readonly baseUrl: string
   readonly pace: Pace
-  /** How many requests of one batch may be under way at once. */
+  /** How many requests may be under way at once. */
   readonly inFlight: number
 }
 

@@ -1,109 +1,171 @@
-import { Failure } from '../errors.ts'
+import { deliveryFailures } from '../contract/delivery-failures.ts'
+import type { AnyAnswer } from '../http/answer.ts'
+import { backoffMs } from '../queue/backoff.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { Postponed } from '../queue/postponed.ts'
-import { blockConnection, blockedUntil, freeConnection } from '../store/connections.ts'
-import { type ClaimedDelivery, claimDelivery, endDelivery, pendingChanges } from '../store/deliveries.ts'
+import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../store/connections.ts'
+import {
+  type AttemptEnd,
+  type ClaimedDelivery,
+  claimDelivery,
+  endDelivery,
+  pendingChanges,
+  type Settled,
+  stillHolds,
+} from '../store/deliveries.ts'
 import { getRun } from '../store/runs.ts'
-import type { Stop } from './answers.ts'
+import { blockedBy, leavesUnsettled, type Stop } from './answers.ts'
 import type { SyncContext } from './context.ts'
+import { doubtTakenOver } from './doubts.ts'
+import { enqueueWaiting } from './enqueue.ts'
 import type { Lane } from './send.ts'
-import { correctAndSend, takeOff } from './send-changes.ts'
+import { correctAndSend, settleByReading, takeOff, type Work } from './send-changes.ts'
 import { Overtaken } from './stage.ts'
-import { enqueueWaiting } from './sweep.ts'
 import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
 const probeMs = 15 * 60_000
-/** How long the store waits before it takes a batch up that the queue has given up: doubling from the first to the second. */
-const slowestRetryMs = 60 * 60_000
-const firstRetryMs = 30_000
+/** How long a batch waits that failed: full jitter below a bound that doubles up to an hour. Nothing is ever given up. */
+const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
+/** Only so long the queue keeps a job that waits; a longer pause is left to the sweep, which an operator can hasten. */
+const mostPostponedMs = 15_000
 
 /**
- * The `upsert`, `update` and `delete` jobs: sends what is left of a batch and writes what became of whom. Run twice, it finds
- * nothing left or repeats requests that change nothing; two attempts at once are told apart by the attempt's number.
+ * The `upsert`, `update` and `delete` jobs: sends what is left of a batch and writes what became of whom. Run twice, or too early,
+ * it finds nothing to do or repeats requests that change nothing; two attempts at once are told apart by the attempt's number.
  */
 export async function deliver(
   ctx: SyncContext,
   { runId, batch }: Payload<'upsert'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db } = ctx.store
-  const claim = await claimDelivery(db, { runId, batch, owner: ctx.owner })
+  const claim = await claimDelivery(ctx.store.db, { runId, batch, owner: ctx.owner, now: ctx.now() })
   if (!claim) return
-  const lane: Lane = { platform: ctx.platform, connectionId: 0, signal, requests: 0 }
+  const lane = laneOf(ctx, claim, signal)
+  const attempt: Attempt = { ctx, claim, lane, progress: { pending: 0, settled: 0 } }
+  let stop: Stop | null
   try {
-    const stop = await attempt(ctx, claim, lane)
-    await end(ctx, claim, lane, stop)
+    stop = await send(attempt)
   } catch (error) {
-    if (error instanceof Overtaken) return
-    // Whatever it was, the batch is let go, so that the next attempt finds it.
-    const now = ctx.now()
-    const failure = signal.aborted ? 'handed back' : describe(error)
-    await endDelivery(db, claim, { requests: lane.requests, dueAt: now, failure, now })
+    if (error instanceof Overtaken) return await doubtTakenOver(ctx, claim)
+    const settled = await endDelivery(ctx.store.db, claim, endOfError(attempt, signal.aborted))
+    if (!settled) await doubtTakenOver(ctx, claim)
     throw error
+  }
+  await end(attempt, stop)
+}
+
+type Attempt = Omit<Work, 'connection' | 'lane'> & { readonly lane: Lane }
+
+/** Before each request it is asked whether the batch is still this attempt's: a process that was stopped for hours sends nothing old. */
+function laneOf(ctx: SyncContext, claim: ClaimedDelivery, signal: AbortSignal): Lane {
+  const { runId, connection, kind: job, batch } = claim
+  const about = { runId, connection, job, batch }
+  return {
+    platform: ctx.platform,
+    connectionId: 0,
+    signal,
+    requests: 0,
+    async mayChange(people) {
+      if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
+      ctx.events.requestBegun({ ...about, people })
+    },
+    changed: (answer: AnyAnswer) => ctx.events.requestEnded({ ...about, status: statusOf(answer) }),
   }
 }
 
-async function attempt(ctx: SyncContext, claim: ClaimedDelivery, lane: Lane): Promise<Stop | null> {
+function statusOf(answer: AnyAnswer): string {
+  if (answer.status === 'unreachable') return answer.reason
+  return String('httpStatus' in answer ? answer.httpStatus : answer.status)
+}
+
+async function send(attempt: Attempt): Promise<Stop | null> {
+  const { ctx, claim, lane } = attempt
   const { db } = ctx.store
   const connection = ctx.connections.get(claim.connection)
   if (!connection) {
-    return { kind: 'blocked', status: 404, message: `connection "${claim.connection}" is not in the configuration` }
+    return blockedBy('connection_unknown', 404, `connection "${claim.connection}" is not in the configuration`)
   }
-  const until = await blockedUntil(db, { connection: connection.name, now: ctx.now() })
-  if (until) {
-    const delayMs = until.getTime() - ctx.now().getTime()
-    return { kind: 'wait', status: 0, delayMs, message: 'the connection is blocked' }
-  }
+  const now = ctx.now()
+  const nextProbeAt = new Date(now.getTime() + probeMs)
+  const block = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
+  if (block) return leftAlone(block, now)
   const target = await resolveTarget(ctx, connection, lane.signal)
   if (typeof target !== 'number') return target
-  const ready = { ...lane, connectionId: target }
+
+  const ready: Lane = { ...lane, connectionId: target }
+  const work: Work = { ...attempt, lane: ready, connection }
   try {
     const pending = await pendingChanges(db, claim)
-    return claim.kind === 'delete'
-      ? await takeOff({ ctx, claim, lane: ready }, pending)
-      : await correctAndSend({ ctx, claim, lane: ready, connection }, pending)
+    attempt.progress.pending = pending.length
+    const { left, stop } = claim.unsettled ? await settleByReading(work, pending) : { left: pending, stop: null }
+    if (stop || left.length === 0) return stop
+    return claim.kind === 'delete' ? await takeOff(work, left) : await correctAndSend(work, left)
   } finally {
     lane.requests = ready.requests
   }
 }
 
-async function end(ctx: SyncContext, claim: ClaimedDelivery, lane: Lane, stop: Stop | null): Promise<void> {
+function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {
+  const delayMs = until.getTime() - now.getTime()
+  return { kind: 'wait', code, status: 'blocked', delayMs, message: `the connection is blocked: ${reason}` }
+}
+
+async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
+  const { ctx, claim } = attempt
   const { db } = ctx.store
   const now = ctx.now()
-  const about = { runId: claim.runId, connection: claim.connection, job: claim.kind, batch: claim.batch }
   if (stop === null && (await freeConnection(db, claim.connection)))
     ctx.events.connectionFreed({ connection: claim.connection })
-  if (stop?.kind === 'wait' && stop.status === 429) ctx.platform.pace.pause(stop.delayMs)
+  if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
   if (stop?.kind === 'blocked') {
-    const { status, message: reason } = stop
+    const { status, code, message: reason } = stop
     const probeAt = new Date(now.getTime() + probeMs)
-    await blockConnection(db, { connection: claim.connection, status, reason, now, probeAt })
+    await blockConnection(db, { connection: claim.connection, status, code, reason, now, probeAt })
     ctx.events.connectionBlocked({ connection: claim.connection, status: String(status), reason })
   }
 
-  const dueAt = new Date(now.getTime() + patienceMs(claim, stop))
-  const settled = await endDelivery(db, claim, { requests: lane.requests, dueAt, failure: stop?.message ?? null, now })
-  if (!settled) return
-  if (stop === null) await tellSent(ctx, claim)
+  const pauseMs = patienceMs(attempt, stop)
+  const settled = await endDelivery(db, claim, endOf(attempt, { stop, pauseMs, now }))
+  if (!settled) return await doubtTakenOver(ctx, claim)
+  tellSent(attempt, settled)
   if (settled.runState !== 'delivering') await tellFinished(ctx, claim)
+  else if (stop) tellStop(attempt, stop, pauseMs)
+}
 
-  switch (stop?.kind) {
-    case undefined:
-    case 'blocked':
-      return
-    case 'wait':
-      ctx.events.deliveryPostponed({ ...about, delayMs: stop.delayMs, reason: stop.message })
-      throw new Postponed(stop.delayMs)
-    case 'retry':
-      ctx.events.deliveryFailed({ ...about, status: String(stop.status), reason: stop.message })
-      throw new Failure('platform_unreachable', stop.message)
-    default:
-      return stop satisfies never
+function endOf(
+  { lane, progress }: Attempt,
+  { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
+): AttemptEnd {
+  return {
+    requests: lane.requests,
+    dueAt: new Date(now.getTime() + pauseMs),
+    failure: stop && { code: stop.code, message: stop.message },
+    as: stop === null ? 'settled' : stop.kind === 'retry' ? 'failed' : 'paused',
+    progressed: progress.settled > 0,
+    unsettled: stop !== null && leavesUnsettled(stop),
+    now,
   }
 }
 
-function patienceMs(claim: ClaimedDelivery, stop: Stop | null): number {
+/** Whatever it was, the batch is let go, so that the next attempt finds it: at once where this process stops, else after a pause. */
+function endOfError({ ctx, claim, lane, progress }: Attempt, isStopping: boolean): AttemptEnd {
+  const now = ctx.now()
+  const pauseMs = isStopping ? 0 : backoffMs(claim.failures + 1, retry)
+  return {
+    requests: lane.requests,
+    dueAt: new Date(now.getTime() + pauseMs),
+    failure: isStopping
+      ? { code: 'stopped', message: deliveryFailures.stopped.when }
+      : { code: null, message: 'an unexpected error; the log has it' },
+    as: isStopping ? 'paused' : 'failed',
+    progressed: progress.settled > 0,
+    unsettled: true,
+    now,
+  }
+}
+
+function patienceMs({ claim, progress }: Attempt, stop: Stop | null): number {
   switch (stop?.kind) {
     case undefined:
       return 0
@@ -112,27 +174,25 @@ function patienceMs(claim: ClaimedDelivery, stop: Stop | null): number {
     case 'blocked':
       return probeMs
     case 'retry':
-      return Math.min(slowestRetryMs, firstRetryMs * 2 ** Math.min(claim.attempt - 1, 20))
+      return Math.max(stop.notBeforeMs ?? 0, backoffMs(progress.settled > 0 ? 1 : claim.failures + 1, retry))
     default:
       return stop satisfies never
   }
 }
 
-async function tellSent(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
-  const { rows } = await ctx.store.pool.query<{ state: string; people: number }>(
-    'select state, count(*)::int as people from changes where run_id = $1 and batch = $2 group by state',
-    [claim.runId, claim.batch],
-  )
-  const people = (state: string) => rows.find((row) => row.state === state)?.people ?? 0
-  ctx.events.deliverySent({
-    runId: claim.runId,
-    connection: claim.connection,
-    job: claim.kind,
-    batch: claim.batch,
-    people: rows.reduce((sum, row) => sum + row.people, 0),
-    confirmed: people('confirmed'),
-    problems: people('problem'),
-  })
+function tellStop({ ctx, claim }: Attempt, stop: Stop, pauseMs: number): void {
+  const { runId, connection, kind: job, batch } = claim
+  const about = { runId, connection, job, batch }
+  if (stop.kind === 'blocked') return
+  if (stop.kind === 'wait') ctx.events.deliveryPostponed({ ...about, delayMs: pauseMs, reason: stop.message })
+  else ctx.events.deliveryFailed({ ...about, status: String(stop.status), reason: stop.message })
+  if (pauseMs <= mostPostponedMs) throw new Postponed(pauseMs)
+}
+
+function tellSent({ ctx, claim, progress }: Attempt, { people, confirmed, refused }: Settled): void {
+  if (progress.settled === 0) return
+  const { runId, connection, kind: job, batch } = claim
+  ctx.events.deliverySent({ runId, connection, job, batch, people, confirmed, problems: refused })
 }
 
 async function tellFinished(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
@@ -141,8 +201,4 @@ async function tellFinished(ctx: SyncContext, claim: ClaimedDelivery): Promise<v
   const { id: runId, connection, confirmed, problems, durationMs } = run
   ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
   await enqueueWaiting(ctx, claim.connection)
-}
-
-function describe(error: unknown): string {
-  return error instanceof Failure ? error.message : 'unexpected error'
 }

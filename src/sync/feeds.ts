@@ -37,6 +37,8 @@ export async function openFeed(
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
     return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
   }
+  const rules = source ?? webhook
+  if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
 }
 

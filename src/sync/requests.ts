@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
 import { retractChange } from '../identity/plan.ts'
-import { freeConnection } from '../store/connections.ts'
+import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries.ts'
 import { pendingCount } from '../store/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans.ts'
@@ -20,9 +20,10 @@ import {
 } from '../store/runs.ts'
 import type { RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
+import { enqueueWaiting } from './enqueue.ts'
 import { mainFeed, settleSources } from './feeds.ts'
 import { afterCommit, commit, decideSource } from './run.ts'
-import { enqueueWaiting, sweep } from './sweep.ts'
+import { sweep } from './sweep.ts'
 
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
 export async function requestRun(
@@ -147,6 +148,24 @@ export async function retractPerson(
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
   return await runOf(ctx, runId)
+}
+
+/**
+ * Says that what stood in the way of a connection is gone: what is due is tried at once. A target that was missing is looked up by its name again.
+ */
+export async function unblock(
+  ctx: SyncContext,
+  { connection: name, by }: { connection: string; by: string },
+): Promise<{ readonly wasBlocked: boolean; readonly due: number }> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, name)
+  const [state] = await connectionStates(db, name)
+  const wasBlocked = await freeConnection(db, name)
+  if (wasBlocked && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(db, name)
+  const due = await hasten(db, { connection: name, now: ctx.now() })
+  if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
+  await sweep(ctx)
+  return { wasBlocked, due }
 }
 
 /** Takes a retraction back and asks for a run, which sends the person again as the source has them. */

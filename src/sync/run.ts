@@ -3,15 +3,16 @@ import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, rejectsKept } from '../store/plans.ts'
-import { type ClaimedRun, claimRun, releaseRun } from '../store/run-claims.ts'
+import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/run-claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { type Outcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
+import { readBackDoubted } from './doubts.ts'
+import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { openFeed, settleSources } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
 import { Overtaken, storeStage } from './stage.ts'
-import { enqueueDeliveries, enqueueWaiting } from './sweep.ts'
 import { noteTarget } from './target.ts'
 import { verifyAgainstPlatform } from './verify.ts'
 
@@ -69,9 +70,13 @@ async function readAndPlan(
   const { db } = ctx.store
   const about = { runId: claim.run.id, connection: connection.name }
   ctx.events.runStarted({ ...about, trigger: claim.run.trigger })
-  await clearPlan(db, claim.run.id)
+  await db.transaction().execute(async (tx) => {
+    if (!(await holdsRun(tx, claim))) throw new Overtaken()
+    await clearPlan(tx, claim.run.id)
+  })
   await noteTarget(ctx, connection)
-  const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, signal) : null
+  const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
+  await readBackDoubted(ctx, connection, { claim, signal })
   await settleSources(ctx, connection)
 
   const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, runId: claim.run.id, signal })
@@ -85,6 +90,7 @@ async function readAndPlan(
 
   const planned = await db.transaction().execute((tx) => markPlanned(tx, claim, { ...plan, verification }, ctx.now()))
   if (!planned) throw new Overtaken()
+  ctx.events.runPrepared(about)
 }
 
 /** Lets a planned run go on as its guards say: held, unchanged, or delivering. */
@@ -120,7 +126,13 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
 /** Makes an accepted plan the connection's truth; answers how many batches are due. */
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
-  const batches = await commitPlan(tx, { runId: run.id, connection: run.connection, limits: connection.delivery, now })
+  const batches = await commitPlan(tx, {
+    runId: run.id,
+    connection: run.connection,
+    limits: connection.delivery,
+    wasHeld: run.state === 'held',
+    now,
+  })
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return batches
@@ -130,7 +142,10 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
 export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
-  } else if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
+    return
+  }
+  if (run.feed === 'roster') return
+  if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
   // Where not every rejected row is known, none of the events can be let go.
   else if ((run.counts?.rejected ?? 0) > rejectsKept)
     await refuseEvents(tx, { runId: run.id, reason: 'too many items of its run were rejected to tell which' })
@@ -140,6 +155,7 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome
 /** Tells what follows from a commit, and enqueues it. */
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
+  ctx.events.runCommitted({ ...about, batches })
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
   if (run.source?.more) await askForNext(ctx, run)
@@ -149,7 +165,7 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
     return
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
-  await enqueueDeliveries(ctx, run.id)
+  ctx.events.deliveriesEnqueued({ ...about, jobs: await enqueueDeliveries(ctx, run.id) })
 }
 
 /** Further exports wait behind that of a run. */

@@ -1,4 +1,3 @@
-import type { Change } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
 import { setLacksUpdate, targetOf } from '../store/connections.ts'
 import {
@@ -8,25 +7,80 @@ import {
   recordOutcomes,
   storeStep,
 } from '../store/deliveries.ts'
+import { rosterSize } from '../store/roster.ts'
 import type { Stop } from './answers.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
-import { exists, type Lane, type Results, remove, type Sent, update, upsert } from './send.ts'
+import {
+  exists,
+  holdsAll,
+  isReadBackCheap,
+  type Lane,
+  type Results,
+  readBack,
+  remove,
+  type Sent,
+  sameDate,
+  update,
+  upsert,
+} from './send.ts'
 import { Overtaken } from './stage.ts'
 
-export type Work = { readonly ctx: SyncContext; readonly claim: ClaimedDelivery; readonly lane: Lane }
-export type SendWork = Work & { readonly connection: SyncConnection }
+/** One attempt at a batch. */
+export type Work = {
+  readonly ctx: SyncContext
+  readonly claim: ClaimedDelivery
+  readonly lane: Lane
+  readonly connection: SyncConnection
+  /** How many of the batch are due, and of how many of them this attempt has settled something. */
+  readonly progress: { pending: number; settled: number }
+}
+
+/**
+ * An earlier request of this batch may have reached the platform: whoever is there as wanted is settled, whoever is not is left to
+ * be sent. Where reading would take many requests, everybody is left: sending again changes nothing twice, and its answer tells.
+ */
+export async function settleByReading(
+  work: Work,
+  pending: readonly PendingChange[],
+): Promise<{ left: readonly PendingChange[]; stop: Stop | null }> {
+  const { ctx, claim, lane } = work
+  const size = await rosterSize(ctx.store.db, claim.connection)
+  if (!isReadBackCheap(pending.length, size)) return { left: pending, stop: null }
+  const sentAt = ctx.now()
+  const { found, stop } = await readBack(
+    lane,
+    pending.map(({ identityId }) => identityId),
+  )
+  if (stop) return { left: pending, stop }
+  const settled = pending.filter(({ identityId, record }) => {
+    const identity = found.get(identityId)
+    return record === null ? identity === undefined : identity !== undefined && holdsAll(identity, record)
+  })
+  await record(
+    work,
+    settled.map(({ identityId, record: wanted }) => ({
+      identityId,
+      state: 'confirmed' as const,
+      holds: wanted === null ? { confirmed: null } : 'wanted',
+      answer: { status: 200, message: 'read back: the platform has it' },
+    })),
+    sentAt,
+  )
+  const done = new Set(settled.map(({ identityId }) => identityId))
+  return { left: pending.filter(({ identityId }) => !done.has(identityId)), stop: null }
+}
 
 /** Takes the people of a batch off the platform. */
 export async function takeOff(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
   const sentAt = work.ctx.now()
   const { sent, stop } = await remove(
     work.lane,
-    pending.map(({ change }) => change.identityId),
+    pending.map(({ identityId }) => identityId),
   )
   const outcomes = [...sent].map(
     ([identityId, result]): Outcome =>
       result.kind === 'taken'
-        ? { identityId, state: 'confirmed', confirmed: null, answer: { status: result.status } }
+        ? { identityId, state: 'confirmed', holds: { confirmed: null }, answer: { status: result.status } }
         : refusedOutcome(identityId, result),
   )
   await record(work, outcomes, sentAt)
@@ -37,85 +91,89 @@ export async function takeOff(work: Work, pending: readonly PendingChange[]): Pr
  * Corrections first lose their stored leaving date, because the platform ignores another one while it has one; then everybody
  * is sent. Whoever turns out to hold another date than the one sent goes through the same correction once.
  */
-export async function correctAndSend(work: SendWork, pending: readonly PendingChange[]): Promise<Stop | null> {
-  const people = pending.flatMap(({ change, step }) => (change.kind === 'retract' ? [] : [{ change, step }]))
-  const first = await clearAndSend(work, people, (person) => person.change.kind === 'redate' || person.step !== null)
+export async function correctAndSend(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
+  const people = pending.flatMap(({ kind, record: wanted, step }) => (wanted ? [{ kind, record: wanted, step }] : []))
+  const first = await clearAndSend(work, people, (person) => person.kind === 'redate' || person.step !== null)
   if (first.stop || first.ignored.length === 0) return first.stop
   const second = await clearAndSend(work, first.ignored, () => true)
   if (second.stop) return second.stop
+  const message = 'the platform keeps another leaving date than the one sent'
   await record(
     work,
-    second.ignored.map(({ change }) => ({
-      identityId: change.identityId,
+    second.ignored.map(({ record: { identityId } }) => ({
+      identityId,
       state: 'problem' as const,
-      answer: { status: 200, message: 'the platform keeps another leaving date than the one sent' },
+      answer: { status: 200, code: 'date_kept', message },
     })),
     work.ctx.now(),
   )
   return null
 }
 
-type Person = { readonly change: Exclude<Change, { kind: 'retract' }>; readonly step: PendingChange['step'] }
+type Person = Pick<PendingChange, 'kind' | 'step'> & { readonly record: IdentityRecord }
 
 async function clearAndSend(
-  work: SendWork,
+  work: Work,
   people: readonly Person[],
   corrects: (person: Person) => boolean,
 ): Promise<{ ignored: Person[]; stop: Stop | null }> {
   const uncleared = people.filter((person) => corrects(person) && person.step !== 'cleared')
   const cleared = await clearDates(work, uncleared)
-  const held = new Set(uncleared.map(({ change }) => change.identityId).filter((id) => !cleared.done.has(id)))
   if (cleared.stop) return { ignored: [], stop: cleared.stop }
 
-  const ready = people.filter(({ change }) => !held.has(change.identityId))
+  const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.record.identityId)))
+  const ready = people.filter((person) => !kept.has(person))
   const sentAt = work.ctx.now()
   const { sent, stop } = await send(
     work,
-    ready.map(({ change }) => change.record),
+    ready.map((person) => person.record),
   )
   const ignored: Person[] = []
   const outcomes = ready.flatMap((person): Outcome[] => {
-    const { identityId, record: wanted } = person.change
+    const { identityId, separatedAt } = person.record
     const result = sent.get(identityId)
-    if (!result)
-      return stop ? [{ identityId, state: 'due', answer: { status: stop.status, message: stop.message } }] : []
+    if (!result) return []
     if (result.kind !== 'taken') return [refusedOutcome(identityId, result)]
-    if (wanted.separatedAt !== undefined && !sameDate(result.stored, wanted.separatedAt)) {
+    if (separatedAt !== undefined && !sameDate(result.stored, separatedAt)) {
       ignored.push({ ...person, step: null })
       return []
     }
-    return [{ identityId, state: 'confirmed', confirmed: wanted, answer: { status: result.status } }]
+    return [{ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } }]
   })
   await record(work, outcomes, sentAt)
   return { ignored, stop }
 }
 
 /** The first step of a correction: the stored date goes. The step is stored before the request, and its end with the answer. */
-async function clearDates(
-  work: SendWork,
-  people: readonly Person[],
-): Promise<{ done: Set<string>; stop: Stop | null }> {
+async function clearDates(work: Work, people: readonly Person[]): Promise<{ done: Set<string>; stop: Stop | null }> {
   const done = new Set<string>()
   if (people.length === 0) return { done, stop: null }
-  const identityIds = people.map(({ change }) => change.identityId)
+  const identityIds = people.map((person) => person.record.identityId)
   if (!(await storeStep(work.ctx.store.db, work.claim, { identityIds, step: 'clearing' }))) throw new Overtaken()
-  const records = people.map(({ change }): IdentityRecord => ({ ...change.record, separatedAt: null }))
+  tellStep(work, 'clearing', people.length)
+  const records = people.map((person): IdentityRecord => ({ ...person.record, separatedAt: null }))
   const sentAt = work.ctx.now()
   const { sent, stop } = await send(work, records)
-  const outcomes = records.flatMap((cleared): Outcome[] => {
-    const { identityId } = cleared
+  const outcomes = records.flatMap((confirmed): Outcome[] => {
+    const { identityId } = confirmed
     const result = sent.get(identityId)
     if (!result) return []
     if (result.kind !== 'taken') return [refusedOutcome(identityId, result)]
     done.add(identityId)
-    return [{ identityId, state: 'due', step: 'cleared', confirmed: cleared, answer: { status: result.status } }]
+    return [{ identityId, state: 'due', step: 'cleared', holds: { confirmed }, answer: { status: result.status } }]
   })
   await record(work, outcomes, sentAt)
+  if (done.size > 0) tellStep(work, 'cleared', done.size)
   return { done, stop }
 }
 
+function tellStep({ ctx, claim }: Work, step: NonNullable<PendingChange['step']>, people: number): void {
+  const { runId, connection, kind: job, batch } = claim
+  ctx.events.stepStored({ runId, connection, job, batch, step, people })
+}
+
 /** Sends records by the operation that suits the batch: upserts in one request, updates each by its own unless there are too many. */
-async function send(work: SendWork, records: readonly IdentityRecord[]): Promise<Results> {
+async function send(work: Work, records: readonly IdentityRecord[]): Promise<Results> {
   const { ctx, claim, lane, connection } = work
   if (records.length === 0) return { sent: new Map(), stop: null }
   const { lacksUpdate } = await targetOf(ctx.store.db, connection.name)
@@ -139,23 +197,26 @@ function withoutMissing({ sent, stop }: Results): Results {
   return { sent: new Map([...sent].filter(([, result]) => result.kind !== 'missing')), stop }
 }
 
-async function record({ ctx, claim }: Work, outcomes: readonly Outcome[], sentAt: Date): Promise<void> {
+async function record(work: Work, outcomes: readonly Outcome[], sentAt: Date): Promise<void> {
   if (outcomes.length === 0) return
-  if (!(await recordOutcomes(ctx.store.db, claim, { outcomes, sentAt, now: ctx.now() }))) throw new Overtaken()
+  const { ctx, claim, progress } = work
+  const { pending } = progress
+  if (!(await recordOutcomes(ctx.store.db, claim, { outcomes, pending, sentAt, now: ctx.now() }))) throw new Overtaken()
+  progress.settled += outcomes.length
+  progress.pending -= outcomes.filter(({ state }) => state !== 'due').length
+  const { runId, connection, kind: job, batch } = claim
+  ctx.events.outcomesRecorded({ runId, connection, job, batch, people: outcomes.length })
   for (const { identityId, state, answer } of outcomes) {
     if (state !== 'problem') continue
     const status = typeof answer.status === 'number' ? answer.status : 0
-    ctx.events.personRefused({ runId: claim.runId, connection: claim.connection, identityId, status })
+    ctx.events.personRefused({ runId, connection, identityId, status })
   }
 }
 
 function refusedOutcome(identityId: string, result: Exclude<Sent, { kind: 'taken' }>): Outcome {
-  return result.kind === 'refused'
-    ? { identityId, state: 'problem', answer: { status: result.status, message: result.message } }
-    : { identityId, state: 'problem', answer: { status: 404, message: 'the platform does not know this person' } }
-}
-
-function sameDate(stored: string | null, sent: string | null): boolean {
-  if (stored === null || sent === null) return stored === sent
-  return Date.parse(stored) === Date.parse(sent)
+  const { status, code, message } =
+    result.kind === 'refused'
+      ? result
+      : { status: 404, code: 'person_missing', message: 'the platform does not know this person' }
+  return { identityId, state: 'problem', answer: { status, code, message } }
 }

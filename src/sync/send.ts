@@ -1,13 +1,17 @@
 import type { Identity } from '../contract/hris-user-identities.ts'
 import { byIdentityId } from '../contract/hris-user-identities.ts'
+import type { AnyAnswer, Unreachable } from '../http/answer.ts'
 import { WalkInterrupted, walk } from '../http/walk.ts'
 import type { IdentityRecord } from '../identity/record.ts'
-import { asStop, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
+import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Refused, type Stop } from './answers.ts'
 import type { Platform } from './context.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
 const readOneByOne = 20
 const listSize = 500
+/** How many refused batches may be sent again in halves in one attempt. */
+const mostSplits = 100
+const splitPauseMs = 1000
 
 /** The way to one connection of the platform during one attempt at a batch; counts its requests. */
 export type Lane = {
@@ -15,12 +19,15 @@ export type Lane = {
   readonly connectionId: number
   readonly signal: AbortSignal
   requests: number
+  /** Asked right before each request that changes something; what it throws ends the attempt. */
+  readonly mayChange?: (people: number) => Promise<void>
+  readonly changed?: (answer: AnyAnswer) => void
 }
 
 /** What the platform made of one record. `stored` is its leaving date afterwards. */
 export type Sent =
   | { readonly kind: 'taken'; readonly status: number; readonly stored: string | null }
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+  | Refused
   /** The person is not there, or the platform does not have the operation. */
   | { readonly kind: 'missing' }
 
@@ -34,7 +41,7 @@ export type Results = { readonly sent: ReadonlyMap<string, Sent>; readonly stop:
 export async function upsert(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
   const sent = new Map<string, Sent>()
   const unsure: Unsure[] = []
-  const stop = await upsertInto({ lane, sent, unsure }, records)
+  const stop = await upsertInto({ lane, sent, unsure, splits: 0, failed: 0 }, records)
   const readStop = await settleByReading(lane, unsure, sent)
   return { sent, stop: stop ?? readStop }
 }
@@ -42,29 +49,38 @@ export async function upsert(lane: Lane, records: readonly IdentityRecord[]): Pr
 /** Somebody of whom an answer does not tell enough; `unchanged`: the platform says that nothing differed, and only the leaving date is in doubt. */
 type Unsure = { readonly record: IdentityRecord; readonly unchanged: boolean }
 
-type Upserting = { readonly lane: Lane; readonly sent: Map<string, Sent>; readonly unsure: Unsure[] }
+type Upserting = {
+  readonly lane: Lane
+  readonly sent: Map<string, Sent>
+  readonly unsure: Unsure[]
+  splits: number
+  failed: number
+}
 
 async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): Promise<Stop | null> {
   const { lane, sent, unsure } = into
-  const answer = await request(lane, (client, options) =>
+  const answer = await change(lane, records.length, (client, options) =>
     client.upsertHrisUserIdentities({ params: { connectionId: lane.connectionId }, body: [...records] }, options),
   )
   const judged = judgeAnswer(answer)
   switch (judged.kind) {
     case 'done': {
       const results = judged.body
-      // A list of another length cannot be matched to what was sent: everybody is looked up.
-      if (results.length !== records.length) {
+      // A list of another length, or one that names another person anywhere, cannot be matched to what was sent: everybody is looked up.
+      const isMatched = results.every(
+        ({ data }, position) => !data || data.identityId === records[position]?.identityId,
+      )
+      if (results.length !== records.length || !isMatched) {
         unsure.push(...records.map((record) => ({ record, unchanged: false })))
         return null
       }
-      records.forEach((record, position) => {
-        const result = results[position]
-        if (!result || (result.data && result.data.identityId !== record.identityId))
-          unsure.push({ record, unchanged: false })
+      results.forEach((result, position) => {
+        const record = records[position]
+        if (!record) return
+        if (result.statusCode >= 500) into.failed++
         else if (result.statusCode >= 400) {
           const message = result.error?.message ?? 'the platform gave no reason'
-          sent.set(record.identityId, { kind: 'refused', status: result.statusCode, message })
+          sent.set(record.identityId, { kind: 'refused', code: 'item_refused', status: result.statusCode, message })
         } else if (result.data) {
           sent.set(record.identityId, taken(result.statusCode, result.data))
         } else if (record.separatedAt) {
@@ -74,20 +90,20 @@ async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): 
           sent.set(record.identityId, { kind: 'taken', status: result.statusCode, stored: null })
         }
       })
-      return null
+      return into.failed === 0 ? null : itemsFailed(into.failed)
     }
-    case 'missing':
-      return {
-        kind: 'blocked',
-        status: 404,
-        message: `the platform has no custom connection ${lane.connectionId}: ${judged.message}`,
-      }
+    case 'missing': {
+      const message = `the platform has no custom connection ${lane.connectionId}: ${judged.message}`
+      return blockedBy('connection_missing', judged.status, message)
+    }
     case 'refused': {
       const [only, ...others] = records
       if (only && others.length === 0) {
-        sent.set(only.identityId, { kind: 'refused', status: judged.status, message: judged.message })
+        sent.set(only.identityId, { ...judged, code: 'person_refused' })
         return null
       }
+      if (into.splits >= mostSplits) return splittingPaused(judged)
+      into.splits += 2
       const middle = Math.ceil(records.length / 2)
       return (await upsertInto(into, records.slice(0, middle))) ?? (await upsertInto(into, records.slice(middle)))
     }
@@ -96,11 +112,21 @@ async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): 
   }
 }
 
+function itemsFailed(people: number): Stop {
+  const message = `the platform failed on ${people} of the people in a batch`
+  return { kind: 'retry', code: 'item_failed', status: 'item_failed', message }
+}
+
+function splittingPaused({ status, message }: Refused): Stop {
+  const said = `the platform refuses whole batches (${status}); ${mostSplits} halves were tried, the rest goes on: ${message}`
+  return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message: said }
+}
+
 /** Sends each record through the update operation, several at once. */
 export async function update(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
   return await forEach(lane, records, async (record) => {
     const { identityId, ...fields } = record
-    const answer = await request(lane, (client, options) =>
+    const answer = await change(lane, 1, (client, options) =>
       client.updateHrisUserIdentity({ params: paramsOf(lane, identityId), body: fields }, options),
     )
     const judged = judgeAnswer(answer)
@@ -109,6 +135,8 @@ export async function update(lane: Lane, records: readonly IdentityRecord[]): Pr
         return taken(judged.status, judged.body)
       case 'missing':
         return { kind: 'missing' }
+      case 'refused':
+        return { ...judged, code: 'person_refused' }
       default:
         return judged
     }
@@ -119,14 +147,19 @@ export async function update(lane: Lane, records: readonly IdentityRecord[]): Pr
 export async function remove(lane: Lane, identityIds: readonly string[]): Promise<Results> {
   const people = identityIds.map((identityId) => ({ identityId }))
   return await forEach(lane, people, async ({ identityId }) => {
-    const answer = await request(lane, (client, options) =>
+    const answer = await change(lane, 1, (client, options) =>
       client.deleteHrisUserIdentity({ params: paramsOf(lane, identityId) }, options),
     )
     const judged = judgeAnswer(answer)
     if (judged.kind === 'done' || judged.kind === 'missing')
       return { kind: 'taken', status: judged.status, stored: null }
-    return judged
+    return judged.kind === 'refused' ? { ...judged, code: 'person_refused' } : judged
   })
+}
+
+/** Whether reading these people back takes no more than a few requests; where it takes more, sending them again is what tells most. */
+export function isReadBackCheap(people: number, headcount: number): boolean {
+  return people <= readOneByOne || headcount <= readOneByOne * listSize
 }
 
 /** Whether the platform holds this person, as far as it says so. */
@@ -150,11 +183,16 @@ async function settleByReading(lane: Lane, unsure: readonly Unsure[], sent: Map<
   const open = unsure.filter(({ record }) => !sent.has(record.identityId)).length
   return open === 0
     ? null
-    : { kind: 'retry', status: 'unknown', message: `the platform's answer left ${open} people unsettled` }
+    : {
+        kind: 'retry',
+        code: 'results_unmatched',
+        status: 'unknown',
+        message: `the platform's answer left ${open} people unsettled`,
+      }
 }
 
 /** What the platform holds of these people; whoever it does not hold is left out. */
-async function readBack(
+export async function readBack(
   lane: Lane,
   identityIds: readonly string[],
 ): Promise<{ found: Map<string, Identity>; stop: Stop | null }> {
@@ -215,9 +253,22 @@ async function readOne(lane: Lane, identityId: string): Promise<{ identity: Iden
   }
 }
 
+/** Whether the platform has everything that the record says, the leaving date aside. */
 function holds(identity: Identity, record: IdentityRecord): boolean {
   const { identityId: _key, separatedAt: _date, ...fields } = record
   return Object.entries(fields).every(([name, value]) => identity[name as keyof typeof fields] === value)
+}
+
+/** Whether the platform has everything that the record says, the leaving date too. */
+export function holdsAll(identity: Identity, record: IdentityRecord): boolean {
+  const { separatedAt } = record
+  return holds(identity, record) && (separatedAt === undefined || sameDate(identity.separatedAt, separatedAt))
+}
+
+/** Whether two leaving dates are the same, whatever precision they are written with. */
+export function sameDate(a: string | null, b: string | null): boolean {
+  if (a === null || b === null) return a === b
+  return Date.parse(a) === Date.parse(b)
 }
 
 function taken(status: number, identity: Identity): Sent {
@@ -228,13 +279,26 @@ function paramsOf(lane: Lane, identityId: string) {
   return { connectionId: lane.connectionId, userIdentityId: byIdentityId(identityId) }
 }
 
-async function request<A>(
+type Call<A> = (client: Platform['client'], options: { signal: AbortSignal }) => Promise<A>
+
+/** A request that changes something about so many people. */
+async function change<A extends AnyAnswer>(lane: Lane, people: number, send: Call<A>): Promise<A | Unreachable> {
+  const answer = await request(lane, send, () => lane.mayChange?.(people))
+  lane.changed?.(answer)
+  return answer
+}
+
+async function request<A extends AnyAnswer>(
   lane: Lane,
-  send: (client: Platform['client'], options: { signal: AbortSignal }) => Promise<A>,
-): Promise<A> {
-  await lane.platform.pace.take(lane.signal)
-  lane.requests++
-  return await send(lane.platform.client, { signal: lane.signal })
+  send: Call<A>,
+  first?: () => Promise<void> | undefined,
+): Promise<A | Unreachable> {
+  const { platform, signal } = lane
+  return await platform.pace.send(async () => {
+    await first?.()
+    lane.requests++
+    return await send(platform.client, { signal })
+  }, signal)
 }
 
 /** Runs `send` for everybody, `inFlight` at a time; after a stop nobody further is sent. */

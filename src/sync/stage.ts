@@ -25,7 +25,11 @@ export function storeStage(db: Db, claim: ClaimedRun): Stage {
         if (!(await holdsRun(tx, claim))) throw new Overtaken()
         await stagePeople(tx, runId, people)
       }),
-    drop: (identityIds) => unstagePeople(db, runId, identityIds),
+    drop: (identityIds) =>
+      db.transaction().execute(async (tx) => {
+        if (!(await holdsRun(tx, claim))) throw new Overtaken()
+        await unstagePeople(tx, runId, identityIds)
+      }),
     changes: () => stagedChanges(db, runId),
   }
 }

@@ -7,7 +7,7 @@ export type { SyncContext } from './context.ts'
 export { mainFeed, openFeed } from './feeds.ts'
 export { foldEvents } from './fold.ts'
 export { type PlanDocument, planOnly } from './plan-only.ts'
-export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from './requests.ts'
+export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'
 export { sweep } from './sweep.ts'
 export { lookUpTarget } from './target.ts'
 

@@ -1,7 +1,7 @@
 import { WalkInterrupted, walk } from '../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../store/connections.ts'
 import { forgetConfirmed } from '../store/roster.ts'
-import { asStop, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
+import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
 import type { Platform, SyncConnection, SyncContext } from './context.ts'
 
 /** How long to wait while another worker looks the target up. */
@@ -34,7 +34,8 @@ export async function resolveTarget(
   if (known.id !== null) return known.id
   // Two workers that both find nothing would both create it.
   if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
-    return { kind: 'wait', status: 0, delayMs: lookUpPatienceMs, message: 'another worker looks the connection up' }
+    const message = 'another worker looks the connection up'
+    return { kind: 'wait', code: 'being_looked_up', status: 'looked_up', delayMs: lookUpPatienceMs, message }
   }
   try {
     const found = await findTarget(ctx, connection, signal)
@@ -56,35 +57,35 @@ export async function lookUpTarget(
 
 async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
   const found = await lookUpTarget(ctx, connection, signal)
-  if (found !== null || !('name' in connection.target)) return found ?? blocked(404, 'the connection does not exist')
+  if (found !== null || !('name' in connection.target))
+    return found ?? blockedBy('connection_missing', 404, 'the connection does not exist')
   const { client, pace } = ctx.platform
-  await pace.take(signal)
-  const judged = judgeAnswer(
-    await client.createCustomConnection(
-      { body: { name: connection.target.name, providerTypes: ['HRIS'] } },
-      { signal },
-    ),
-  )
+  const input = { body: { name: connection.target.name, providerTypes: ['HRIS' as const] } }
+  const judged = judgeAnswer(await pace.send(() => client.createCustomConnection(input, { signal }), signal))
   return judged.kind === 'done' ? judged.body.id : asStop(judged)
 }
 
 async function byId({ client, pace }: Platform, id: number, signal: AbortSignal): Promise<number | Stop> {
-  await pace.take(signal)
-  const judged = judgeAnswer(await client.getCustomConnection({ params: { connectionId: id }, query: {} }, { signal }))
-  if (judged.kind === 'missing') return blocked(404, `the platform has no custom connection ${id}`)
+  const input = { params: { connectionId: id }, query: {} }
+  const judged = judgeAnswer(await pace.send(() => client.getCustomConnection(input, { signal }), signal))
+  if (judged.kind === 'missing')
+    return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
   if (judged.kind !== 'done') return asStop(judged)
   const types = judged.body.providerTypes ?? []
   if (types.includes('HRIS')) return id
-  return blocked(409, `custom connection ${id} of the platform is of type ${types.join(', ') || 'unknown'}, not HRIS`)
+  const found = types.join(', ') || 'unknown'
+  return blockedBy(
+    'connection_unsuitable',
+    409,
+    `custom connection ${id} of the platform is of type ${found}, not HRIS`,
+  )
 }
 
 async function byName({ client, pace }: Platform, name: string, signal: AbortSignal): Promise<number | null | Stop> {
   const matches: number[] = []
   try {
-    const list = async (input: Parameters<typeof client.listCustomConnections>[0]) => {
-      await pace.take(signal)
-      return await client.listCustomConnections(input, { signal })
-    }
+    const list = (input: Parameters<typeof client.listCustomConnections>[0]) =>
+      pace.send(() => client.listCustomConnections(input, { signal }), signal)
     for await (const { id, clientAlias, providerTypes } of walk(list, { query: { size: 500 } })) {
       if (clientAlias === name && providerTypes?.includes('HRIS')) matches.push(id)
     }
@@ -95,11 +96,8 @@ async function byName({ client, pace }: Platform, name: string, signal: AbortSig
   const [first, second] = matches
   if (second === undefined) return first ?? null
   const ids = matches.join(', ')
-  return blocked(409, `the platform has ${matches.length} HRIS connections named "${name}" (${ids}); name one by id`)
-}
-
-function blocked(status: number, message: string): Stop {
-  return { kind: 'blocked', status, message }
+  const message = `the platform has ${matches.length} HRIS connections named "${name}" (${ids}); name one by id`
+  return blockedBy('connection_unsuitable', 409, message)
 }
 
 function targetKey({ platform }: SyncContext, { target }: SyncConnection): string {

@@ -9,24 +9,57 @@ export type EventFields = {
   'run.started': RunRef & { readonly trigger: string }
   'run.read': RunRef & { readonly rows: number; readonly rejected: number }
   'run.planned': RunRef & { readonly counts: Readonly<Record<string, number>>; readonly batches: number }
+  'run.prepared': RunRef
+  'run.committed': RunRef & { readonly batches: number }
   'run.unchanged': RunRef & { readonly people: number }
   'run.held': RunRef & { readonly reason: string }
   'run.approved': RunRef & { readonly by: string; readonly digest: string }
   'run.rejected': RunRef & { readonly by: string }
   'run.finished': RunRef & { readonly confirmed: number; readonly problems: number; readonly durationMs: number }
   'run.failed': RunRef & { readonly code: string; readonly reason: string }
+  'deliveries.enqueued': RunRef & { readonly jobs: number }
   'delivery.sent': BatchRef & { readonly people: number; readonly confirmed: number; readonly problems: number }
   'delivery.failed': BatchRef & { readonly status: string; readonly reason: string }
   'delivery.postponed': BatchRef & { readonly delayMs: number; readonly reason: string }
+  'request.begun': BatchRef & { readonly people: number }
+  'request.ended': BatchRef & { readonly status: string }
+  'step.stored': BatchRef & { readonly step: string; readonly people: number }
+  'outcomes.recorded': BatchRef & { readonly people: number }
   'person.refused': RunRef & { readonly identityId: string; readonly status: number }
   'person.restored': { readonly connection: string; readonly identityId: string; readonly by: string }
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
+  'connection.unblocked': { readonly connection: string; readonly by: string }
   'source.unsettled': { readonly connection: string; readonly source: string; readonly reason: string }
   'source.watch_failed': { readonly connection: string; readonly reason: string }
   'webhook.stored': { readonly connection: string; readonly stored: number; readonly duplicates: number }
   'webhook.refused': { readonly connection: string; readonly reason: string }
   'webhook.failed': { readonly connection: string; readonly reason: string }
+  'alert.raised': {
+    readonly alertId: string
+    readonly connection: string
+    readonly kind: string
+    readonly code: string | null
+    readonly reason: string
+    readonly since: string
+    readonly people: number | null
+    readonly leavers: number | null
+    readonly runId: string | null
+    readonly reminder: boolean
+  }
+  'alert.cleared': {
+    readonly alertId: string
+    readonly connection: string
+    readonly kind: string
+    readonly since: string
+  }
+  'alert.untold': {
+    readonly alertId: string
+    readonly connection: string
+    readonly attempt: number
+    readonly reason: string
+  }
+  'enqueue.failed': { readonly jobs: number; readonly reason: string }
   'sweep.enqueued': { readonly jobs: number }
   'job.finished': { readonly job: string; readonly id: string; readonly durationMs: number }
   'job.postponed': { readonly job: string; readonly id: string; readonly delayMs: number }
@@ -74,24 +107,36 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     runStarted: tells('info', 'run.started', 'run started reading its source'),
     runRead: tells('debug', 'run.read', 'run read a part of its source'),
     runPlanned: tells('info', 'run.planned', 'run planned'),
+    runPrepared: tells('debug', 'run.prepared', 'plan stored'),
+    runCommitted: tells('debug', 'run.committed', 'plan accepted'),
     runUnchanged: tells('info', 'run.unchanged', 'run found nothing to change'),
     runHeld: tells('warn', 'run.held', 'run held for an operator'),
     runApproved: tells('info', 'run.approved', 'held run approved'),
     runRejected: tells('info', 'run.rejected', 'held run rejected'),
     runFinished: tells('info', 'run.finished', 'run finished'),
     runFailed: tells('warn', 'run.failed', 'run failed'),
+    deliveriesEnqueued: tells('debug', 'deliveries.enqueued', 'batches enqueued'),
     deliverySent: tells('info', 'delivery.sent', 'batch delivered'),
     deliveryFailed: tells('warn', 'delivery.failed', 'batch could not be delivered'),
     deliveryPostponed: tells('info', 'delivery.postponed', 'batch waits for the platform'),
+    requestBegun: tells('debug', 'request.begun', 'request begun'),
+    requestEnded: tells('debug', 'request.ended', 'request ended'),
+    stepStored: tells('debug', 'step.stored', 'step of a correction stored'),
+    outcomesRecorded: tells('debug', 'outcomes.recorded', 'outcomes recorded'),
     personRefused: tells('warn', 'person.refused', 'platform refused a person'),
     personRestored: tells('info', 'person.restored', 'retraction taken back'),
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
+    connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
     sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be put away after its run'),
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: tells('debug', 'webhook.stored', 'events stored'),
     webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
     webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
+    alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
+    alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),
+    alertUntold: tells('warn', 'alert.untold', 'alert could not be posted, trying again'),
+    enqueueFailed: tells('warn', 'enqueue.failed', 'queue was not told; the next sweep tells it'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: tells('debug', 'job.finished', 'job finished'),
     jobPostponed: tells('debug', 'job.postponed', 'job postponed'),

@@ -175,7 +175,14 @@ export async function openWorld({
       client,
       baseUrl: 'http://platform.example',
       inFlight: 4,
-      pace: createPace({ requestsPerMinute: 1_000_000 }),
+      // Of real time only as much passes as the tests take.
+      pace: createPace({
+        pool: store.pool,
+        platform: 'http://platform.example',
+        requestsPerMinute: 1_000_000,
+        inFlight: 4,
+        circuit: { failures: 5, firstMs: 1, mostMs: 1 },
+      }),
     },
     events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
     now: () => clock.now,

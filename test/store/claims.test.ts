@@ -1,9 +1,20 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
-import { claimDelivery, dueDeliveries, endDelivery, recordOutcomes, storeStep } from '../../src/store/deliveries.ts'
+import {
+  type AttemptEnd,
+  claimDelivery,
+  dueDeliveries,
+  endDelivery,
+  endedTakeovers,
+  recordOutcomes,
+  stillHolds,
+  storeStep,
+} from '../../src/store/deliveries.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
-import { takeOwner } from '../../src/store/owner.ts'
-import { commitPlan, stagePeople } from '../../src/store/plans.ts'
+import { type Owner, takeOwner } from '../../src/store/owner.ts'
+import { commitPlan, dropPlan, stagePeople } from '../../src/store/plans.ts'
+import { doubtedKeys } from '../../src/store/roster.ts'
 import { claimRun, dueRuns } from '../../src/store/run-claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../src/store/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
@@ -44,16 +55,37 @@ describe.each(databases)('claims on $name', ({ place }) => {
     ])
     await moveRun(db, { id: runId, to: 'planned', now })
     await moveRun(db, { id: runId, to: 'delivering', now })
-    await commitPlan(db, { runId, connection: 'acme', limits: { batchSize: 10, batchBytes: 1000 }, now })
+    await commitPlan(db, {
+      runId,
+      connection: 'acme',
+      limits: { batchSize: 10, batchBytes: 1000 },
+      wasHeld: false,
+      now,
+    })
     return runId
   }
 
   const outcome = {
     identityId: 'E1',
     state: 'confirmed',
-    confirmed: { identityId: 'E1' },
+    holds: 'wanted',
     answer: { status: 201 },
   } as const
+
+  const ended: AttemptEnd = {
+    requests: 1,
+    dueAt: now,
+    failure: null,
+    as: 'settled',
+    progressed: true,
+    unsettled: false,
+    now,
+  }
+
+  /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
+  const standStill = async ({ db }: Opened, { id }: Owner): Promise<void> => {
+    await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(db)
+  }
 
   test('a trigger that arrives while a run waits joins it, with what it asks for on top', async () => {
     await using opened = await open()
@@ -105,7 +137,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, store } = opened
     const runId = await delivering(opened)
     const dead = await takeOwner(store)
-    await claimDelivery(db, { runId, batch: 1, owner: dead })
+    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
     const whileAlive = await dueDeliveries(db, { now })
     await dead[Symbol.asyncDispose]()
 
@@ -120,21 +152,22 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, me, store } = opened
     const runId = await delivering(opened)
     const dead = await takeOwner(store)
-    const older = await claimDelivery(db, { runId, batch: 1, owner: dead })
+    const older = await claimDelivery(db, { runId, batch: 1, owner: dead, now })
     await dead[Symbol.asyncDispose]()
-    const newer = await claimDelivery(db, { runId, batch: 1, owner: me })
+    const newer = await claimDelivery(db, { runId, batch: 1, owner: me, now })
     if (!older || !newer) throw new Error('both claims were meant to succeed')
 
     const late = [
       await storeStep(db, older, { identityIds: ['E1'], step: 'clearing' }),
-      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], sentAt: now, now }),
-      await endDelivery(db, older, { requests: 1, dueAt: now, failure: null, now }),
+      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], pending: 1, sentAt: now, now }),
+      await stillHolds(db, older),
+      await endDelivery(db, older, ended),
     ]
-    await recordOutcomes(db, newer, { outcomes: [outcome], sentAt: now, now })
-    const ended = await endDelivery(db, newer, { requests: 1, dueAt: now, failure: null, now })
+    await recordOutcomes(db, newer, { outcomes: [outcome], pending: 1, sentAt: now, now })
+    const end = await endDelivery(db, newer, ended)
 
-    expect(late).toEqual([false, false, null])
-    expect(ended).toEqual({ remaining: 0, runState: 'finished' })
+    expect(late).toEqual([false, false, false, null])
+    expect(end).toEqual({ remaining: 0, people: 1, confirmed: 1, refused: 0, runState: 'finished' })
     expect(await getRun(db, runId)).toMatchObject({ state: 'finished', confirmed: 1, problems: 0 })
   })
 
@@ -143,9 +176,75 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, me } = opened
     const runId = await delivering(opened)
 
-    const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, owner: me })))
+    const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, owner: me, now })))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('a batch is not claimed before its time', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const dueAt = new Date(now.getTime() + 1000)
+    if (claim) await endDelivery(db, claim, { ...ended, as: 'failed', dueAt, progressed: false })
+
+    const early = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const inTime = await claimDelivery(db, { runId, batch: 1, owner: me, now: dueAt })
+
+    expect(early).toBeNull()
+    expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
+  })
+
+  test('a batch of a process that stands still is taken over, unsettled, and doubted once that process has ended', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    const stopped = await takeOwner(store)
+    await claimDelivery(db, { runId, batch: 1, owner: stopped, now })
+    const whileMoving = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await standStill(opened, stopped)
+
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const whileItMayMove = await endedTakeovers(db)
+    await stopped[Symbol.asyncDispose]()
+    const afterItsEnd = await endedTakeovers(db)
+
+    expect(whileMoving).toBeNull()
+    expect(claim).toMatchObject({ attempt: 2, unsettled: true })
+    expect(whileItMayMove).toEqual([])
+    expect(afterItsEnd).toEqual([{ runId, batch: 1, owner: stopped.id, connection: 'acme' }])
+  })
+
+  test('a batch of a process that was killed is taken over without a doubt left behind', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    const dead = await takeOwner(store)
+    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    await dead[Symbol.asyncDispose]()
+
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    expect(claim).toMatchObject({ unsettled: true })
+    expect(await endedTakeovers(db)).toEqual([])
+  })
+
+  test('people of a batch that was tried are doubted when the run is cancelled, and those of one that was not are not', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const doubted = async (): Promise<string[]> => (await Array.fromAsync(doubtedKeys(db, 'acme'))).flat()
+    await dropPlan(db, runId)
+    const before = await doubted()
+    await sql`update changes set state = 'due' where run_id = ${runId}`.execute(db)
+    await sql`update deliveries set state = 'due' where run_id = ${runId}`.execute(db)
+    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    await dropPlan(db, runId)
+
+    expect(before).toEqual([])
+    expect(await doubted()).toEqual(['E1'])
   })
 
   test('a run moves only as the table of moves says', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectionStates } from '../../src/store/connections.ts'
-import { listProblems } from '../../src/store/history.ts'
+import { listProblems } from '../../src/store/problems.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { pglitePlace } from '../helpers/databases.ts'
@@ -134,7 +134,9 @@ test('a batch that is refused as a whole is halved until the guilty person is al
   const run = await world.night(staff(64))
 
   expect(run).toMatchObject({ state: 'finished_with_problems', confirmed: 63, problems: 1 })
-  expect(await listProblems(world.sync.store.db)).toMatchObject([{ identityId: 'E0013', message: 'this will not do' }])
+  expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toMatchObject([
+    { identityId: 'E0013', message: 'this will not do' },
+  ])
   expect((await peopleOn(client)).size).toBe(63)
   expect(requests).toBe(1 + 2 * Math.log2(64))
 })

@@ -1,0 +1,64 @@
+import { type ClaimedDelivery, doubtBatch, endedTakeovers, settleTakeover } from '../store/deliveries.ts'
+import { doubtedKeys, noteReadBack, rosterEntries } from '../store/roster.ts'
+import { type ClaimedRun, holdsRun } from '../store/run-claims.ts'
+import { addWaitingRun } from '../store/runs.ts'
+import type { SyncConnection, SyncContext } from './context.ts'
+import { enqueueWaiting } from './enqueue.ts'
+import { asFailure, compareWith } from './read-back.ts'
+import { type Lane, readBack } from './send.ts'
+import { Overtaken } from './stage.ts'
+import { resolveTarget } from './target.ts'
+
+/**
+ * This attempt was overtaken: whatever it sent since may have undone newer facts on the platform, where nothing can fence a request.
+ * Its people are read back by the next run.
+ */
+export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
+  const { runId, batch, connection } = claim
+  await ctx.store.db.transaction().execute(async (tx) => {
+    await doubtBatch(tx, { runId, batch })
+    await settleTakeover(tx, { runId, batch, owner: ctx.owner.id })
+  })
+  await requestRepair(ctx, connection)
+}
+
+/** The same for batches whose former process has ended since they were taken over from it. */
+export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
+  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db)) {
+    await ctx.store.db.transaction().execute(async (tx) => {
+      await doubtBatch(tx, takeover)
+      await settleTakeover(tx, takeover)
+    })
+    await requestRepair(ctx, connection)
+  }
+}
+
+/** Asks for a run that reads no source, and delivers what is left of what HR said last. */
+async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
+  const run = { connection, feed: 'roster', trigger: 'repair', options: {}, now: ctx.now() } as const
+  const runId = await addWaitingRun(ctx.store.db, run)
+  ctx.events.runRequested({ runId, connection, trigger: 'repair' })
+  await enqueueWaiting(ctx, connection)
+}
+
+/** Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs. */
+export async function readBackDoubted(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<void> {
+  const { db } = ctx.store
+  for await (const identityIds of doubtedKeys(db, connection.name)) {
+    const target = await resolveTarget(ctx, connection, signal)
+    if (typeof target !== 'number') throw asFailure(connection, target)
+    const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+    const { found, stop } = await readBack(lane, identityIds)
+    if (stop) throw asFailure(connection, stop)
+    const entries = await rosterEntries(db, { connection: connection.name, identityIds })
+    const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await noteReadBack(tx, { connection: connection.name, found: noted })
+    })
+  }
+}
