@@ -308,13 +308,14 @@ export type DueDelivery = {
 
 /**
  * What is due and nobody who lives works on. The job id is the same for as long as the batch is merely queued, so that enqueueing
- * it again does nothing; once a process has died on it the id is a new one, and its abandoned job does not stand in the way.
+ * it again does nothing; after each attempt it is a new one, so that neither an abandoned job nor one that the queue keeps for later
+ * stands in the way.
  */
 export async function dueDeliveries(db: Db, options: { now: Date; runId?: string }): Promise<DueDelivery[]> {
   let query = db
     .selectFrom('deliveries')
     .innerJoin('runs', 'runs.id', 'deliveries.run_id')
-    .select(['deliveries.run_id', 'deliveries.batch', 'deliveries.kind', 'deliveries.attempts', 'deliveries.owner'])
+    .select(['deliveries.run_id', 'deliveries.batch', 'deliveries.kind', 'deliveries.attempts'])
     .where('runs.state', '=', 'delivering')
     .where('deliveries.state', '=', 'due')
     .where('deliveries.due_at', '<=', options.now)
@@ -327,7 +328,7 @@ export async function dueDeliveries(db: Db, options: { now: Date; runId?: string
     runId: row.run_id,
     batch: row.batch,
     kind: row.kind as DeliveryKind,
-    jobId: `${row.run_id}-${row.batch}${row.owner === null ? '' : `-${row.attempts}`}`,
+    jobId: `${row.run_id}-${row.batch}-${row.attempts}`,
   }))
 }
 

@@ -261,6 +261,11 @@ export async function commitPlan(
   return Number(added.numAffectedRows ?? 0n)
 }
 
+/** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
+export async function refreshStatistics(db: Db): Promise<void> {
+  await sql`analyze behind, changes`.execute(db)
+}
+
 /**
  * Keeps what the platform has of everybody to whom a change goes, before `wanted` moves on; whoever needs none any more has what
  * is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.

@@ -27,8 +27,8 @@ import { resolveTarget } from './target.ts'
 const probeMs = 15 * 60_000
 /** How long a batch waits that failed: full jitter below a bound that doubles up to an hour. Nothing is ever given up. */
 const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
-/** Only so long the queue keeps a job that waits; a longer pause is left to the sweep, which an operator can hasten. */
-const mostPostponedMs = 15_000
+/** Only so long the queue keeps a job that waits; a longer pause is left to the sweep, which comes every minute. */
+const mostPostponedMs = 60_000
 
 /**
  * The `upsert`, `update` and `delete` jobs: sends what is left of a batch and writes what became of whom. Run twice, or too early,
@@ -141,7 +141,7 @@ function endOf(
     requests: lane.requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: stop && { code: stop.code, message: stop.message },
-    as: stop === null ? 'settled' : stop.kind === 'retry' ? 'failed' : 'paused',
+    as: stop === null ? 'settled' : stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused',
     progressed: progress.settled > 0,
     unsettled: stop !== null && leavesUnsettled(stop),
     now,
@@ -166,6 +166,8 @@ function endOfError({ ctx, claim, lane, progress }: Attempt, isStopping: boolean
 }
 
 function patienceMs({ claim, progress }: Attempt, stop: Stop | null): number {
+  // What was under way when this process was told to stop is handed back at once.
+  if (stop?.code === 'stopped') return 0
   switch (stop?.kind) {
     case undefined:
       return 0
@@ -184,7 +186,8 @@ function tellStop({ ctx, claim }: Attempt, stop: Stop, pauseMs: number): void {
   const { runId, connection, kind: job, batch } = claim
   const about = { runId, connection, job, batch }
   if (stop.kind === 'blocked') return
-  if (stop.kind === 'wait') ctx.events.deliveryPostponed({ ...about, delayMs: pauseMs, reason: stop.message })
+  if (stop.kind === 'wait' || stop.code === 'stopped')
+    ctx.events.deliveryPostponed({ ...about, delayMs: pauseMs, reason: stop.message })
   else ctx.events.deliveryFailed({ ...about, status: String(stop.status), reason: stop.message })
   if (pauseMs <= mostPostponedMs) throw new Postponed(pauseMs)
 }

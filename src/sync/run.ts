@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned, rejectsKept } from '../store/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/run-claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -156,6 +156,7 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
+  if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
   if (run.source?.more) await askForNext(ctx, run)

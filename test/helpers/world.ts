@@ -197,9 +197,15 @@ export async function openWorld({
     return failures.filter((failure) => !(failure instanceof Postponed))
   }
 
-  async function workOn(job: Enqueued, signal: AbortSignal = new AbortController().signal): Promise<void> {
-    if (job.name === 'run') return await syncWorkers.run(sync, job.payload, signal)
-    return await syncWorkers[job.name](sync, job.payload, signal)
+  /** Works one job off, as this process or as another one. */
+  async function workOn(
+    job: Enqueued,
+    signal: AbortSignal = new AbortController().signal,
+    as: Partial<SyncContext> = {},
+  ): Promise<void> {
+    const context = { ...sync, ...as }
+    if (job.name === 'run') return await syncWorkers.run(context, job.payload, signal)
+    return await syncWorkers[job.name](context, job.payload, signal)
   }
 
   function hrSays(people: readonly HrPerson[], asOf = source.asOf): void {

@@ -1,0 +1,304 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
+import type { Enqueued } from '../../src/queue/jobs.ts'
+import { connectionStates } from '../../src/store/connections.ts'
+import { claimDelivery } from '../../src/store/deliveries.ts'
+import { type Owner, takeOwner } from '../../src/store/owner.ts'
+import type { PlatformClient } from '../../src/sync/context.ts'
+import type { Pace } from '../../src/sync/pace.ts'
+import { cancelRun, requestRun, sweep, unblock } from '../../src/sync/sync.ts'
+import { databases, pglitePlace } from '../helpers/databases.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
+
+const nextNight = '2026-11-21T01:00:00.000Z'
+const hourMs = 60 * 60_000
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const unreachable = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
+
+describe.each(databases)('on $name', ({ place }) => {
+  async function open() {
+    const stack = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = stack.use(await place())
+    const world = stack.use(await openWorld({ at, client }))
+    return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  /** Lets requests pass through `wrap` until the answer is disposed. */
+  function between(world: World, wrap: (client: PlatformClient) => Partial<PlatformClient>): Disposable {
+    const { platform } = world.sync
+    Object.assign(world.sync, { platform: { ...platform, client: { ...platform.client, ...wrap(platform.client) } } })
+    return { [Symbol.dispose]: () => Object.assign(world.sync, { platform }) }
+  }
+
+  /** The platform applies what is sent, and nobody hears of it. */
+  function answersLost(world: World): Disposable {
+    return between(world, (real) => ({
+      async upsertHrisUserIdentities(input, options) {
+        await real.upsertHrisUserIdentities(input, options)
+        return unreachable
+      },
+      async updateHrisUserIdentity(input, options) {
+        await real.updateHrisUserIdentity(input, options)
+        return unreachable
+      },
+    }))
+  }
+
+  async function doubted({ sync }: World): Promise<number> {
+    const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster where doubted`.execute(
+      sync.store.db,
+    )
+    return rows[0]?.people ?? 0
+  }
+
+  test('a batch whose answer was lost is read back, and nothing of it is sent again', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    let run: Awaited<ReturnType<World['night']>>
+    {
+      using _lost = answersLost(world)
+      run = await world.night(change(staff(30), { id: 'E0009', left: '2026-11-01' }))
+    }
+    const requests: string[] = []
+    using _seen = between(world, (real) => ({
+      async upsertHrisUserIdentities(input, options) {
+        requests.push('upsert')
+        return await real.upsertHrisUserIdentities(input, options)
+      },
+      async listHrisUserIdentities(input, options) {
+        requests.push('list')
+        return await real.listHrisUserIdentities(input, options)
+      },
+    }))
+    world.clock.now = new Date(world.clock.now.getTime() + hourMs)
+
+    await world.minute()
+
+    expect(run).toMatchObject({ state: 'delivering', remaining: 30 })
+    expect(requests).toEqual(['list'])
+    expect(await world.runOf(run.id)).toMatchObject({ state: 'finished', confirmed: 30 })
+    expect((await peopleOn(client)).get('E0009')?.separatedAt).toBe('2026-11-01T00:00:00.000Z')
+  })
+
+  test('what was cancelled with an open outcome is read back by the next run, which repairs what differs', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(10))
+    {
+      using _lost = answersLost(world)
+      const run = await world.night(change(staff(10), { id: 'E0003', left: '2026-11-19' }), { asOf: nextNight })
+      await cancelRun(world.sync, { runId: run.id, by: 'ana' })
+    }
+    const leftBehind = (await peopleOn(client)).get('E0003')?.separatedAt
+    const inDoubt = await doubted(world)
+
+    const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
+
+    expect(leftBehind).toBe('2026-11-19T00:00:00.000Z')
+    expect(inDoubt).toBe(1)
+    expect(run).toMatchObject({ state: 'finished', counts: { return: 1 } })
+    expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
+    expect(await doubted(world)).toBe(0)
+  })
+
+  /** A run about E0003 up to its one batch, which is left to the test. */
+  async function batchAbout(world: World, title: string): Promise<Enqueued> {
+    world.hrSays(change(staff(10), { id: 'E0003', title }), nextNight)
+    await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+    await world.workOn(taken(world))
+    return taken(world)
+  }
+
+  function taken(world: World): Enqueued {
+    const [job] = world.jobs.splice(0)
+    if (!job) throw new Error('nothing was enqueued')
+    return job
+  }
+
+  /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
+  async function standStill({ sync }: World, { id }: Owner): Promise<void> {
+    await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(sync.store.db)
+  }
+
+  test('a process that stood still and sends old facts after newer ones were delivered has its people read back and repaired', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(10))
+    await using stopped = await takeOwner(world.sync.store)
+    const batch = await batchAbout(world, 'Old')
+    const atTheBrink = Promise.withResolvers<void>()
+    const continued = Promise.withResolvers<void>()
+    const { platform } = world.sync
+    const upsert: PlatformClient['upsertHrisUserIdentities'] = async (input, options) => {
+      atTheBrink.resolve()
+      await continued.promise
+      return await platform.client.upsertHrisUserIdentities(input, options)
+    }
+    const client0 = { ...platform.client, upsertHrisUserIdentities: upsert }
+    const old = world.workOn(batch, undefined, { owner: stopped, platform: { ...platform, client: client0 } })
+    await atTheBrink.promise
+    await standStill(world, stopped)
+
+    await world.minute()
+    const newer = await world.night(change(staff(10), { id: 'E0003', title: 'New' }), {
+      asOf: '2026-11-22T01:00:00.000Z',
+    })
+    const whileStanding = (await peopleOn(client)).get('E0003')?.jobTitle
+    continued.resolve()
+    await old
+    const undone = (await peopleOn(client)).get('E0003')?.jobTitle
+    await world.minute()
+
+    expect(newer.state).toBe('finished')
+    expect([whileStanding, undone]).toEqual(['New', 'Old'])
+    expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('New')
+    expect(await doubted(world)).toBe(0)
+  })
+
+  test('a process that stood still before its request goes out sends nothing once it moves again', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(10))
+    await using stopped = await takeOwner(world.sync.store)
+    const batch = await batchAbout(world, 'Old')
+    const atTheBrink = Promise.withResolvers<void>()
+    const continued = Promise.withResolvers<void>()
+    const { platform } = world.sync
+    let sent = 0
+    const pace: Pace = {
+      ...platform.pace,
+      async send(request, signal) {
+        atTheBrink.resolve()
+        await continued.promise
+        return await platform.pace.send(request, signal)
+      },
+    }
+    const upsert: PlatformClient['upsertHrisUserIdentities'] = async (input, options) => {
+      sent++
+      return await platform.client.upsertHrisUserIdentities(input, options)
+    }
+    const slow = { ...platform, pace, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
+    const old = world.workOn(batch, undefined, { owner: stopped, platform: slow })
+    await atTheBrink.promise
+    await standStill(world, stopped)
+    await world.minute()
+
+    continued.resolve()
+    await old
+
+    expect(sent).toBe(0)
+    expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Old')
+  })
+
+  test('the people of a batch taken over from a process that stood still are read back once that process has ended', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await world.night(staff(10))
+    const stopped = await takeOwner(world.sync.store)
+    const batch = await batchAbout(world, 'New')
+    if (batch.name === 'run') throw new Error('a batch was expected')
+    await claimDelivery(world.sync.store.db, { ...batch.payload, owner: stopped, now: world.clock.now })
+    await standStill(world, stopped)
+    await world.minute()
+    await sweep(world.sync)
+    const beforeItsEnd = await doubted(world)
+    await stopped[Symbol.asyncDispose]()
+
+    await sweep(world.sync)
+    const inDoubt = await doubted(world)
+    await world.drain()
+
+    expect([beforeItsEnd, inDoubt, await doubted(world)]).toEqual([0, 1, 0])
+  })
+
+  test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    const { enqueue } = world.sync
+    const away = async () => {
+      throw new Failure('queue_unreachable', 'The queue does not answer')
+    }
+    Object.assign(world.sync, { enqueue: away })
+    world.hrSays(staff(5))
+    const run = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+    Object.assign(world.sync, { enqueue })
+
+    await world.minute()
+
+    expect(await world.runOf(run.id)).toMatchObject({ state: 'finished', confirmed: 5 })
+    expect((await peopleOn(client)).size).toBe(5)
+  })
+})
+
+test('of all batches of a blocked connection one is the probe when its time has come', async () => {
+  const { client } = await host.tenant()
+  const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
+  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { delivery } })
+  let requests = 0
+  const { platform } = world.sync
+  const refused = async () => {
+    requests++
+    return { status: 401, error: { message: 'no', code: null, name: null }, headers: {} } as const
+  }
+  await world.night(staff(2))
+  const refusing = { ...platform.client, upsertHrisUserIdentities: refused }
+  Object.assign(world.sync, { platform: { ...platform, client: refusing } })
+  const run = await world.night(staff(12), { asOf: nextNight })
+  const atOnce = requests
+  world.clock.now = new Date(world.clock.now.getTime() + 14 * 60_000)
+  await world.minute()
+  const early = requests
+  world.clock.now = new Date(world.clock.now.getTime() + 2 * 60_000)
+
+  await world.minute()
+  const probed = requests
+  Object.assign(world.sync, { platform })
+  const unblocked = await unblock(world.sync, { connection: 'acme', by: 'ana' })
+  await world.drain()
+
+  expect([atOnce, early, probed]).toEqual([1, 1, 2])
+  expect(unblocked).toEqual({ wasBlocked: true, due: 10 })
+  expect((await world.runOf(run.id)).state).toBe('finished')
+})
+
+test('a target by name that vanished blocks, and once unblocked it is made again with everybody', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  await world.night(staff(5))
+  const [connection] = await connectionStates(world.sync.store.db)
+  await client.deleteCustomConnection({ params: { connectionId: connection?.targetId ?? 0 } })
+  const run = await world.night(change(staff(5), { id: 'E0002', title: 'King' }), { asOf: nextNight })
+  const [blocked] = await connectionStates(world.sync.store.db)
+
+  await unblock(world.sync, { connection: 'acme', by: 'ana' })
+  await world.drain()
+  await world.night(change(staff(5), { id: 'E0002', title: 'King' }), { asOf: '2026-11-22T01:00:00.000Z' })
+
+  expect(run.state).toBe('delivering')
+  expect(blocked?.blocked).toMatchObject({ status: 404, code: 'connection_missing' })
+  expect((await peopleOn(client)).size).toBe(5)
+})
+
+test('other connections go on while one is blocked', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  const other = { ...world.connection, name: 'other', target: { name: 'Other HRIS' } }
+  Object.assign(world.sync, { connections: new Map([...world.sync.connections, ['other', other]]) })
+  for (const _ of [1, 2]) await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
+  world.hrSays(staff(3))
+
+  const blocked = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  const free = await requestRun(world.sync, { connection: 'other', trigger: 'operator' })
+  await world.drain()
+
+  expect((await world.runOf(blocked.id)).state).toBe('delivering')
+  expect((await world.runOf(free.id)).state).toBe('finished')
+})
