@@ -10,6 +10,7 @@ import { createProgram } from '../src/cli/program.ts'
 import { control } from '../src/contract/control.ts'
 import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs.ts'
+import { deliveriesPage } from './helpers/deliveries-page.ts'
 import { settingsPage } from './helpers/settings-page.ts'
 
 const run = promisify(execFile)
@@ -114,6 +115,12 @@ describe('the documentation', () => {
     const page = settingsPage()
 
     await expect(page).toMatchFileSnapshot('../docs/settings.md')
+  })
+
+  test('explains every answer of the platform as the code follows it', async () => {
+    const page = deliveriesPage(await readPage('docs/deliveries.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/deliveries.md')
   })
 
   test('explains every exit code of a failure', async () => {

@@ -12,6 +12,7 @@ import { type ListOptions, problems, type RunDetailOptions, run, runs, status } 
 import { serve } from './serve.ts'
 import type { CommonOptions } from './session.ts'
 import { type SyncOptions, sync } from './sync.ts'
+import { type UnblockOptions, unblock } from './unblock.ts'
 import { type WebhookTestOptions, webhookTest } from './webhook.ts'
 
 /** What a command resolves to: the exit code of the process. */
@@ -80,9 +81,13 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--show-values', 'show personal values, not only the names of their fields')
     .action(ends((id: string, options: RunDetailOptions) => run(id, options)))
 
-  common(add(program, 'problems', 'List the changes that the platform refused'))
+  common(add(program, 'problems', 'List whom the platform refuses, and who cannot be delivered'))
     .option('--connection <name>', 'of this connection only')
     .action(ends((options: ListOptions) => problems(options)))
+
+  waiting(
+    deciding(one(common(add(program, 'unblock', 'Try a blocked connection now instead of at its next probe')))),
+  ).action(ends((options: UnblockOptions) => unblock(options)))
 
   common(
     add(program, 'webhook', 'Try a webhook')

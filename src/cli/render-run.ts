@@ -1,6 +1,6 @@
-import type { Counts, Run } from '../contract/control-shapes.ts'
+import type { Counts, Run, Verification } from '../contract/control-shapes.ts'
 import { renderGuards, renderWarnings } from './render-plan.ts'
-import { aligned, counted, duration, moment, number, type Paint, type Style, shown } from './text.ts'
+import { aligned, counted, duration, listed, moment, number, type Paint, type Style, shown } from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {
   waiting: 'dim',
@@ -42,6 +42,27 @@ export function renderRun(run: Run, paint: Paint): string {
   const guards = run.guards ? renderGuards(run.guards, paint) : ''
   const blocks = [renderWarnings(run.warnings, paint), guards].flatMap((block) => (block === '' ? [] : ['', block]))
   return [title, ...facts.map((line) => `  ${line}`), ...blocks].join('\n')
+}
+
+const differences = [
+  ['lost', 'Lost: the platform no longer has them; they are sent again'],
+  ['changed', 'Changed: the platform holds something else than it acknowledged; they are sent again'],
+  ['foreign', 'Foreign: only the platform knows them; they are left alone'],
+] as const
+
+const keysWidth = 100
+
+/** Whom the platform's list held otherwise than it should, by kind; empty where all is well. */
+export function renderVerification(found: Verification, paint: Paint): string {
+  const blocks = differences.flatMap(([kind, title]) => {
+    const keys = found.people?.[kind] ?? []
+    if (keys.length === 0) return []
+    const more = found[kind] - keys.length
+    const words = [...keys.map(shown), ...(more > 0 ? [`and ${number(more)} more`] : [])]
+    const head = `${title} (${number(found[kind])})`
+    return [[paint('bold', head), ...listed(words, keysWidth).map((line) => `  ${line}`)].join('\n')]
+  })
+  return blocks.join('\n\n')
 }
 
 /** Runs as a table, one line each. */
@@ -101,7 +122,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['trigger', `${run.trigger}${optionsText(run)}`],
-    ['reads', run.feed === 'webhook' ? 'events' : null],
+    ['reads', readsText(run)],
     ['created', moment(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${counted(run.source.bytes, 'byte')})`],
     ['as of', run.asOf && moment(run.asOf)],
@@ -136,7 +157,20 @@ function sentText({ sent }: Run): string | null {
   return parts.length === 0 ? null : parts.join('; ')
 }
 
-function verificationText(found: NonNullable<Run['verification']>): string {
+function readsText({ feed }: Run): string | null {
+  switch (feed) {
+    case 'source':
+      return null
+    case 'webhook':
+      return 'events'
+    case 'roster':
+      return 'nothing new: what HR said last'
+    default:
+      return feed satisfies never
+  }
+}
+
+function verificationText(found: Verification): string {
   const { listed, lost, changed, foreign } = found
   return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign`
 }

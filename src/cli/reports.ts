@@ -1,9 +1,9 @@
-import type { ChangeView, RejectView, Run } from '../contract/control-shapes.ts'
+import type { ChangeView, Problem, RejectView, Run } from '../contract/control-shapes.ts'
 import type { Control } from './control-client.ts'
 import { allEvents } from './events.ts'
 import { renderEvents } from './render-events.ts'
 import { renderChanges, renderRejects } from './render-plan.ts'
-import { renderRun, renderRuns } from './render-run.ts'
+import { renderRun, renderRuns, renderVerification } from './render-run.ts'
 import { renderProblems, renderStatus } from './render-status.ts'
 import { type CommonOptions, withSession } from './session.ts'
 import type { Paint } from './text.ts'
@@ -31,14 +31,17 @@ export async function runs(options: ListOptions): Promise<number> {
 
 export async function problems(options: ListOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
-    const { data } = await control.listProblems({ query: { connection: options.connection } })
+    const found = await allPages((after?: string) =>
+      control.listProblems({ query: { connection: options.connection, after, limit: 1000 } }),
+    )
     const names = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
     const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
-    output.result({ problems: data, events: events.flat() }, (found, paint) =>
+    const document = { problems: found.sort(byUrgency), events: events.flat() }
+    output.result(document, (listed, paint) =>
       [
-        renderProblems(found.problems, paint),
-        ...(found.events.length > 0
-          ? ['', paint('bold', 'Events that could not be understood'), renderEvents(found.events, paint)]
+        renderProblems(listed.problems, paint),
+        ...(listed.events.length > 0
+          ? ['', paint('bold', 'Events that could not be understood'), renderEvents(listed.events, paint)]
           : []),
       ].join('\n'),
     )
@@ -68,10 +71,17 @@ export async function runDetail(control: Control, runId: string, { values }: { v
 export function renderRunDetail(detail: RunDetail, paint: Paint): string {
   const parts = [
     renderRun(detail, paint),
+    detail.verification ? renderVerification(detail.verification, paint) : '',
     renderChanges(detail.changes, paint),
     renderRejects(detail.rejects, detail.source?.name ?? 'source', paint),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** Leavers first, and of those and the others the longest standing first. */
+function byUrgency(a: Problem, b: Problem): number {
+  if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
+  return Date.parse(a.firstAt) - Date.parse(b.firstAt)
 }
 
 async function allPages<T, A>(page: (after?: A) => Promise<{ data: T[]; next: A | null }>): Promise<T[]> {

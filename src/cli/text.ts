@@ -44,6 +44,26 @@ export function duration(ms: number): string {
   return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
 }
 
+/** For how long something has been so, in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. */
+export function age(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`
+  return `${number(Math.floor(seconds / 86_400))} d`
+}
+
+/** Words in lines of at most `width` signs, apart by commas. */
+export function listed(words: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const [at, word] of words.entries()) {
+    const text = at === words.length - 1 ? word : `${word},`
+    const line = lines.at(-1)
+    if (line !== undefined && line.length + 1 + text.length <= width) lines[lines.length - 1] = `${line} ${text}`
+    else lines.push(text)
+  }
+  return lines
+}
+
 /** Rows of cells as lines, each column as wide as its widest cell. Colours are added by the caller after widths are known. */
 export function aligned(
   rows: readonly (readonly string[])[],

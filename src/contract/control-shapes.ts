@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { Alert } from './alerts.ts'
+import type { DeliveryAction } from './delivery-failures.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
@@ -69,6 +71,33 @@ export const RunOptions = z.object({
 
 const Sent = z.object({ requests: Count, people: Count })
 
+const deliveryActions = [
+  'problem',
+  'split',
+  'correct',
+  'read_back',
+  'upsert',
+  'wait',
+  'retry',
+  'block',
+] as const satisfies readonly DeliveryAction[]
+
+const Keys = z.array(z.string())
+
+export const Verification = z
+  .object({
+    listed: Count.describe('People whom the platform holds.'),
+    lost: Count.describe('People whom it held and no longer does.'),
+    changed: Count.describe('People of whom it holds something else than it acknowledged.'),
+    foreign: Count.describe('People whom it holds and HR never named. They are left alone.'),
+    people: z
+      .object({ lost: Keys, changed: Keys, foreign: Keys })
+      .optional()
+      .describe('Their keys, of each kind the first hundred; runs of older versions have none.'),
+  })
+  .meta({ id: 'Verification' })
+export type Verification = z.infer<typeof Verification>
+
 const SourceView = z.object({ name: z.string(), bytes: Count })
 const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
 
@@ -76,8 +105,14 @@ export const Run = z
   .object({
     id: z.string(),
     connection: z.string(),
-    trigger: z.enum(['schedule', 'operator', 'file', 'webhook']),
-    feed: z.enum(['source', 'webhook']).describe("What is read: the connection's source, or the events that came in."),
+    trigger: z
+      .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
+      .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
+    feed: z
+      .enum(['source', 'webhook', 'roster'])
+      .describe(
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered.",
+      ),
     mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
     options: RunOptions,
@@ -89,10 +124,7 @@ export const Run = z
     counts: Counts.nullable(),
     guards: z.array(Verdict).nullable(),
     warnings: Warnings,
-    verification: z
-      .object({ listed: Count, lost: Count, changed: Count, foreign: Count })
-      .nullable()
-      .describe('What reading the list of the platform found.'),
+    verification: Verification.nullable().describe('What reading back from the platform found.'),
     sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
     problems: Count.describe('Changes that the platform refused.'),
@@ -163,16 +195,37 @@ export const Problem = z
   .object({
     connection: z.string(),
     identityId: z.string(),
+    state: z
+      .enum(['refused', 'undelivered'])
+      .describe(
+        '`refused`: the platform turned this person down. `undelivered`: the delivery fails for a while, or waits behind a block.',
+      ),
     runId: z.string().describe('The run that met it last.'),
     kind: ChangeKind,
+    leaver: z.boolean().describe('The platform may still take this person for employed.'),
     status: z.number().int().nullable().describe('What the platform answered.'),
+    code: z.string().nullable().describe('What `GET /failures` calls the answer.'),
     message: z.string(),
-    firstAt: Instant,
-    lastAt: Instant,
-    times: Count,
+    firstAt: Instant.describe('Since when.'),
+    ageSeconds: Count,
+    lastAt: Instant.nullable().describe('When the platform answered about this person last; null: it has not.'),
+    nextAt: Instant.nullable().describe('When it is tried again. Null: by the next run, and no schedule says when.'),
+    times: Count.describe('How often it was tried in vain.'),
   })
   .meta({ id: 'Problem' })
 export type Problem = z.infer<typeof Problem>
+
+export const FailureView = z
+  .object({
+    code: z.string(),
+    when: z.string().describe('What the platform did.'),
+    action: z.enum(deliveryActions),
+    follows: z.string().describe('What comes of it.'),
+    helps: z.string().nullable().describe('What an operator can do; null where there is nothing to do.'),
+    unsettled: z.boolean().describe('The request may have been applied: what the platform holds is read back.'),
+  })
+  .meta({ id: 'Failure' })
+export type FailureView = z.infer<typeof FailureView>
 
 const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
 
@@ -227,6 +280,11 @@ export const InboxEvent = z
   .meta({ id: 'InboxEvent' })
 export type InboxEvent = z.infer<typeof InboxEvent>
 
+const ProblemTally = z.object({
+  people: Count,
+  leavers: Count.describe('Those of them whom the platform may still take for employed.'),
+})
+
 export const ConnectionStatus = z.object({
   name: z.string(),
   target: z.string().describe('The connection of the platform that this one feeds.'),
@@ -235,7 +293,10 @@ export const ConnectionStatus = z.object({
     separated: Count.describe('Those of them who have left.'),
     due: Count.describe('Those of whom the platform has yet to hear.'),
   }),
-  problems: Count,
+  problems: z.object({
+    refused: ProblemTally.describe('People whom the platform turned down.'),
+    undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
+  }),
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
@@ -243,10 +304,19 @@ export const ConnectionStatus = z.object({
     })
     .nullable()
     .describe('Null for a connection without a webhook.'),
-  blocked: z.object({ status: z.int(), reason: z.string(), since: Instant }).nullable(),
+  blocked: z
+    .object({
+      status: z.int(),
+      code: z.string().nullable().describe('What `GET /failures` calls the answer.'),
+      reason: z.string(),
+      since: Instant,
+      probeAt: Instant.nullable().describe('When it is tried again.'),
+    })
+    .nullable(),
   active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
   last: Run.nullable().describe('The newest run that has ended.'),
-  nextAt: Instant.nullable().describe('When the schedule takes its next slot.'),
+  nextAt: Instant.nullable().describe('When the schedule reads the source next.'),
+  nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
 })
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 
@@ -257,6 +327,7 @@ export const Status = z
     database: z.string(),
     queue: z.string(),
     platform: z.string(),
+    alerts: z.array(Alert).describe('What needs somebody now, by connection and kind.'),
     connections: z.array(ConnectionStatus),
   })
   .meta({ id: 'Status' })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   ChangeView,
   EventState,
+  FailureView,
   InboxEvent,
   Person,
   PlanDocument,
@@ -31,6 +32,10 @@ const EventIds = z
   .min(1)
   .max(1000)
 const Affected = z.object({ events: z.number().int().min(0) })
+const Unblocked = z.object({
+  wasBlocked: z.boolean(),
+  due: z.number().int().min(0).describe('How many people wait to be delivered.'),
+})
 
 function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
   return z.object({ data: z.array(item), next: after.nullable().describe('Give it as `after` for what follows.') })
@@ -127,9 +132,25 @@ export const control = operations({
   listProblems: {
     method: 'GET',
     path: '/problems',
-    summary: 'The changes that the platform refused and that stay due.',
-    query: z.object({ connection: z.string().optional() }),
-    success: { 200: z.object({ data: z.array(Problem) }) },
+    summary: 'Whom the platform refuses, and who cannot be delivered for a while, by connection and key.',
+    query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
+    success: { 200: page(Problem, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listFailures: {
+    method: 'GET',
+    path: '/failures',
+    summary: 'What each answer of the platform means, what follows from it, and what helps.',
+    success: { 200: z.object({ data: z.array(FailureView) }) },
+    errors: [401, 500],
+  },
+  unblockConnection: {
+    method: 'POST',
+    path: '/connections/:connection/unblock',
+    summary: 'Try a blocked connection now instead of at its next probe.',
+    params: ofConnection,
+    body: z.strictObject({ by: By }),
+    success: { 200: Unblocked },
     errors: [400, 401, 404, 500, 503],
   },
   listEvents: {

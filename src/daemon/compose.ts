@@ -2,13 +2,14 @@ import { sql } from 'kysely'
 import type { Events } from '../telemetry/events.ts'
 import { version } from '../version.ts'
 import { announceAddress } from './address-file.ts'
+import { type AlertContext, startAlerts } from './alerts.ts'
 import type { Config } from './config.ts'
 import type { ControlContext } from './control.ts'
 import { ensureControlToken } from './control-token.ts'
 import { openParts, type Parts } from './parts.ts'
 import { repeat } from './repeat.ts'
 import { scheduleTasks } from './scheduled-runs.ts'
-import { createSchedules, type Schedule } from './schedules.ts'
+import { createSchedules, type Scheduled } from './schedules.ts'
 import { startServer } from './server.ts'
 import { startWatches } from './watches.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks.ts'
@@ -32,6 +33,7 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   opening.use(await startWork(parts))
   opening.use(await startSchedules(parts))
   opening.use(await startWatches(parts))
+  opening.use(startAlerts(alertContext(parts)))
 
   const startedAt = now().toISOString()
   const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
@@ -65,7 +67,12 @@ export function controlContext(
     queue: queue.place,
     platform: config.platform.baseUrl,
   }
-  return { sync, schedules: schedulesOf(config), about, signal }
+  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+}
+
+function alertContext({ config, sync }: Parts): AlertContext {
+  const { store, connections, events, now } = sync
+  return { db: store.db, settings: config.alerts, connections: [...connections.keys()], events, now }
 }
 
 async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
@@ -78,10 +85,11 @@ async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
   })
 }
 
-function schedulesOf(config: Config): ReadonlyMap<string, Schedule> {
-  return new Map(
-    [...config.connections].flatMap(([name, { schedule }]) => (schedule ? [[name, schedule] as const] : [])),
-  )
+function schedulesOf(config: Config): Scheduled[] {
+  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
+    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
+    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+  ])
 }
 
 function webhooksOf({ config, sync }: Parts): WebhooksOptions {

@@ -72,6 +72,47 @@ const Server = z.strictObject({
     ),
 })
 
+const Alerts = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
+      .refine((url) => !URL.parse(url)?.username && !URL.parse(url)?.password, {
+        error: 'takes no user name and no password: the receiver knows us by the signature',
+      })
+      .optional()
+      .describe(
+        `Where alerts are posted as they are raised and cleared. As ${secretReference} where the address itself is a secret. Without it they are logged only.`,
+      ),
+    secret: z
+      .string()
+      .min(1, { error: 'is empty: check the variable or the file that it comes from' })
+      .optional()
+      .describe(
+        `What alerts are signed with, as Standard Webhooks has it (whsec_… or whsk_…), as ${secretReference}. Required with url.`,
+      ),
+    overdueMinutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .default(60)
+      .describe('For how long deliveries may fail, or wait to be taken up, before that is an alert.'),
+    remindHours: z
+      .int()
+      .min(1)
+      .max(8760)
+      .default(24)
+      .describe('How long an alert stays open before it is told again, and again.'),
+  })
+  .superRefine(({ url, secret }, context) => {
+    if (url !== undefined && secret === undefined) {
+      context.addIssue({ code: 'custom', path: ['secret'], message: 'is needed beside url: alerts are signed' })
+    }
+    if (url === undefined && secret !== undefined) {
+      context.addIssue({ code: 'custom', path: ['url'], message: 'is needed beside secret: it says where alerts go' })
+    }
+  })
+  .describe('How somebody is told when something needs them, and when that is over.')
+
 const Target = z
   .union(
     [
@@ -127,6 +168,22 @@ const Delivery = z.strictObject({
     ),
 })
 
+const Verify = z.union(
+  [
+    z.literal('never'),
+    z.strictObject({
+      cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday; by default Sundays at four.'),
+      timeZone: TimeZone.optional().describe(
+        'The time zone of the cron line. Default: that of the schedule, else of the source, else of the webhook.',
+      ),
+    }),
+  ],
+  {
+    error: ({ input }) =>
+      typeof input === 'object' ? undefined : "expected never, or a schedule such as { cron: '0 4 * * 0' }",
+  },
+)
+
 const Connection = z
   .strictObject({
     target: Target,
@@ -143,6 +200,9 @@ const Connection = z
       })
       .optional()
       .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),
+    verify: Verify.prefault({}).describe(
+      'When the daemon reads back what the platform holds and repairs every difference; never: only when somebody asks.',
+    ),
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
     delivery: Delivery.prefault({}).describe('How changes travel.'),
   })
@@ -197,6 +257,7 @@ export const ConfigFile = z.strictObject({
     .default('./data')
     .describe('The folder of the embedded database and of generated secrets, relative to the folder of this file.'),
   server: Server.prefault({}).describe("The daemon's own address."),
+  alerts: Alerts.prefault({}),
   connections: z
     .record(
       z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),

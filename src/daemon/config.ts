@@ -9,6 +9,7 @@ import { Failure } from '../errors.ts'
 import type { Guards } from '../identity/guards.ts'
 import type { Trap } from '../identity/lint.ts'
 import { Mapping, mergePreset } from '../identity/mapping.ts'
+import type { AlertSettings } from './alerts.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './config-document.ts'
 import { flatten, toProblems } from './config-issues.ts'
 import {
@@ -43,6 +44,7 @@ export type Config = {
   readonly dataDir: string
   /** `token` null: one that the daemon generates. */
   readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
+  readonly alerts: AlertSettings
   readonly connections: ReadonlyMap<string, ConnectionConfig>
 }
 
@@ -71,7 +73,10 @@ export type ConnectionConfig = {
   /** At least one of the two is there. */
   readonly source: SourceConfig | null
   readonly webhook: WebhookConfig | null
+  /** When its source is read without anybody's asking. */
   readonly schedule: { readonly cron: string; readonly timeZone: string } | null
+  /** When what the platform holds is read back. */
+  readonly verify: { readonly cron: string; readonly timeZone: string } | null
   readonly guards: Guards
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
 }
@@ -83,6 +88,7 @@ const defaultPath = 'config/rollcall.yaml'
 const secretPaths: readonly Path[] = [
   ['platform', 'apiKey'],
   ['server', 'token'],
+  ['alerts', 'secret'],
 ]
 const addressPaths: readonly Path[] = [['database'], ['queue']]
 
@@ -101,7 +107,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const document = await parseConfig(await textOf(shown), { env, folder })
   refuse(shown, document.problems)
   const presets = await readPresets()
-  const { platform, dataDir, server, connections } = checked(shown, document, presets)
+  const { platform, dataDir, server, alerts, connections } = checked(shown, document, presets)
   const attempts = Object.entries(connections).map(([name, settings]) =>
     toConnection(name, settings, { document, presets }),
   )
@@ -119,6 +125,12 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     queue: optionalSecretAt(document, ['queue']),
     dataDir: resolve(folder, dataDir),
     server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
+    alerts: {
+      url: optionalSecretAt(document, ['alerts', 'url']),
+      secret: optionalSecretAt(document, ['alerts', 'secret']),
+      overdueMinutes: alerts.overdueMinutes,
+      remindHours: alerts.remindHours,
+    },
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
   }
 }
@@ -257,6 +269,10 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
           }
         : null,
     schedule: settings.schedule ? { cron: settings.schedule.cron, timeZone } : null,
+    verify:
+      settings.verify === 'never'
+        ? null
+        : { cron: settings.verify.cron, timeZone: settings.verify.timeZone ?? timeZone },
     guards: settings.guards,
     delivery: settings.delivery,
   }

@@ -1,20 +1,34 @@
 import type { control } from '../contract/control.ts'
 import type { ConnectionStatus, Run, Status } from '../contract/control-shapes.ts'
+import { deliveryFailures } from '../contract/delivery-failures.ts'
 import { Failure } from '../errors.ts'
 import type { Handlers } from '../http/mount.ts'
 import { type ConnectionState, connectionStates } from '../store/connections.ts'
-import { changesOf, listProblems, personOf, rejectsOf } from '../store/history.ts'
+import { changesOf, personOf, rejectsOf } from '../store/history.ts'
 import { dismissEvents, listEvents, retryEvents } from '../store/inbox-review.ts'
+import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../store/problems.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../store/runs.ts'
+import type { Purpose } from '../store/slots.ts'
 import type { SyncContext } from '../sync/context.ts'
-import { approveRun, cancelRun, planOnly, rejectRun, requestRun, restorePerson, retractPerson } from '../sync/sync.ts'
-import { nextSlotAt, type Schedule } from './schedules.ts'
-import { changeView, personView, planView, problemView } from './views.ts'
+import {
+  approveRun,
+  cancelRun,
+  planOnly,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+  unblock,
+} from '../sync/sync.ts'
+import { alertViews } from './alert-message.ts'
+import { nextSlotAt, type Scheduled } from './schedules.ts'
+import { changeView, personView, planView, problemPlace, problemPlaceText, problemView } from './views.ts'
 
 /** What the control API is served from. */
 export type ControlContext = {
   readonly sync: SyncContext
-  readonly schedules: ReadonlyMap<string, Schedule>
+  readonly schedules: readonly Scheduled[]
+  readonly alerts: { readonly overdueMinutes: number }
   readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
   /** Aborted when this process stops. */
   readonly signal: AbortSignal
@@ -29,13 +43,21 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async status(ctx) {
-    const states = new Map((await connectionStates(ctx.sync.store.db)).map((state) => [state.name, state]))
+    const { db } = ctx.sync.store
+    const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
+    const problems = await problemTallies(db, { now: ctx.sync.now() })
     const connections: ConnectionStatus[] = []
     for (const name of ctx.sync.connections.keys()) {
-      const runs = await listRuns(ctx.sync.store.db, { connection: name, limit: recentRuns })
-      connections.push(connectionStatus(ctx, name, states.get(name), runs))
+      const runs = await listRuns(db, { connection: name, limit: recentRuns })
+      const state = states.get(name)
+      connections.push(connectionStatus(ctx, name, { state, runs, problems: problems.get(name) ?? noProblems }))
     }
-    return { status: 200, body: { ...ctx.about, connections } }
+    const alerts = await alertViews(db, {
+      connections: [...ctx.sync.connections.keys()],
+      overdueMinutes: ctx.alerts.overdueMinutes,
+      now: ctx.sync.now(),
+    })
+    return { status: 200, body: { ...ctx.about, alerts, connections } }
   },
 
   async listRuns(ctx, { query: { connection, limit } }) {
@@ -85,10 +107,32 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: await cancelRun(ctx.sync, { runId, by }) }
   },
 
-  async listProblems(ctx, { query: { connection } }) {
+  async listProblems(ctx, { query: { connection, after, limit } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
-    const problems = await listProblems(ctx.sync.store.db, connection === undefined ? {} : { connection })
-    return { status: 200, body: { data: problems.map(problemView) } }
+    const now = ctx.sync.now()
+    const found = await listProblems(ctx.sync.store.db, {
+      now,
+      ...(connection !== undefined && { connection }),
+      ...(after !== undefined && { after: problemPlace(after) }),
+      limit,
+    })
+    const names = new Set(found.map((problem) => problem.connection))
+    const nextRuns = new Map([...names].map((name) => [name, nextRunAt(ctx, name)]))
+    const data = found.map((problem) =>
+      problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
+    )
+    const last = found.at(-1)
+    return { status: 200, body: { data, next: last && found.length === limit ? problemPlaceText(last) : null } }
+  },
+
+  async listFailures() {
+    const data = Object.entries(deliveryFailures).map(([code, failure]) => ({ code, ...failure }))
+    return { status: 200, body: { data } }
+  },
+
+  async unblockConnection(ctx, { params: { connection }, body: { by } }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: await unblock(ctx.sync, { connection, by }) }
   },
 
   async listEvents(ctx, { params: { connection }, query: { state, after, limit } }) {
@@ -143,22 +187,33 @@ async function existingRun(ctx: ControlContext, runId: string): Promise<Run> {
 function connectionStatus(
   ctx: ControlContext,
   name: string,
-  state: ConnectionState | undefined,
-  runs: readonly Run[],
+  { state, runs, problems }: { state: ConnectionState | undefined; runs: readonly Run[]; problems: ProblemTallies },
 ): ConnectionStatus {
   const { target, feeds } = ctx.sync.connections.get(name) ?? {}
-  const schedule = ctx.schedules.get(name)
   const people = state?.people ?? 0
   const due = state?.behind ?? 0
   return {
     name,
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
     people: { wanted: people, separated: state?.separated ?? 0, due },
-    problems: state?.problems ?? 0,
+    problems,
     inbox: feeds?.webhook ? { pending: state?.pendingEvents ?? 0, rejected: state?.rejectedEvents ?? 0 } : null,
     blocked: state?.blocked ?? null,
     active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
     last: runs.find((run) => settledStates.includes(run.state)) ?? null,
-    nextAt: schedule ? (nextSlotAt(schedule, ctx.sync.now())?.toISOString() ?? null) : null,
+    nextAt: nextAt(ctx, { connection: name, purpose: 'read' })?.toISOString() ?? null,
+    nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify' })?.toISOString() ?? null,
   }
+}
+
+/** When the connection's next run comes by itself, whatever it is for: each tries again whom the platform refused. */
+function nextRunAt(ctx: ControlContext, connection: string): string | null {
+  const times = (['read', 'verify'] as const).flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
+  const [first] = times.map((at) => at.toISOString()).sort()
+  return first ?? null
+}
+
+function nextAt(ctx: ControlContext, of: { connection: string; purpose: Purpose }): Date | null {
+  const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
+  return found ? nextSlotAt(found.schedule, ctx.sync.now()) : null
 }

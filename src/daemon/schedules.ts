@@ -1,7 +1,11 @@
 import { Cron, CronPattern } from 'croner'
+import type { Purpose } from '../store/slots.ts'
 
-/** When a connection runs by itself: a cron line, read in a time zone. */
+/** When something happens by itself: a cron line, read in a time zone. */
 export type Schedule = { readonly cron: string; readonly timeZone: string }
+
+/** What a connection does by itself, and when. It has at most one of each purpose. */
+export type Scheduled = { readonly connection: string; readonly purpose: Purpose; readonly schedule: Schedule }
 
 /** One time at which a schedule is due. Its name is the same on every machine, so that it is taken once. */
 export type Slot = { readonly name: string; readonly at: Date }
@@ -24,37 +28,40 @@ export function nextSlotAt(schedule: Schedule, now: Date): Date | null {
   return cronOf(schedule).nextRun(now)
 }
 
+/** A slot that is due. */
+export type Due = { readonly connection: string; readonly purpose: Purpose; readonly slot: string }
+
 export type ScheduleTasks = {
   readonly now: () => Date
-  /** True where a slot of the connection was taken before. */
-  readonly hasHistory: (connection: string) => Promise<boolean>
+  /** True where a slot of the connection for this purpose was taken before. */
+  readonly hasHistory: (of: Pick<Due, 'connection' | 'purpose'>) => Promise<boolean>
   /** Notes a slot as taken without a run. */
-  readonly pass: (due: { connection: string; slot: string }) => Promise<void>
+  readonly pass: (due: Due) => Promise<void>
   /** Takes the slot and asks for its run in one step; false where it was taken before. */
-  readonly take: (due: { connection: string; slot: string }) => Promise<boolean>
-  readonly missed: (due: { connection: string; slot: string }) => void
+  readonly take: (due: Due) => Promise<boolean>
+  readonly missed: (due: Due) => void
 }
 
 /**
  * Returns the function that takes whatever slot is due, to be called at start and then again and again. A slot that passed while
- * nobody ran is simply still due; of several only the newest is taken. A connection's very first slot is passed over:
+ * nobody ran is simply still due; of several only the newest is taken. A schedule's very first slot is passed over:
  * before it there was nobody to miss anything.
  */
-export function createSchedules(schedules: ReadonlyMap<string, Schedule>, tasks: ScheduleTasks): () => Promise<void> {
-  const settled = new Map<string, string>()
+export function createSchedules(all: readonly Scheduled[], tasks: ScheduleTasks): () => Promise<void> {
+  const settled = new Map<Scheduled, string>()
 
   return async function takeDueSlots(): Promise<void> {
-    for (const [connection, schedule] of schedules) {
-      const slot = latestSlot(schedule, tasks.now())
-      if (!slot || settled.get(connection) === slot.name) continue
-      await settle(connection, slot)
-      settled.set(connection, slot.name)
+    for (const scheduled of all) {
+      const slot = latestSlot(scheduled.schedule, tasks.now())
+      if (!slot || settled.get(scheduled) === slot.name) continue
+      await settle(scheduled, slot)
+      settled.set(scheduled, slot.name)
     }
   }
 
-  async function settle(connection: string, slot: Slot): Promise<void> {
-    const due = { connection, slot: slot.name }
-    if (!(await tasks.hasHistory(connection))) return await tasks.pass(due)
+  async function settle({ connection, purpose }: Scheduled, slot: Slot): Promise<void> {
+    const due = { connection, purpose, slot: slot.name }
+    if (!(await tasks.hasHistory(due))) return await tasks.pass(due)
     const lateMs = tasks.now().getTime() - slot.at.getTime()
     if ((await tasks.take(due)) && lateMs > missedAfterMs) tasks.missed(due)
   }

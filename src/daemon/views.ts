@@ -10,7 +10,8 @@ import {
 } from '../contract/control-shapes.ts'
 import type { Change, FieldChanges } from '../identity/change.ts'
 import { fieldNames, type IdentityRecord, type Origin } from '../identity/record.ts'
-import type { AccountedChange, personOf, Problem as StoredProblem } from '../store/history.ts'
+import type { AccountedChange, personOf } from '../store/history.ts'
+import type { ProblemPlace, Problem as StoredProblem } from '../store/problems.ts'
 import type { PlanDocument as PreparedPlan } from '../sync/sync.ts'
 
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
@@ -38,9 +39,29 @@ export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
   }
 }
 
-/** A problem as the control API shows it. */
-export function problemView(problem: StoredProblem): Problem {
-  return { ...problem, kind: ChangeKind.parse(problem.kind) }
+/** A problem as the control API shows it. Whom the platform refused, the connection's next run tries again. */
+export function problemView(
+  problem: StoredProblem,
+  { now, nextRunAt }: { now: Date; nextRunAt: string | null },
+): Problem {
+  return {
+    ...problem,
+    kind: ChangeKind.parse(problem.kind),
+    ageSeconds: Math.max(0, Math.floor((now.getTime() - Date.parse(problem.firstAt)) / 1000)),
+    nextAt: problem.nextAt ?? nextRunAt,
+  }
+}
+
+/** Where a page of problems ended, as one text: the name of a connection holds no slash. */
+export function problemPlaceText({ connection, identityId }: ProblemPlace): string {
+  return `${connection}/${identityId}`
+}
+
+export function problemPlace(text: string): ProblemPlace {
+  const at = text.indexOf('/')
+  return at < 0
+    ? { connection: text, identityId: '' }
+    : { connection: text.slice(0, at), identityId: text.slice(at + 1) }
 }
 
 /** A person as the control API shows it. */

@@ -32,7 +32,7 @@ async function plannedBodies(): Promise<Body[]> {
 }
 
 async function newConnection(name: string): Promise<number> {
-  await using platform = openPlatform(config)
+  await using platform = openPlatform(config, null)
   const answer = await platform.client.createCustomConnection({ body: { name, providerTypes: ['HRIS'] } })
   if (answer.status !== 201) throw new Error(`the platform answers ${answer.status}`)
   return answer.body.id

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { exitOf } from '../../src/cli/follow-run.ts'
-import { renderOutcome, renderRun, renderRuns } from '../../src/cli/render-run.ts'
+import { renderOutcome, renderRun, renderRuns, renderVerification } from '../../src/cli/render-run.ts'
 import { plain } from '../../src/cli/text.ts'
 import { counts, runDocument } from '../helpers/control-documents.ts'
 
@@ -32,6 +32,43 @@ test('a run is shown with its source, its plan, what was sent and how the guards
 
 Guards
   ✔ leavers  1 of at most 50`)
+})
+
+describe('a verification', () => {
+  const none = { lost: [], changed: [], foreign: [] }
+
+  test('is shown by kind, with the keys that are known of each', () => {
+    const keys = Array.from({ length: 100 }, (_, i) => `P${String(i).padStart(3, '0')}`)
+    const found = {
+      listed: 1200,
+      lost: 2,
+      changed: 0,
+      foreign: 250,
+      people: { ...none, lost: ['1222', '1223'], foreign: keys },
+    }
+
+    const text = renderVerification(found, plain)
+
+    expect(text).toContain(`Lost: the platform no longer has them; they are sent again (2)
+  1222, 1223
+
+Foreign: only the platform knows them; they are left alone (250)
+  P000, P001, `)
+    expect(text).toMatch(/P099, and 150 more$/)
+    expect(text.split('\n').filter((line) => line.length > 102)).toEqual([])
+  })
+
+  test('of which no keys were kept, or that found nothing, is told by its counts alone', () => {
+    const old = { listed: 1200, lost: 2, changed: 0, foreign: 0 }
+    const sound = { listed: 1200, lost: 0, changed: 0, foreign: 0, people: none }
+
+    const texts = [renderVerification(old, plain), renderVerification(sound, plain)]
+
+    expect(texts).toEqual(['', ''])
+    expect(renderRun(runDocument({ verification: old, feed: 'roster' }), plain)).toContain(
+      '  verified   1,200 people on the platform: 2 lost, 0 changed, 0 foreign\n',
+    )
+  })
 })
 
 test('runs stand in a table, the newest as the API gives them first', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { renderPerson } from '../../src/cli/render-person.ts'
 import { renderProblems, renderStatus } from '../../src/cli/render-status.ts'
 import { plain } from '../../src/cli/text.ts'
-import { counts, runDocument } from '../helpers/control-documents.ts'
+import { counts, problemDocument, runDocument } from '../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 
@@ -13,21 +13,25 @@ test('the status tells what runs and how a connection stands', () => {
     database: 'the embedded database in data/store',
     queue: 'Redis at localhost:6379',
     platform: 'https://platform.example/public/v2',
+    alerts: [],
     connections: [
       {
         name: 'acme',
         target: 'Acme HRIS',
         people: { wanted: 1000, separated: 12, due: 2 },
-        problems: 1,
+        problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
         inbox: { pending: 3, rejected: 1 },
         blocked: {
           status: 401,
+          code: 'key_refused',
           reason: 'the platform does not accept the API key (401)',
           since: '2026-11-20T02:00:00.000Z',
+          probeAt: '2026-11-20T02:30:00.000Z',
         },
         active: runDocument({ state: 'delivering', finishedAt: null, counts: counts({ leave: 2 }) }),
         last: null,
         nextAt: '2026-11-21T02:00:00.000Z',
+        nextVerifyAt: '2026-11-22T03:00:00.000Z',
       },
     ],
   }
@@ -41,31 +45,48 @@ test('the status tells what runs and how a connection stands', () => {
 
 acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet
-  1 problem
+  1 person refused by the platform
+  1,200 people cannot be delivered, among them 1 leaver
   3 events waiting
   1 event not understood
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
+          tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
   now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
-  next  2026-11-21 02:00 UTC`)
+  next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC`)
 })
 
-test('problems stand in a table with the message of the platform', () => {
-  const problem = {
-    connection: 'acme',
-    identityId: '1222',
-    runId: id,
-    kind: 'leave' as const,
-    status: 400,
-    message: 'separatedAt must be a date',
-    firstAt: '2026-11-18T02:00:00.000Z',
-    lastAt: '2026-11-20T02:00:00.000Z',
-    times: 3,
-  }
+test('problems stand in a table with what they wait for and the message of the platform', () => {
+  const problems = [
+    problemDocument(),
+    problemDocument({
+      identityId: '1223',
+      state: 'undelivered',
+      kind: 'join',
+      status: null,
+      code: 'timed_out',
+      message: 'the platform cannot be reached (timeout)',
+      ageSeconds: 1500,
+      nextAt: null,
+      times: 12,
+    }),
+  ]
 
-  const text = renderProblems([problem], plain)
+  const text = renderProblems(problems, plain)
 
-  expect(text).toBe(`CONNECTION  KEY   CHANGE  ANSWER  TRIED  SINCE                 MESSAGE
-acme        1222  leave   400     3×     2026-11-18 02:00 UTC  separatedAt must be a date`)
+  expect(
+    text,
+  ).toBe(`CONNECTION  KEY   CHANGE  STATE        ANSWER            TRIED  FOR     AGAIN                 MESSAGE
+acme        1222  leave   refused      item_refused 400  3×     2 d     2026-11-21 02:00 UTC  separatedAt must be a date
+acme        1223  join    undelivered  timed_out         12×    25 min  next run              the platform cannot be reached (timeout)`)
+})
+
+test('of many problems the first two hundred are shown, and how many there are besides', () => {
+  const problems = Array.from({ length: 1300 }, (_, i) => problemDocument({ identityId: `K${i}` }))
+
+  const lines = renderProblems(problems, plain).split('\n')
+
+  expect(lines).toHaveLength(202)
+  expect(lines.at(-1)).toBe('… and 1,100 more; --json lists them all')
 })
 
 test('a person is shown with what HR says beside what the platform has, and every change with its answer', () => {

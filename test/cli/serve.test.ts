@@ -3,8 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readAddress } from '../../src/daemon/address-file.ts'
 import type { Ended } from '../helpers/cli.ts'
 import { pglitePlace } from '../helpers/databases.ts'
+import { type Fault, pass, type Seen, startFaultProxy } from '../helpers/fault-proxy.ts'
+import { faults } from '../helpers/faults.ts'
 import { install } from '../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+
+const people = 30
+/** As `docs/operate.md` promises it. */
+const stopWithinMs = 20_000
 
 let host: Host
 beforeAll(async () => {
@@ -15,6 +21,34 @@ afterAll(() => host[Symbol.asyncDispose]())
 async function open() {
   const { key, client } = await host.tenant()
   return { client, at: await install({ baseUrl: host.platform.baseUrl, key }) }
+}
+
+/** A daemon in the middle of a delivery, whose requests fare as `fate` says, and how to go on once they fare well again. */
+async function openDelivering(fate: Fault, stack: AsyncDisposableStack) {
+  const { key, client } = await host.tenant()
+  const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
+  const at = stack.use(await install({ baseUrl: proxy.baseUrl, key }))
+  await at.configure({ connection: '    delivery: { batchSize: 1 }\n' })
+  await at.hrSays(staff(people))
+  const daemon = at.start('serve')
+  await daemon.says('daemon.started')
+  proxy.fault((seen) => (isUpsert(seen) ? fate : pass))
+  const first = proxy.hold(isUpsert, 'arrived')
+  at.start('sync')
+  const held = await first
+  held.release()
+  return {
+    daemon,
+    arrived: async () => (await peopleOn(client)).size,
+    async sync() {
+      await proxy.heal()
+      return await at.run('sync', '--json')
+    },
+  }
+}
+
+function isUpsert({ operation }: Seen): boolean {
+  return operation === 'upsertHrisUserIdentities'
 }
 
 function documentOf({ stdout }: Ended): unknown {
@@ -35,6 +69,55 @@ test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leav
   expect(stderr).toContain('daemon.stopped')
   expect(await readAddress(at.dataDir)).toBeNull()
   expect(documentOf(status)).toMatchObject({ daemon: null })
+})
+
+test('a daemon that is stopped in the middle of a delivery ends what is under way, and the next one delivers the rest', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { daemon, arrived, sync } = await openDelivering(faults.delayed(1000), stack)
+
+  daemon.child.kill('SIGTERM')
+  const { exit } = await daemon.ended
+  const before = await arrived()
+  const next = await sync()
+
+  expect(exit).toBe(0)
+  expect(before).toBeGreaterThan(0)
+  expect(before).toBeLessThan(people)
+  expect(next.exit).toBe(0)
+  expect(await arrived()).toBe(people)
+})
+
+test('a daemon whose requests are never answered hands them back and stops in time', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { daemon, arrived, sync } = await openDelivering(faults.hang({ forwarded: true }), stack)
+
+  const stoppingAt = performance.now()
+  daemon.child.kill('SIGTERM')
+  const { exit, stderr } = await daemon.ended
+  const stoppedMs = performance.now() - stoppingAt
+  const next = await sync()
+
+  expect(exit).toBe(0)
+  expect(stderr).toContain('job.returned')
+  expect(stoppedMs).toBeLessThan(stopWithinMs)
+  expect(next.exit).toBe(0)
+  expect(await arrived()).toBe(people)
+})
+
+test('a second signal ends the daemon at once, and the next one delivers the rest', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { daemon, arrived, sync } = await openDelivering(faults.hang({ forwarded: true }), stack)
+
+  daemon.child.kill('SIGTERM')
+  await daemon.says('daemon.stopping')
+  daemon.child.kill('SIGTERM')
+  const { exit, stderr } = await daemon.ended
+  const next = await sync()
+
+  expect(exit).toBe(143)
+  expect(stderr).not.toContain('daemon.stopped')
+  expect(next.exit).toBe(0)
+  expect(await arrived()).toBe(people)
 })
 
 test('commands go through the daemon that runs', async () => {

@@ -58,6 +58,7 @@ describe('a configuration', () => {
         },
         webhook: null,
         schedule: null,
+        verify: { cron: '0 4 * * 0', timeZone: 'UTC' },
         guards: { leavers: { count: 5, share: 0.05 } },
         delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
       },
@@ -102,6 +103,29 @@ describe('a configuration', () => {
 
     expect(same.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Europe/Berlin' })
     expect(other.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Asia/Tokyo' })
+  })
+
+  test('reads back every week in the zone of its schedule, unless it says otherwise or never', async () => {
+    await using folder = await exportFolder()
+    const nightly = `${minimal}    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin }\n`
+    const verifyOf = async (lines: string) => {
+      const { connections } = await load(folder, `${nightly}${lines}`, { KEY: key })
+      return connections.get('acme')?.verify
+    }
+
+    const said = [
+      await verifyOf(''),
+      await verifyOf("    verify: { cron: '0 5 1 * *' }\n"),
+      await verifyOf('    verify: { timeZone: Asia/Tokyo }\n'),
+      await verifyOf('    verify: never\n'),
+    ]
+
+    expect(said).toEqual([
+      { cron: '0 4 * * 0', timeZone: 'Europe/Berlin' },
+      { cron: '0 5 1 * *', timeZone: 'Europe/Berlin' },
+      { cron: '0 4 * * 0', timeZone: 'Asia/Tokyo' },
+      null,
+    ])
   })
 
   test('shares a mapping between connections by YAML anchors', async () => {
@@ -328,7 +352,7 @@ describe('a mistake is refused with its place and what helps', () => {
       'a setting unlike any other',
       'platform:',
       'colour: blue\nplatform:',
-      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, connections)',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, connections)',
     ],
     [
       'an unknown field',
@@ -341,6 +365,18 @@ describe('a mistake is refused with its place and what helps', () => {
       'identityId: Worker ID',
       'identityId: { columns: Worker ID }',
       '11:23: connections.acme.source.fields.identityId.columns: Unrecognized key: "columns" (did you mean "column"?)',
+    ],
+    [
+      'a word for a time of reading back',
+      '        identityId: Worker ID\n',
+      '        identityId: Worker ID\n    verify: weekly\n',
+      "12:13: connections.acme.verify: expected never, or a schedule such as { cron: '0 4 * * 0' }",
+    ],
+    [
+      'a time of reading back that is none',
+      '        identityId: Worker ID\n',
+      "        identityId: Worker ID\n    verify: { cron: '0 4 * *' }\n",
+      '12:21: connections.acme.verify.cron: not a cron line of five fields, such as 0 2 * * * for every night at two',
     ],
     ['a missing setting', '      mode: snapshot\n', '', '7:7: connections.acme.source.mode: is missing'],
     [

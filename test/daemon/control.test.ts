@@ -95,7 +95,14 @@ describe.each(databases)('the control API on $name', ({ place }) => {
       body: {
         daemon: { pid: process.pid },
         connections: [
-          { name: 'acme', people: { wanted: 3, separated: 0, due: 0 }, active: null, last: { id: run.id } },
+          {
+            name: 'acme',
+            people: { wanted: 3, separated: 0, due: 0 },
+            active: null,
+            last: { id: run.id },
+            nextAt: null,
+            nextVerifyAt: expect.stringMatching(/T04:00:00\.000Z$/),
+          },
         ],
       },
     })

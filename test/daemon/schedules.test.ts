@@ -1,11 +1,48 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { byIdentityId } from '../../src/contract/hris-user-identities.ts'
 import { scheduleTasks } from '../../src/daemon/scheduled-runs.ts'
-import { createSchedules, latestSlot, nextSlotAt } from '../../src/daemon/schedules.ts'
+import { createSchedules, latestSlot, nextSlotAt, type Scheduled } from '../../src/daemon/schedules.ts'
+import { connectionStates } from '../../src/store/connections.ts'
 import { listRuns } from '../../src/store/runs.ts'
 import { pglitePlace } from '../helpers/databases.ts'
-import { type Host, openWorld, startHost } from '../helpers/world.ts'
+import { type Host, openWorld, peopleOn, staff, startHost } from '../helpers/world.ts'
 
 const berlin = (cron: string) => ({ cron, timeZone: 'Europe/Berlin' })
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: berlin('30 2 * * *') }
+const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: berlin('0 4 * * 0') }
+
+/** A store with schedules, and a daemon that can be started again and again on it. */
+async function openNights(...scheduled: readonly Scheduled[]) {
+  const { client } = await host.tenant()
+  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const missed: string[] = []
+  const schedules = scheduled.length === 0 ? [nightly] : scheduled
+  return {
+    world,
+    client,
+    missed,
+    startDaemon: () =>
+      createSchedules(schedules, {
+        ...scheduleTasks(world.sync),
+        missed: ({ slot }) => missed.push(slot),
+      }),
+    at: (instant: string) => {
+      world.clock.now = new Date(instant)
+    },
+    runs: async () => {
+      await world.drain()
+      return await listRuns(world.sync.store.db, { limit: 100 })
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
 
 describe('the slot that is due', () => {
   const cases = [
@@ -86,36 +123,6 @@ describe('the slot that is due', () => {
 })
 
 describe('a nightly schedule', () => {
-  let host: Host
-  beforeAll(async () => {
-    host = await startHost((await pglitePlace()).at)
-  })
-  afterAll(() => host[Symbol.asyncDispose]())
-
-  /** A store with a nightly schedule, and a daemon that can be started again and again on it. */
-  async function openNights(schedule = berlin('30 2 * * *')) {
-    const { client } = await host.tenant()
-    const world = await openWorld({ at: (await pglitePlace()).at, client })
-    const missed: string[] = []
-    return {
-      world,
-      missed,
-      startDaemon: () =>
-        createSchedules(new Map([['acme', schedule]]), {
-          ...scheduleTasks(world.sync),
-          missed: ({ slot }) => missed.push(slot),
-        }),
-      at: (instant: string) => {
-        world.clock.now = new Date(instant)
-      },
-      runs: async () => {
-        await world.drain()
-        return (await listRuns(world.sync.store.db, { limit: 100 })).length
-      },
-      [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
-    }
-  }
-
   test('asks for one run a night, however often it looks', async () => {
     await using nights = await openNights()
     const tick = nights.startDaemon()
@@ -128,7 +135,7 @@ describe('a nightly schedule', () => {
       await tick()
     }
 
-    expect([before, await nights.runs()]).toEqual([0, 1])
+    expect([before.length, (await nights.runs()).length]).toEqual([0, 1])
     expect(nights.missed).toEqual([])
   })
 
@@ -146,7 +153,7 @@ describe('a nightly schedule', () => {
       await tick()
     }
 
-    expect(await nights.runs()).toBe(expected)
+    expect(await nights.runs()).toHaveLength(expected)
   })
 
   test('that was missed while nobody ran is caught up at start, once for all missed nights', async () => {
@@ -158,7 +165,7 @@ describe('a nightly schedule', () => {
     await nights.startDaemon()()
     await nights.startDaemon()()
 
-    expect(await nights.runs()).toBe(1)
+    expect(await nights.runs()).toHaveLength(1)
     expect(nights.missed).toEqual(['2026-11-24T02:30'])
   })
 
@@ -171,7 +178,7 @@ describe('a nightly schedule', () => {
     nights.at('2026-11-20T01:30:00Z')
     await Promise.all(daemons.map((tick) => tick()))
 
-    expect(await nights.runs()).toBe(1)
+    expect(await nights.runs()).toHaveLength(1)
   })
 
   test('runs nothing for the nights before it was first known', async () => {
@@ -180,7 +187,7 @@ describe('a nightly schedule', () => {
 
     await nights.startDaemon()()
 
-    expect(await nights.runs()).toBe(0)
+    expect(await nights.runs()).toHaveLength(0)
     expect(nights.missed).toEqual([])
   })
 
@@ -196,6 +203,93 @@ describe('a nightly schedule', () => {
     nights.at('2026-11-20T01:40:00Z')
     await nights.startDaemon()()
 
-    expect(await nights.runs()).toBe(1)
+    expect(await nights.runs()).toHaveLength(1)
+  })
+})
+
+describe('a connection with a schedule for reading and one for reading back', () => {
+  test('reads every night, and once a week what the platform holds', async () => {
+    await using nights = await openNights(nightly, weekly)
+    const tick = nights.startDaemon()
+    nights.at('2026-11-19T12:00:00Z')
+    await tick()
+    const days = ['2026-11-20', '2026-11-21', '2026-11-22', '2026-11-23']
+
+    for (const day of days) {
+      for (const time of ['01:30', '03:00', '12:00']) {
+        nights.at(`${day}T${time}:00Z`)
+        await tick()
+        await nights.runs()
+      }
+    }
+
+    const runs = await nights.runs()
+    expect(runs.filter(({ feed }) => feed === 'source')).toHaveLength(4)
+    expect(runs.filter(({ feed }) => feed === 'roster')).toMatchObject([
+      { trigger: 'schedule', options: { verify: true }, createdAt: '2026-11-22T03:00:00.000Z' },
+    ])
+    expect(nights.missed).toEqual([])
+  })
+
+  test('repairs by the latter what the platform has lost, though HR says nothing new', async () => {
+    await using nights = await openNights(weekly)
+    const { world, client } = nights
+    await world.night(staff(3))
+    const [connection] = await connectionStates(world.sync.store.db)
+    const tick = nights.startDaemon()
+    await tick()
+    const connectionId = connection?.targetId ?? 0
+    await client.deleteHrisUserIdentity({ params: { connectionId, userIdentityId: byIdentityId('E0002') } })
+    world.hrSays([])
+
+    nights.at('2026-11-22T04:00:00Z')
+    await tick()
+
+    const [run] = await nights.runs()
+    expect(run).toMatchObject({
+      feed: 'roster',
+      state: 'finished',
+      verification: { listed: 2, lost: 1, changed: 0, foreign: 0, people: { lost: ['E0002'] } },
+    })
+    expect([...(await peopleOn(client)).keys()].sort()).toEqual(['E0001', 'E0002', 'E0003'])
+  })
+
+  test('that meet at one time takes both', async () => {
+    const both = berlin('0 4 * * 0')
+    await using nights = await openNights({ ...nightly, schedule: both }, { ...weekly, schedule: both })
+    nights.at('2026-11-19T12:00:00Z')
+    await nights.startDaemon()()
+
+    nights.at('2026-11-22T03:00:00Z')
+    await nights.startDaemon()()
+
+    const runs = await nights.runs()
+    expect(runs.map(({ feed }) => feed).sort()).toEqual(['roster', 'source'])
+  })
+
+  test('does not take one for the history of the other', async () => {
+    await using nights = await openNights(nightly, weekly)
+    nights.at('2026-11-19T12:00:00Z')
+    await createSchedules([nightly], scheduleTasks(nights.world.sync))()
+
+    nights.at('2026-11-22T12:00:00Z')
+    await nights.startDaemon()()
+
+    const runs = await nights.runs()
+    expect(runs.map(({ feed }) => feed)).toEqual(['source'])
+    expect(nights.missed).toEqual(['2026-11-22T02:30'])
+  })
+
+  test('says of a missed slot which of them it was', async () => {
+    await using nights = await openNights(nightly, weekly)
+    nights.at('2026-11-19T12:00:00Z')
+    await createSchedules([weekly], scheduleTasks(nights.world.sync))()
+
+    nights.at('2026-11-22T12:00:00Z')
+    await createSchedules([weekly], scheduleTasks(nights.world.sync))()
+
+    expect(nights.world.events).toContainEqual(
+      expect.objectContaining({ event: 'schedule.missed', connection: 'acme', slot: 'verify 2026-11-22T04:00' }),
+    )
   })
 })

@@ -1,4 +1,4 @@
-import type { ChangeView, Counts, PlanDocument, Run } from '../../src/contract/control-shapes.ts'
+import type { ChangeView, Counts, PlanDocument, Problem, Run } from '../../src/contract/control-shapes.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {
@@ -61,6 +61,27 @@ export function runDocument(given: Partial<Run> = {}): Run {
     decidedBy: null,
     decidedAt: null,
     durationMs: 1300,
+    ...given,
+  }
+}
+
+/** A problem as the control API gives it; a leave that the platform refused unless said otherwise. */
+export function problemDocument(given: Partial<Problem> = {}): Problem {
+  return {
+    connection: 'acme',
+    identityId: '1222',
+    state: 'refused',
+    runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+    kind: 'leave',
+    leaver: true,
+    status: 400,
+    code: 'item_refused',
+    message: 'separatedAt must be a date',
+    firstAt: '2026-11-18T02:00:00.000Z',
+    ageSeconds: 2 * 86_400,
+    lastAt: '2026-11-20T02:00:00.000Z',
+    nextAt: '2026-11-21T02:00:00.000Z',
+    times: 3,
     ...given,
   }
 }

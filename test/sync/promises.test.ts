@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listProblems, personOf } from '../../src/store/history.ts'
+import { personOf } from '../../src/store/history.ts'
+import { listProblems } from '../../src/store/problems.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
@@ -47,7 +48,7 @@ describe.each(databases)('on $name', ({ place }) => {
       const run = await world.night(without(staff(20), 'E0004'), { asOf: '2026-11-21T01:00:00.000Z' })
 
       expect(run.state).toBe('finished_with_problems')
-      expect(await listProblems(world.sync.store.db)).toMatchObject([
+      expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toMatchObject([
         { identityId: 'E0004', kind: 'leave', status: 400, message: 'not today' },
       ])
       expect((await peopleOn(client)).get('E0004')?.separatedAt).toBeNull()
@@ -65,7 +66,7 @@ describe.each(databases)('on $name', ({ place }) => {
       const run = await world.night(without(staff(20), 'E0004'), { asOf: '2026-11-22T01:00:00.000Z' })
 
       expect(run).toMatchObject({ state: 'finished', counts: { leave: 1 } })
-      expect(await listProblems(world.sync.store.db)).toEqual([])
+      expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toEqual([])
       expect((await peopleOn(client)).get('E0004')?.separatedAt).toBe('2026-11-21T00:00:00.000Z')
     })
   })
@@ -202,7 +203,7 @@ describe.each(databases)('on $name', ({ place }) => {
     await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
     await world.drain()
     await world.night(staff(10), { asOf: '2026-11-21T01:00:00.000Z' })
-    const problems = await listProblems(world.sync.store.db)
+    const problems = await listProblems(world.sync.store.db, { now: world.clock.now })
     Object.assign(world.sync, { platform: sound })
 
     const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
@@ -210,7 +211,7 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(problems).toMatchObject([{ identityId: 'E0002', kind: 'retract', message: 'no', times: 2 }])
     expect(run).toMatchObject({ state: 'finished', counts: { retract: 1 } })
     expect((await peopleOn(client)).has('E0002')).toBe(false)
-    expect(await listProblems(world.sync.store.db)).toEqual([])
+    expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toEqual([])
   })
 
   describe('promise 4: saying the same thing twice sends nothing', () => {

@@ -1,0 +1,59 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ConnectionStatus } from '../contract/control-shapes.ts'
+import { Failure } from '../errors.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from './session.ts'
+import { counted, type Paint } from './text.ts'
+
+export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
+
+/** What became of it. `due`: how many people are still to be delivered. */
+type Unblocked = { readonly connection: string; readonly wasBlocked: boolean; readonly due: number }
+
+const pollMs = 250
+
+/** Has a blocked connection tried now, and stays until the platform has answered. */
+export async function unblock(options: UnblockOptions): Promise<number> {
+  return await withSession(options, { works: true }, async (session) => {
+    const { config, control, output } = session
+    const connection = connectionNamed(options, config)
+    const before = await standing(session, connection)
+    const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: { by: options.by } })
+    // Without anything to deliver there is nothing that could probe.
+    const left = wasBlocked && due > 0 ? await probed(session, before, options.wait) : due
+    output.result({ connection, wasBlocked, due: left }, renderUnblocked)
+    return 0
+  })
+}
+
+export function renderUnblocked({ connection, wasBlocked, due }: Unblocked, paint: Paint): string {
+  const waiting = due === 0 ? 'nothing waits to be delivered' : `${counted(due, 'person', 'people')} still to deliver`
+  if (!wasBlocked) return `${paint('dim', '-')} ${connection}: is not blocked; ${waiting}`
+  return `${paint('green', '✔')} ${connection}: free again; ${waiting}`
+}
+
+/** How many people are left once something got through. Throws `blocked` where the platform turns the connection away again. */
+async function probed(session: Session, before: ConnectionStatus, waitSeconds: number): Promise<number> {
+  const startedAt = performance.now()
+  for (;;) {
+    const now = await standing(session, before.name)
+    if (now.blocked) throw new Failure('blocked', `${now.name} is blocked again: ${now.blocked.reason}`)
+    if (markOf(now) !== markOf(before)) return now.active?.remaining ?? 0
+    if (performance.now() - startedAt > waitSeconds * 1000) {
+      const tried = `nothing of ${now.name} got through within ${counted(waitSeconds, 'second')}`
+      throw new Failure('platform_unreachable', `${tried}; it is tried again, and "rollcall problems" says when`)
+    }
+    await pause(pollMs, undefined, { signal: session.signal })
+  }
+}
+
+/** Changes whenever the platform has taken or refused somebody of the run at work. */
+function markOf({ active }: ConnectionStatus): string {
+  return JSON.stringify([active?.id, active?.state, active?.confirmed, active?.problems])
+}
+
+async function standing({ control }: Session, name: string): Promise<ConnectionStatus> {
+  const { connections } = await control.status({})
+  const found = connections.find((connection) => connection.name === name)
+  if (!found) throw new Failure('not_found', `the daemon has no connection "${name}"; restart it after a change`)
+  return found
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pglitePlace } from '../helpers/databases.ts'
+import { install } from '../helpers/installation.ts'
+import { change, type Host, staff, startHost, without } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+test('problems list leavers first, with why and since when they wait', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key })
+  await at.hrSays(staff(5))
+  await at.run('sync')
+  await at.setKey('wrong')
+  await at.hrSays(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }))
+  await at.run('sync')
+
+  const text = await at.run('problems')
+  const { document } = await at.json<{ problems: object[] }>('problems')
+
+  expect(document.problems).toMatchObject([
+    { identityId: 'E0004', kind: 'leave', leaver: true, state: 'undelivered', code: 'key_refused' },
+    { identityId: 'E0002', kind: 'update', leaver: false, state: 'undelivered', code: 'key_refused' },
+  ])
+  expect(text.stdout.split('\n').slice(0, 3)).toEqual([
+    expect.stringMatching(/^CONNECTION +KEY +CHANGE +STATE +ANSWER +TRIED +FOR +AGAIN +MESSAGE$/),
+    expect.stringMatching(
+      /^acme +E0004 +leave +undelivered +key_refused 401 .* the platform does not accept the API key/,
+    ),
+    expect.stringMatching(
+      /^acme +E0002 +update +undelivered +key_refused 401 .* the platform does not accept the API key/,
+    ),
+  ])
+})

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pglitePlace } from '../helpers/databases.ts'
+import { type Installation, install } from '../helpers/installation.ts'
+import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const ways = [
+  { way: 'without a daemon', begin: async () => {} },
+  {
+    way: 'with a daemon',
+    begin: async (at: Installation) => at.start('serve', '--json').says('daemon.started'),
+  },
+]
+
+describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
+  /** An installation with five people to deliver and a key that the platform does not accept. */
+  async function open() {
+    const { key, client } = await host.tenant()
+    const at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+    await at.hrSays(staff(5))
+    await begin(at)
+    const blocked = await at.run('sync')
+    return { key, client, at, blocked }
+  }
+
+  test('is free again as soon as its key was replaced and somebody says so', async () => {
+    const { at, key, client, blocked } = await open()
+    await using _place = at
+    await at.setKey(key)
+
+    const freed = await at.run('unblock', '--by', 'ana')
+    const status = await at.json<{ connections: unknown[] }>('status')
+
+    expect(blocked.exit).toBe(77)
+    expect(freed).toMatchObject({ exit: 0, stdout: '✔ acme: free again; nothing waits to be delivered\n' })
+    expect(status.document.connections).toMatchObject([{ blocked: null, people: { due: 0 } }])
+    expect((await peopleOn(client)).size).toBe(5)
+  })
+
+  test('stays blocked under a key that is still wrong, which ends the command with 77', async () => {
+    const { at } = await open()
+    await using _place = at
+
+    const { exit, stdout, stderr } = await at.run('unblock', '--json')
+    const problems = await at.json<{ problems: unknown[] }>('problems')
+
+    expect(exit).toBe(77)
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'blocked' } })
+    expect(stderr).toContain('acme is blocked again: the platform does not accept the API key (401)')
+    expect(problems.document.problems).toHaveLength(5)
+    expect(problems.document.problems[0]).toMatchObject({
+      identityId: 'E0001',
+      state: 'undelivered',
+      code: 'key_refused',
+    })
+  })
+})
+
+test('a connection that is not blocked is told from one that was', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key })
+
+  const text = await at.run('unblock')
+  const document = await at.json('unblock')
+
+  expect(text).toMatchObject({ exit: 0, stdout: '- acme: is not blocked; nothing waits to be delivered\n' })
+  expect(document).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
+})
+
+test('a platform that does not answer is told from one that turns us away', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+  await at.hrSays(staff(5))
+  await at.run('sync')
+  await at.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
+
+  const { exit, stderr } = await at.run('unblock', '--wait', '1')
+
+  expect(exit).toBe(69)
+  expect(stderr).toContain('nothing of acme got through within 1 second; it is tried again')
+})
