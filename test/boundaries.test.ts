@@ -20,7 +20,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   database: ['errors.ts', 'telemetry'],
   platform: ['contract', 'http', 'database', 'errors.ts', 'telemetry', 'version.ts'],
   connectors: ['identity', 'errors.ts', 'telemetry'],
-  store: ['identity', 'database', 'errors.ts', 'telemetry'],
+  store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
   queue: ['database', 'errors.ts', 'telemetry'],
   sync: ['identity', 'connectors', 'store', 'contract', 'http', 'queue', 'database', 'errors.ts', 'telemetry'],
   daemon: [

@@ -13,7 +13,6 @@ export type Post = {
 }
 
 const connectTimeoutMs = 5000
-const headerBytes = 16 * 1024
 
 export type Poster = AsyncDisposable & {
   /** Null once the receiver has taken it, else why it has not. Throws nothing that the network or the receiver do. */
@@ -22,11 +21,7 @@ export type Poster = AsyncDisposable & {
 
 /** Posts JSON signed as Standard Webhooks has it. Follows no redirect, and reads nothing of the answer but its status. */
 export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
-  const agent = new Agent({
-    connect: { timeout: connectTimeoutMs },
-    headersTimeout: timeoutMs,
-    maxHeaderSize: headerBytes,
-  })
+  const agent = new Agent({ connect: { timeout: connectTimeoutMs } })
   return {
     async post(post, signal) {
       const headers = signedHeaders(post)

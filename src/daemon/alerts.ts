@@ -100,6 +100,8 @@ async function tell(
   const { alert, attempt } = claim
   // One line for each telling. Whoever died on it may not have come to that.
   if (attempt === 1 || claim.abandoned) log(events, claim)
+  // Who stood still meanwhile does not come in with old news.
+  if (now() >= claim.until) return false
   const failure = await post(settings, claim, { poster, signal, now: now() })
   if (failure === null) {
     const at = now()

@@ -26,6 +26,8 @@ export type ClaimedTelling = {
   /** How often this alert was told before. */
   readonly telling: number
   readonly attempt: number
+  /** From then on somebody else may tell it. */
+  readonly until: Date
   /** Whoever had it before went away without a word and may have told it. */
   readonly abandoned: boolean
 }
@@ -60,20 +62,21 @@ export async function noteTroubles(db: Db, found: readonly Trouble[], now: Date)
 /** Takes the next telling that is due, of the alert that was raised first; null where there is none. */
 export async function claimTelling(db: Db, now: Date): Promise<ClaimedTelling | null> {
   // By time and not by a lock: a process that stands still keeps its locks, and somebody has to tell all the same.
+  const until = new Date(now.getTime() + claimMs)
   const { rows } = await sql<AlertRow & { abandoned: boolean }>`
     with due as (
       select id, claimed_until is not null as abandoned from alerts
       where next_at <= ${now} and (claimed_until is null or claimed_until <= ${now})
       order by raised_at, connection, kind limit 1 for update skip locked
     )
-    update alerts set attempts = attempts + 1, claimed_until = ${new Date(now.getTime() + claimMs)}
+    update alerts set attempts = attempts + 1, claimed_until = ${until}
     from due where alerts.id = due.id
     returning alerts.*, due.abandoned`.execute(db)
   const [row] = rows
   if (!row) return null
   const { abandoned, tellings: telling, attempts: attempt } = row
   const alert = toAlert(row)
-  return { alert, type: alert.clearedAt && telling > 0 ? 'cleared' : 'raised', telling, attempt, abandoned }
+  return { alert, type: alert.clearedAt && telling > 0 ? 'cleared' : 'raised', telling, attempt, until, abandoned }
 }
 
 /** Notes that it was told: what is left is to say that it is over, or to remind of it. False: somebody else has taken the telling over. */

@@ -117,9 +117,9 @@ function itemsFailed(people: number): Stop {
   return { kind: 'retry', code: 'item_failed', status: 'item_failed', message }
 }
 
-function splittingPaused({ status, message }: Refused): Stop {
-  const said = `the platform refuses whole batches (${status}); ${mostSplits} halves were tried, the rest goes on: ${message}`
-  return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message: said }
+function splittingPaused({ status }: Refused): Stop {
+  const message = `the platform refuses whole batches (${status}); ${mostSplits} halves were tried, the rest goes on`
+  return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
 }
 
 /** Sends each record through the update operation, several at once. */

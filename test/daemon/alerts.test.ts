@@ -280,6 +280,26 @@ describe('a receiver', () => {
   })
 })
 
+describe('a daemon that stands still', () => {
+  test('between taking a telling and posting it leaves the telling to others', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver))
+    await block(opened.db)
+    const clock = { now: Date.now() }
+    const events = silentEvents(({ event }) => {
+      if (event === 'alert.raised') clock.now += 61_000
+    })
+    await using still = createAlerting({ ...opened.context, events, now: () => new Date(clock.now) })
+    await still.turn()
+    const before = receiver.received.length
+
+    await opened.look(61)
+
+    expect(before).toBe(0)
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
+  })
+})
+
 describe('the secret of alerts', () => {
   test('is read anew for each telling, so that a replaced file is taken up', async () => {
     await using folder = await temporaryFolder()

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import type { Db } from '../../src/store/schema.ts'
+
+export type StoredRun = {
+  readonly connection?: string
+  readonly feed?: 'source' | 'webhook' | 'roster'
+  readonly state: string
+  /** When it was asked for, began, and where it has ended, ended. */
+  readonly at: Date
+  readonly digest?: string | null
+  readonly reason?: string
+  readonly failure?: string
+  readonly guards?: readonly { readonly name: string; readonly ok: boolean }[]
+  readonly counts?: Readonly<Record<string, number>>
+  readonly options?: object
+}
+
+/** Writes a run as it stands in the store. A run that failed was not planned, every other one was. */
+export async function storeRun(
+  db: Db,
+  { connection = 'acme', feed = 'source', state, at, digest, options = {}, guards, counts, ...texts }: StoredRun,
+): Promise<string> {
+  const id = randomUUID()
+  const isOver = !['held', 'delivering'].includes(state)
+  await db
+    .insertInto('runs')
+    .values({
+      id,
+      connection,
+      feed,
+      trigger: 'schedule',
+      state,
+      options: JSON.stringify(options),
+      digest: digest === undefined ? (state === 'failed' ? null : 'sha256:abc') : digest,
+      guards: JSON.stringify(guards ?? []),
+      counts: counts ? JSON.stringify(counts) : null,
+      created_at: at,
+      started_at: at,
+      finished_at: isOver ? at : null,
+      ...texts,
+    })
+    .execute()
+  return id
+}
+
+export type StoredBatch = {
+  readonly runId: string
+  readonly batch: number
+  /** What kind of change is due for whom; joins and updates travel in batches of their own. */
+  readonly people: Readonly<Record<string, string>>
+  readonly state?: string
+  readonly dueAt: Date
+  readonly owner?: number
+  readonly failingSince?: Date
+  readonly lastCode?: string
+  readonly lastFailure?: string
+}
+
+/** Writes a batch with its changes, as it stands in the store while a run delivers. */
+export async function storeBatch(
+  db: Db,
+  { runId, batch, people, state = 'due', dueAt, owner, failingSince, lastCode, lastFailure }: StoredBatch,
+): Promise<void> {
+  const about = { run_id: runId, batch }
+  await db
+    .insertInto('deliveries')
+    .values({
+      ...about,
+      kind: Object.values(people).some((kind) => ['join', 'update'].includes(kind)) ? 'upsert' : 'update',
+      state,
+      due_at: dueAt,
+      attempts: 0,
+      requests: 0,
+      people: Object.keys(people).length,
+      owner: owner ?? null,
+      failing_since: failingSince ?? null,
+      last_code: lastCode ?? null,
+      last_failure: lastFailure ?? null,
+    })
+    .execute()
+  await db
+    .insertInto('changes')
+    .values(
+      Object.entries(people).map(([identityId, kind]) => ({
+        ...about,
+        identity_id: identityId,
+        kind,
+        state: 'due',
+        inferred: false,
+        carried: false,
+        requests: 0,
+      })),
+    )
+    .execute()
+}
