@@ -6,6 +6,12 @@ import { settingArguments } from './session-settings.ts'
 const defaultPoolSize = 10
 const connectTimeoutMs = 30_000
 
+/**
+ * Nothing here waits for anything but the database inside of a transaction. A process that does so all the same is stopped, or was cut off:
+ * the server ends its session, so that the rows that it has locked are free for the others.
+ */
+const serverSettings = { idle_in_transaction_session_timeout: '15s' }
+
 export type PostgresAddress = {
   readonly url: URL
   /** Host, port and database, fit for messages: it never holds user or password. */
@@ -36,7 +42,9 @@ export function createPostgresPool(
 ): Pool {
   const bare = new URL(url)
   bare.searchParams.delete('options')
-  const options = [url.searchParams.get('options') ?? '', ...settingArguments(settings)].join(' ').trim()
+  const options = [url.searchParams.get('options') ?? '', ...settingArguments({ ...serverSettings, ...settings })]
+    .join(' ')
+    .trim()
   return createPool({
     connectionString: bare.href,
     options,

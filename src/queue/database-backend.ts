@@ -45,6 +45,9 @@ async function prepareTables(pool: PgPool, place: string): Promise<void> {
       client.release()
     }
   } catch (error) {
-    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${place}`, { cause: error })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${place}: ${reason}`, {
+      cause: error,
+    })
   }
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('problems list leavers first, with why and since when they wait', async () => {
+test('problems list leavers first, with why they wait', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key })
   await at.hrSays(staff(5))
@@ -18,20 +18,11 @@ test('problems list leavers first, with why and since when they wait', async () 
   await at.hrSays(change(without(staff(5), 'E0004'), { id: 'E0002', title: 'Lead' }))
   await at.run('sync')
 
-  const text = await at.run('problems')
-  const { document } = await at.json<{ problems: object[] }>('problems')
+  const { exit, document } = await at.json<{ problems: object[] }>('problems')
 
+  expect(exit).toBe(0)
   expect(document.problems).toMatchObject([
     { identityId: 'E0004', kind: 'leave', leaver: true, state: 'undelivered', code: 'key_refused' },
     { identityId: 'E0002', kind: 'update', leaver: false, state: 'undelivered', code: 'key_refused' },
-  ])
-  expect(text.stdout.split('\n').slice(0, 3)).toEqual([
-    expect.stringMatching(/^CONNECTION +KEY +CHANGE +STATE +ANSWER +TRIED +FOR +AGAIN +MESSAGE$/),
-    expect.stringMatching(
-      /^acme +E0004 +leave +undelivered +key_refused 401 .* the platform does not accept the API key/,
-    ),
-    expect.stringMatching(
-      /^acme +E0002 +update +undelivered +key_refused 401 .* the platform does not accept the API key/,
-    ),
   ])
 })

@@ -34,11 +34,9 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
     await at.setKey(key)
 
     const freed = await at.run('unblock', '--by', 'ana')
-    const status = await at.json<{ connections: unknown[] }>('status')
 
     expect(blocked.exit).toBe(77)
     expect(freed).toMatchObject({ exit: 0, stdout: '✔ acme: free again; nothing waits to be delivered\n' })
-    expect(status.document.connections).toMatchObject([{ blocked: null, people: { due: 0 } }])
     expect((await peopleOn(client)).size).toBe(5)
   })
 
@@ -47,17 +45,10 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
     await using _place = at
 
     const { exit, stdout, stderr } = await at.run('unblock', '--json')
-    const problems = await at.json<{ problems: unknown[] }>('problems')
 
     expect(exit).toBe(77)
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'blocked' } })
     expect(stderr).toContain('acme is blocked again: the platform does not accept the API key (401)')
-    expect(problems.document.problems).toHaveLength(5)
-    expect(problems.document.problems[0]).toMatchObject({
-      identityId: 'E0001',
-      state: 'undelivered',
-      code: 'key_refused',
-    })
   })
 })
 
@@ -65,11 +56,9 @@ test('a connection that is not blocked is told from one that was', async () => {
   const { key } = await host.tenant()
   await using at = await install({ baseUrl: host.platform.baseUrl, key })
 
-  const text = await at.run('unblock')
-  const document = await at.json('unblock')
+  const answer = await at.json('unblock')
 
-  expect(text).toMatchObject({ exit: 0, stdout: '- acme: is not blocked; nothing waits to be delivered\n' })
-  expect(document).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
+  expect(answer).toEqual({ exit: 0, document: { connection: 'acme', wasBlocked: false, due: 0 } })
 })
 
 test('a platform that does not answer is told from one that turns us away', async () => {

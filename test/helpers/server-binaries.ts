@@ -2,20 +2,21 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, chown, constants, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import type { Server, ServerKind } from './servers.ts'
+import { freePort } from './free-port.ts'
+import type { ServerKind, StartedServer } from './servers.ts'
 
 const run = promisify(execFile)
+const mostSaid = 10_000
 const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
 
 type Account = { readonly uid: number; readonly gid: number }
 
 /** Starts a server that is installed on this machine, or says what is missing. */
-export async function startBinary(kind: ServerKind): Promise<Server | string> {
+export async function startBinary(kind: ServerKind): Promise<StartedServer | string> {
   return kind === 'redis' ? startRedis() : startPostgres()
 }
 
@@ -37,7 +38,7 @@ export async function installServer(kind: ServerKind): Promise<string | null> {
   }
 }
 
-async function startRedis(): Promise<Server | string> {
+async function startRedis(): Promise<StartedServer | string> {
   const program = await findProgram('redis-server')
   if (program === null) return 'there is no redis-server in PATH'
   await using opening = new AsyncDisposableStack()
@@ -51,18 +52,22 @@ async function startRedis(): Promise<Server | string> {
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
   }
-  const child = spawn(
-    program,
-    Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+  const handled = await launch(
+    {
+      program,
+      args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]),
+      options: {},
+      log: 'stdout',
+      sign: 'Ready to accept connections',
+      // Asked politely, it stays for as long as it writes its first append-only file; nothing of it is to be kept.
+      ending: 'SIGKILL',
+    },
+    opening,
   )
-  // Asked politely, it stays for as long as it writes its first append-only file; nothing of it is to be kept.
-  opening.defer(() => stop(child, 'SIGKILL'))
-  await untilSaid(child, child.stdout, 'Ready to accept connections')
-  const opened = opening.move()
-  return { url: `redis://127.0.0.1:${port}`, origin: program, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { url: `redis://127.0.0.1:${port}`, origin: program, ...handled }
 }
 
-async function startPostgres(): Promise<Server | string> {
+async function startPostgres(): Promise<StartedServer | string> {
   const bin = await findPostgres()
   if (bin === null) return 'there is no initdb in PATH or in /usr/lib/postgresql'
   // The server refuses to run as root.
@@ -73,17 +78,58 @@ async function startPostgres(): Promise<Server | string> {
   await createCluster({ bin, folder, password, account })
   const port = await freePort()
   const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: 300 }
-  const child = spawn(
-    join(bin, 'postgres'),
-    ['-D', join(folder, 'data'), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...account, cwd: folder },
+  const program = join(bin, 'postgres')
+  const handled = await launch(
+    {
+      program,
+      args: [
+        '-D',
+        join(folder, 'data'),
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      options: { ...account, cwd: folder },
+      log: 'stderr',
+      sign: 'database system is ready to accept connections',
+      // PostgreSQL's fast shutdown: it does not wait for clients.
+      ending: 'SIGINT',
+    },
+    opening,
   )
-  // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients.
-  opening.defer(() => stop(child, 'SIGINT'))
-  await untilSaid(child, child.stderr, 'database system is ready to accept connections')
+  return { url: `postgres://rollcall:${password}@127.0.0.1:${port}/postgres`, origin: program, ...handled }
+}
+
+type Launch = {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly options: Partial<Account> & { readonly cwd?: string }
+  /** Where it says that it is ready, and how. */
+  readonly log: 'stdout' | 'stderr'
+  readonly sign: string
+  /** The signal that ends it when it is no longer needed. */
+  readonly ending: 'SIGKILL' | 'SIGINT'
+}
+
+/** Starts a server and takes over what was opened for it. */
+async function launch(
+  { program, args, options, log, sign, ending }: Launch,
+  opening: AsyncDisposableStack,
+): Promise<Omit<StartedServer, 'url' | 'origin'>> {
+  let child: ChildProcess
+  async function begin(): Promise<void> {
+    const begun = spawn(program, args, options)
+    child = begun
+    await untilSaid(begun, begun[log], sign)
+  }
+  opening.defer(() => stop(child, ending))
+  await begin()
   const opened = opening.move()
-  const url = `postgres://rollcall:${password}@127.0.0.1:${port}/postgres`
-  return { url, origin: join(bin, 'postgres'), [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return {
+    kill: () => killFamily(child),
+    start: begin,
+    pause: () => signalFamily(child, 'SIGSTOP'),
+    resume: () => signalFamily(child, 'SIGCONT'),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
 async function createCluster(cluster: {
@@ -139,22 +185,13 @@ async function temporaryFolder(lifetime: AsyncDisposableStack, account: Partial<
   return folder
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the system gave no port')
-  return address.port
-}
-
 /** Waits for a line of a server's log; what it said instead is the error when it ends. */
 async function untilSaid(child: ChildProcess, log: Readable, sign: string): Promise<void> {
   let said = ''
   const ready = Promise.withResolvers<void>()
   log.on('data', (chunk: Buffer) => {
-    if (said.length < 10_000) said += chunk.toString()
+    // Whoever asks too early makes it say much.
+    said = (said + chunk.toString()).slice(-mostSaid)
     if (said.includes(sign)) ready.resolve()
   })
   child.on('error', ready.reject)
@@ -162,8 +199,50 @@ async function untilSaid(child: ChildProcess, log: Readable, sign: string): Prom
   await ready.promise
 }
 
-async function stop(child: ChildProcess, signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+/** Ends a server with all its processes as a power cut does: none of them is left to notice that the others have gone. */
+async function killFamily(child: ChildProcess): Promise<void> {
+  if (!isRunning(child)) return
+  // A stopped parent starts no more, and does not see its children die.
+  child.kill('SIGSTOP')
+  for (let children = await childrenOf(child); children.length > 0; children = await childrenOf(child)) {
+    signalAll(children, 'SIGKILL')
+  }
+  await stop(child, 'SIGKILL')
+}
+
+async function signalFamily(child: ChildProcess, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   child.kill(signal)
-  await once(child, 'exit')
+  signalAll(await childrenOf(child), signal)
+}
+
+/** The living processes that a server has started for its work; PostgreSQL has one for each connection. */
+async function childrenOf({ pid }: ChildProcess): Promise<number[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,stat='])
+  return stdout.split('\n').flatMap((line) => {
+    const [own, parent, state = 'Z'] = line.trim().split(/\s+/)
+    return Number(parent) === pid && !state.startsWith('Z') ? [Number(own)] : []
+  })
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has just ended by itself.
+    }
+  }
+}
+
+async function stop(child: ChildProcess, signal: 'SIGKILL' | 'SIGINT'): Promise<void> {
+  if (!isRunning(child)) return
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  // What is paused takes no other signal than SIGKILL.
+  await signalFamily(child, 'SIGCONT')
+  await ended
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null
 }

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import type { GenericContainer } from 'testcontainers'
-import type { Server, ServerKind } from './servers.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { GenericContainer, StartedTestContainer } from 'testcontainers'
+import { freePort } from './free-port.ts'
+import type { ServerKind, StartedServer } from './servers.ts'
 
 const pullLimitMs = 120_000
+const readyLimitMs = 60_000
+const askAgainMs = 100
 const images = { redis: 'redis:8-alpine', postgres: 'postgres:18-alpine' } as const
 
 /** Starts a server in a container, or says why it cannot. */
-export async function startContainer(kind: ServerKind): Promise<Server | string> {
+export async function startContainer(kind: ServerKind): Promise<StartedServer | string> {
   // The reaper is one more image; what is started here is removed here.
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true'
   const testcontainers = await import('testcontainers')
@@ -35,31 +39,61 @@ async function fetchImage({ getContainerRuntimeClient, ImageName }: Testcontaine
   }
 }
 
-async function startRedis(container: GenericContainer, { Wait }: Testcontainers): Promise<Server> {
+async function startRedis(container: GenericContainer, testcontainers: Testcontainers): Promise<StartedServer> {
+  const port = await freePort()
   const started = await container
     .withCommand(['redis-server', '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'])
-    .withExposedPorts(6379)
-    .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/))
+    .withExposedPorts({ container: 6379, host: port })
+    .withWaitStrategy(testcontainers.Wait.forLogMessage(/Ready to accept connections/))
     .start()
   return {
-    url: `redis://${started.getHost()}:${started.getMappedPort(6379)}`,
+    url: `redis://${started.getHost()}:${port}`,
     origin: `${images.redis} in a container`,
-    [Symbol.asyncDispose]: async () => void (await started.stop({ remove: true, removeVolumes: true })),
+    ...(await handle(started, testcontainers, { isReady: ['redis-cli', 'ping'] })),
   }
 }
 
-async function startPostgres(container: GenericContainer, { Wait }: Testcontainers): Promise<Server> {
+async function startPostgres(container: GenericContainer, testcontainers: Testcontainers): Promise<StartedServer> {
   const password = randomBytes(12).toString('hex')
+  const port = await freePort()
+  const isReady = ['pg_isready', '-h', '127.0.0.1', '-U', 'rollcall']
   const started = await container
     .withEnvironment({ POSTGRES_USER: 'rollcall', POSTGRES_PASSWORD: password, POSTGRES_DB: 'rollcall' })
     .withCommand(['postgres', '-c', 'max_connections=300'])
-    .withExposedPorts(5432)
+    .withExposedPorts({ container: 5432, host: port })
     // The image starts a first server, without TCP, to prepare the second one.
-    .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready -h 127.0.0.1 -U rollcall'))
+    .withWaitStrategy(testcontainers.Wait.forSuccessfulCommand(isReady.join(' ')))
     .start()
   return {
-    url: `postgres://rollcall:${password}@${started.getHost()}:${started.getMappedPort(5432)}/rollcall`,
+    url: `postgres://rollcall:${password}@${started.getHost()}:${port}/rollcall`,
     origin: `${images.postgres} in a container`,
-    [Symbol.asyncDispose]: async () => void (await started.stop({ remove: true, removeVolumes: true })),
+    ...(await handle(started, testcontainers, { isReady })),
+  }
+}
+
+/** What can be done to a container. An engine gives a container another port at each start unless it was told which one. */
+async function handle(
+  started: StartedTestContainer,
+  { getContainerRuntimeClient }: Testcontainers,
+  { isReady }: { readonly isReady: string[] },
+): Promise<Omit<StartedServer, 'url' | 'origin'>> {
+  const container = (await getContainerRuntimeClient()).container.getById(started.getId())
+  return {
+    async kill() {
+      await container.kill({ signal: 'SIGKILL' })
+      await container.wait()
+    },
+    async start() {
+      await container.start()
+      const limit = AbortSignal.timeout(readyLimitMs)
+      while ((await started.exec(isReady)).exitCode !== 0) await pause(askAgainMs, undefined, { signal: limit })
+    },
+    pause: () => container.pause(),
+    resume: () => container.unpause(),
+    async [Symbol.asyncDispose]() {
+      // An engine does not stop what is paused.
+      if ((await container.inspect()).State.Paused) await container.unpause()
+      await started.stop({ remove: true, removeVolumes: true })
+    },
   }
 }

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStory, type Story, sizes } from '../helpers/crash-story.ts'
+import type { CrashDaemon } from '../helpers/crashes.ts'
+import { pglitePlace } from '../helpers/databases.ts'
+import { createDice, type Dice } from '../helpers/dice.ts'
+import { type Host, peopleOn, startHost } from '../helpers/world.ts'
+
+const redisDatabase = 7
+
+/** Steps of a night at which the daemon dies, by the event that it tells there; see `crash-daemon.ts`. */
+const steps = [
+  { when: 'it has read the export', step: 'run.read' },
+  { when: 'the plan is stored', step: 'run.prepared' },
+  { when: 'the plan is accepted', step: 'run.committed' },
+  { when: 'the jobs are enqueued', step: 'deliveries.enqueued' },
+  { when: 'the first request is about to go out', step: 'request.begun' },
+  { when: 'a later request is about to go out', step: 'request.begun', nth: 4 },
+  { when: 'the first answer has come', step: 'request.ended' },
+  { when: 'a later answer has come', step: 'request.ended', nth: 4 },
+  { when: 'dates are about to be cleared for a correction', step: 'step.stored:clearing' },
+  { when: 'the outcome of the first batch is being settled', step: 'outcomes.recorded' },
+  { when: 'the outcome of a later batch is being settled', step: 'outcomes.recorded', nth: 4 },
+  { when: 'a batch is settled', step: 'delivery.sent' },
+  { when: 'the run is finished', step: 'run.finished' },
+] as const
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => {
+  let story: Story
+  let daemon: CrashDaemon
+  let dice: Dice
+  beforeAll(async () => {
+    dice = createDice(size.name)
+    story = await openStory(host, size)
+    daemon = await story.daemon()
+    await story.night(dice)
+    await story.ask(daemon)
+    await daemon.atRest()
+  })
+  afterAll(() => story[Symbol.asyncDispose]())
+
+  test.each(steps)('when $when loses nobody', async ({ step, ...rest }) => {
+    await story.night(dice)
+    await daemon.dieAt(step, 'nth' in rest ? rest.nth : 1)
+
+    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    daemon = await story.daemon()
+    await daemon.atRest()
+
+    expect(end).toBe('SIGKILL')
+    expect(await story.findings()).toEqual([])
+  })
+
+  test.each(['upsertHrisUserIdentities', 'updateHrisUserIdentity'] as const)(
+    'when the platform has applied a request of %s and not answered loses nobody',
+    async (operation) => {
+      await story.night(dice)
+      const applied = story.proxy.hold((seen) => seen.operation === operation)
+
+      await story.ask(daemon)
+      const held = await applied
+      const end = await daemon.kill()
+      held.release()
+      daemon = await story.daemon()
+      await daemon.atRest()
+
+      expect(end).toBe('SIGKILL')
+      expect(await story.findings()).toEqual([])
+    },
+  )
+
+  test('between the two requests of a correction loses no date', async () => {
+    const before = await datesOnPlatform(story)
+    await story.night(dice)
+    await daemon.dieAt('step.stored:cleared')
+
+    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    const between = await datesOnPlatform(story)
+    daemon = await story.daemon()
+    await daemon.atRest()
+
+    const wanted = datesOf(story.hr.expected())
+    const cleared = [...wanted].filter(([id, date]) => date && before.get(id) && between.get(id) === null)
+    expect(end).toBe('SIGKILL')
+    expect(cleared.length).toBeGreaterThan(0)
+    expect(await datesOnPlatform(story)).toEqual(wanted)
+    expect(await story.findings()).toEqual([])
+  })
+
+  test('has accounted for everything in the end', async () => {
+    const end = await daemon.kill('SIGTERM')
+
+    const findings = await story.account()
+
+    expect(end).toBe(0)
+    expect(findings).toEqual([])
+  })
+})
+
+async function datesOnPlatform({ client }: Story): Promise<Map<string, string | null>> {
+  return datesOf(await peopleOn(client))
+}
+
+function datesOf(people: ReadonlyMap<string, { readonly separatedAt: string | null }>): Map<string, string | null> {
+  return new Map([...people].map(([id, { separatedAt }]) => [id, separatedAt]))
+}

@@ -1,0 +1,158 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresPlace } from '../helpers/databases.ts'
+import { type OwnRedis, type OwnServer, ownServer } from '../helpers/own-servers.ts'
+import { type Gate, openSite, type Site, type SiteDaemon, until } from '../helpers/own-site.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+const headcount = 20_000
+const batchSize = 400
+/** So many batches are through when something happens. */
+const middle = 15
+/** Batches that a daemon has in flight at once. */
+const inFlight = 4
+/** Work that the queue has lost is found by the next sweep, at most a minute later; several tests wait for one at the same time. */
+const timeoutMs = 300_000
+
+let host: Host
+let hostPlace: Awaited<ReturnType<typeof postgresPlace>>
+beforeAll(async () => {
+  hostPlace = await postgresPlace()
+  host = await startHost(hostPlace.at)
+})
+afterAll(async () => {
+  await host[Symbol.asyncDispose]()
+  await hostPlace[Symbol.asyncDispose]()
+})
+
+/** A daemon stopped in the middle of everybody: some batches are through, some under way, the rest waits in the queue. */
+type Middle = { readonly site: Site; readonly daemon: SiteDaemon; readonly gate: Gate }
+
+async function inTheMiddle(site: Site): Promise<Middle> {
+  await site.night()
+  const daemon = await site.daemon()
+  const gate = site.gateAfter(middle)
+  await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+  await gate.reached(inFlight)
+  return { site, daemon, gate }
+}
+
+/** What came of it: how the run ended, what is wrong with that, whether anybody was sent who need not have been, and what the next run does. */
+async function outcome({ site, daemon }: Pick<Middle, 'site' | 'daemon'>) {
+  const state = await site.atRest(daemon.control)
+  const repeated = site.peopleSent() - headcount
+  const findings = await site.account()
+  await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+  const again = await site.atRest(daemon.control, 2)
+  return { state, findings, again, repeated, exit: daemon.child.exitCode }
+}
+
+/** Those under way when something happened may have to be sent again, and nobody else. */
+const well = {
+  state: 'finished',
+  findings: [],
+  again: 'unchanged',
+  repeated: expect.toSatisfy((people: number) => people >= 0 && people <= inFlight * batchSize, 'people in flight'),
+  exit: null,
+}
+
+async function withRedis(stack: AsyncDisposableStack): Promise<{ site: Site; redis: OwnRedis }> {
+  const redis = stack.use(await ownServer('redis'))
+  const database = stack.use(await postgresPlace()).at
+  const site = stack.use(await openSite(host, { people: headcount, batchSize, database, queue: redis.url }))
+  return { site, redis }
+}
+
+/** Looks at the locks that workers hold on jobs now; what it answers resolves when none of them can be good any more. */
+async function locksRunOut({ url }: OwnServer): Promise<() => Promise<true>> {
+  const client = new Redis(url)
+  const locks = await client.keys('rollcall:jobs:*:lock')
+  const left = await Promise.all(locks.map((lock) => client.pttl(lock)))
+  client.disconnect()
+  const endsAtMs = performance.now() + Math.max(...left)
+  return () => until('the locks had run out', async () => (performance.now() > endsAtMs ? true : undefined))
+}
+
+describe.concurrent('in the middle of 20,000 people', { timeout: timeoutMs }, () => {
+  test('a Redis that is killed and comes back empty loses nobody', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, redis } = await withRedis(stack)
+    const { daemon, gate } = await inTheMiddle(site)
+
+    await redis.kill()
+    await gate.open()
+    await redis.start()
+
+    expect(await outcome({ site, daemon })).toEqual(well)
+  })
+
+  test('a Redis that is flushed loses nobody', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, redis } = await withRedis(stack)
+    const { daemon, gate } = await inTheMiddle(site)
+
+    await redis.flush()
+    await gate.open()
+
+    expect(await outcome({ site, daemon })).toEqual(well)
+  })
+
+  test('a Redis that stands still for longer than jobs are locked has nobody sent twice', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, redis } = await withRedis(stack)
+    const { daemon, gate } = await inTheMiddle(site)
+
+    const runOut = await locksRunOut(redis)
+    await redis.pause()
+    await gate.open()
+    await runOut()
+    await redis.resume()
+
+    expect(await outcome({ site, daemon })).toEqual(well)
+  })
+
+  test('a Redis that is away when a run is asked for holds nobody up', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, redis } = await withRedis(stack)
+    await site.night()
+    const daemon = await site.daemon()
+    await redis.kill()
+
+    await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+    await redis.start()
+
+    expect(await outcome({ site, daemon })).toEqual(well)
+  })
+
+  test('a daemon that starts with an empty Redis goes on with what the store has', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, redis } = await withRedis(stack)
+    const killed = await inTheMiddle(site)
+
+    killed.daemon.child.kill('SIGKILL')
+    await killed.daemon.ended
+    await redis.flush()
+    await killed.gate.open()
+    const daemon = await site.daemon()
+
+    expect(await outcome({ site, daemon })).toEqual(well)
+  })
+
+  test.each(['Redis', 'the same PostgreSQL'])(
+    'a PostgreSQL that is killed and comes back loses nobody, with the queue in %s',
+    async (queue) => {
+      await using stack = new AsyncDisposableStack()
+      const postgres = stack.use(await ownServer('postgres'))
+      const redis = queue === 'Redis' ? { queue: stack.use(await ownServer('redis')).url } : {}
+      const options = { people: headcount, batchSize, database: postgres.url, ...redis }
+      const site = stack.use(await openSite(host, options))
+      const { daemon, gate } = await inTheMiddle(site)
+
+      await postgres.kill()
+      await gate.open()
+      await postgres.start()
+
+      expect(await outcome({ site, daemon })).toEqual(well)
+    },
+  )
+})

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Place, postgresPlace } from '../helpers/databases.ts'
+import { ownServer } from '../helpers/own-servers.ts'
+import { openSite, openStore, type Site, until } from '../helpers/own-site.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+const headcount = 2000
+const batchSize = 100
+/** Batches that a daemon has in flight at once. */
+const inFlight = 4
+/** A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. */
+const timeoutMs = 480_000
+
+let host: Host
+let hostPlace: Place
+beforeAll(async () => {
+  hostPlace = await postgresPlace()
+  host = await startHost(hostPlace.at)
+})
+afterAll(async () => {
+  await host[Symbol.asyncDispose]()
+  await hostPlace[Symbol.asyncDispose]()
+})
+
+type Size = {
+  readonly name: string
+  readonly queue: (stack: AsyncDisposableStack) => Promise<{ readonly queue?: string }>
+}
+
+const withRedis: Size = {
+  name: 'PostgreSQL and Redis',
+  queue: async (stack) => ({ queue: stack.use(await ownServer('redis')).url }),
+}
+const alone: Size = { name: 'PostgreSQL alone', queue: async () => ({}) }
+
+type OpenedSite = { readonly site: Site; readonly database: string }
+
+async function open(stack: AsyncDisposableStack, { queue }: Size): Promise<OpenedSite> {
+  const database = stack.use(await postgresPlace()).at
+  const site = stack.use(await openSite(host, { people: headcount, batchSize, database, ...(await queue(stack)) }))
+  return { site, database }
+}
+
+const acme = { params: { connection: 'acme' }, body: {} } as const
+
+/** HR gives everybody another title. */
+function retitle({ hr }: Site, title: string): void {
+  for (const id of hr.people.keys()) hr.change(id, { title })
+}
+
+describe.concurrent.each([withRedis, alone])('two daemons on $name', { timeout: timeoutMs }, (size) => {
+  test('share the work, deliver each change once, and one run after the other', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site } = await open(stack, size)
+    const daemons = await Promise.all([site.daemon(), site.daemon()])
+
+    const nights = ['Engineer', 'Lead', 'Principal']
+    for (const title of nights) {
+      retitle(site, title)
+      await site.night()
+      await Promise.all(daemons.map(({ control }) => control.startRun(acme)))
+    }
+    await Promise.all(daemons.map(({ says }) => says('delivery.sent')))
+    await site.settled()
+
+    const runs = await daemons[0].control.listRuns({ query: {} })
+    const delivered = runs.data.reduce((sum, { confirmed }) => sum + confirmed, 0)
+    expect(await site.account()).toEqual([])
+    expect(site.peopleSent()).toBe(delivered)
+  })
+
+  test('let the newer facts win when one of them is stopped with batches under way and continued after another run', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site } = await open(stack, size)
+    await site.night()
+    const stopped = await site.daemon()
+    const gate = site.gateAfter(3, 'both')
+    await stopped.control.startRun(acme)
+    await gate.reached(inFlight)
+
+    stopped.child.kill('SIGSTOP')
+    gate.leaveAside()
+    const other = await site.daemon()
+    const first = await site.atRest(other.control)
+    retitle(site, 'Lead')
+    await site.night()
+    await other.control.startRun(acme)
+    const second = await site.atRest(other.control, 2)
+    await gate.open()
+    const undone = await site.findings()
+    stopped.child.kill('SIGCONT')
+    await site.settled()
+
+    expect({ first, second }).toEqual({ first: 'finished', second: 'finished' })
+    // What was on its way when the daemon was stopped has come after all, with the older facts.
+    expect(undone).not.toEqual([])
+    expect(await site.account()).toEqual([])
+    expect(stopped.child.exitCode).toBeNull()
+  })
+})
+
+describe.concurrent('two daemons', { timeout: timeoutMs }, () => {
+  test('go on when one of them is stopped while it writes what became of a batch', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, database } = await open(stack, withRedis)
+    await site.night()
+    const stopped = await site.daemon()
+    const gate = site.gateAfter(3)
+    const { id } = await stopped.control.startRun(acme)
+    await gate.reached(inFlight)
+
+    // It ends its batches in transactions that have to wait for the run's row, and then hold it.
+    const obstacle = await obstruct(stack, database, `select 1 from runs where id = '${id}' for update`)
+    await gate.open()
+    await obstacle.isFelt()
+    stopped.child.kill('SIGSTOP')
+    await obstacle.remove()
+    const other = await site.daemon()
+    const first = await site.atRest(other.control)
+    stopped.child.kill('SIGCONT')
+    await site.settled()
+
+    expect(first).toBe('finished')
+    expect(await site.account()).toEqual([])
+  })
+
+  test('go on when one of them is stopped while it plans', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { site, database } = await open(stack, alone)
+    await site.night()
+    const stopped = await site.daemon()
+
+    const obstacle = await obstruct(stack, database, 'lock table changes in exclusive mode')
+    await stopped.control.startRun(acme)
+    await obstacle.isFelt()
+    stopped.child.kill('SIGSTOP')
+    await obstacle.remove()
+    const other = await site.daemon()
+    const first = await site.atRest(other.control)
+    stopped.child.kill('SIGCONT')
+    await site.settled()
+
+    expect(first).toBe('finished')
+    expect(await site.account()).toEqual([])
+    expect(site.peopleSent()).toBe(headcount)
+  })
+})
+
+/** Keeps something in the store locked. Whoever runs into it stands in the middle of a transaction. */
+async function obstruct(stack: AsyncDisposableStack, database: string, statement: string) {
+  await using opening = new AsyncDisposableStack()
+  const store = opening.use(await openStore(database))
+  const session = await store.pool.connect()
+  opening.defer(() => session.release(true))
+  await session.query('begin')
+  await session.query(statement)
+  const { rows: own } = await session.query('select pg_backend_pid() as pid')
+  stack.use(opening.move())
+  return {
+    /** Resolves when somebody waits for it. */
+    async isFelt(): Promise<void> {
+      await until('somebody waited for the lock', async () => {
+        // Asked in another session: within a transaction the server shows who was active when it was asked first.
+        const { rows } = await store.pool.query(
+          'select 1 from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))',
+          [own[0].pid],
+        )
+        return rows.length > 0 ? true : undefined
+      })
+    },
+    remove: () => session.query('commit'),
+  }
+}

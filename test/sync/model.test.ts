@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Place, pglitePlace, postgresPlace } from '../helpers/databases.ts'
+import { setups, stories } from '../helpers/model-commands.ts'
+import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model-story.ts'
+import { openTrial } from '../helpers/model-trial.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+let host: Host
+let place: Place
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+  place = await postgresPlace()
+})
+afterAll(async () => {
+  await place[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+/** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
+const parameters: fc.Parameters<unknown> = { numRuns: 30 }
+/** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
+const mostMs = 75_000
+
+test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async () => {
+  const begun = performance.now()
+  await fc.assert(
+    fc.asyncProperty(setups, stories(40), async (setup, story) => {
+      if (performance.now() - begun > mostMs) return
+      const model = createModel(setup)
+      await using trial = await openTrial({ host, at: place.at, setup })
+      await takeExport(model, trial)
+      await trial.calm()
+      await listen(model, trial)
+
+      await fc.asyncModelRun(() => ({ model, real: trial }), story)
+      await trial.calm()
+      await listen(model, trial)
+      await deliverWhatIsLeft(model, trial)
+
+      expect(await findings(model, trial)).toEqual([])
+    }),
+    parameters,
+  )
+})
