@@ -133,7 +133,7 @@ export const deliveryFailures = {
   },
   unreadable: {
     action: 'retry',
-    when: 'the answer is not what the operation promises: HTML, JSON that is cut short or has another shape, larger than 32 MiB, not UTF-8',
+    when: 'the answer is not what the operation promises: HTML, JSON that is cut short or has another shape, larger than 32 MiB, not UTF-8, or it breaks off',
     follows: repeated,
     helps: 'Look whether a proxy or a firewall stands in between and answers in place of the platform.',
     unsettled: true,
@@ -175,7 +175,7 @@ export const deliveryFailures = {
   },
   connection_lost: {
     action: 'retry',
-    when: 'the connection ended before the answer was complete',
+    when: 'the connection ended before the answer began',
     follows: repeated,
     helps: null,
     unsettled: true,

@@ -26,7 +26,6 @@ export type ConnectionState = {
   readonly separated: number
   /** People whose accepted facts the platform has not acknowledged yet. */
   readonly behind: number
-  readonly problems: number
   /** Events that wait for a run, or for a decision about one. */
   readonly pendingEvents: number
   readonly rejectedEvents: number
@@ -51,11 +50,6 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
         )
         .whereRef('roster.connection', '=', 'connections.name')
         .as('tally'),
-      eb
-        .selectFrom('problems')
-        .select(sql<number>`count(*)::int`.as('problems'))
-        .whereRef('problems.connection', '=', 'connections.name')
-        .as('problems'),
       eb
         .selectFrom('inbox')
         .select(
@@ -87,7 +81,6 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     people: row.tally?.people ?? 0,
     separated: row.tally?.separated ?? 0,
     behind: row.tally?.behind ?? 0,
-    problems: row.problems ?? 0,
     pendingEvents: row.inbox?.pending ?? 0,
     rejectedEvents: row.inbox?.rejected ?? 0,
   }))
@@ -206,29 +199,4 @@ export async function freeConnection(db: Db, connection: string): Promise<boolea
     .where('blocked_at', 'is not', null)
     .executeTakeFirst()
   return freed.numUpdatedRows > 0n
-}
-
-/** Takes a nightly slot; false where it was taken before, so that one night never runs twice. */
-export async function takeSlot(
-  db: Db,
-  { connection, slot, now }: { connection: string; slot: string; now: Date },
-): Promise<boolean> {
-  const taken = await db
-    .insertInto('slots')
-    .values({ connection, slot, taken_at: now })
-    .onConflict((c) => c.doNothing())
-    .executeTakeFirst()
-  return (taken.numInsertedOrUpdatedRows ?? 0n) > 0n
-}
-
-/** The newest slot taken for a connection, in the order of their names. */
-export async function lastSlot(db: Db, connection: string): Promise<string | null> {
-  const row = await db
-    .selectFrom('slots')
-    .select('slot')
-    .where('connection', '=', connection)
-    .orderBy('slot', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.slot ?? null
 }

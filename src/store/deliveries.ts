@@ -234,11 +234,11 @@ export type AttemptEnd = {
   readonly requests: number
   readonly dueAt: Date
   readonly failure: { readonly code: DeliveryFailureCode | null; readonly message: string } | null
-  /** `failed`: one more failure in a row; `paused`: it counts as none. */
-  readonly as: 'settled' | 'failed' | 'paused'
+  /** `failed`: one more failure in a row; `withheld`: nothing was tried, because the platform is unwell; `paused`: it counts as none. */
+  readonly as: 'settled' | 'failed' | 'withheld' | 'paused'
   /** Something got through before. */
   readonly progressed: boolean
-  /** The last request may have reached the platform. */
+  /** A request of the batch may have reached the platform, or still may. */
   readonly unsettled: boolean
   readonly now: Date
 }
@@ -256,10 +256,7 @@ export async function endDelivery(db: Db, claim: ClaimedDelivery, end: AttemptEn
     if (!held) return null
     const counts = held.answer === null ? await countOutcomes(tx, claim) : held
     const remaining = held.people - counts.confirmed - counts.refused
-    const failures =
-      end.as === 'failed' ? (end.progressed ? 1 : held.failures + 1) : end.as === 'paused' ? held.failures : 0
-    const failingSince =
-      failures === 0 ? null : end.as === 'failed' && end.progressed ? now : (held.failing_since ?? now)
+    const { failures, failingSince } = remaining === 0 ? { failures: 0, failingSince: null } : failing(held, end)
     await tx
       .updateTable('deliveries')
       .set({
@@ -270,18 +267,40 @@ export async function endDelivery(db: Db, claim: ClaimedDelivery, end: AttemptEn
         confirmed: counts.confirmed,
         refused: counts.refused,
         unsettled: remaining > 0 && end.unsettled,
-        failures: remaining === 0 ? 0 : failures,
-        failing_since: remaining === 0 ? null : failingSince,
+        failures,
+        failing_since: failingSince,
         last_code: failure?.code ?? null,
         last_failure: failure?.message ?? null,
       })
       .where('run_id', '=', claim.runId)
       .where('batch', '=', claim.batch)
       .execute()
+    if (remaining === 0 && end.unsettled) await recheckBatch(tx, { ...claim, at: recheckTime(now) })
     const runState = remaining === 0 ? await closeRun(tx, claim.runId, now) : 'delivering'
     const { confirmed, refused } = counts
     return { remaining, people: held.people, confirmed, refused, runState }
   })
+}
+
+/** How often the batch has failed in a row after this attempt, and since when nothing of it got through. */
+function failing(
+  held: { readonly failures: number; readonly failing_since: Date | null },
+  { as, progressed, now }: AttemptEnd,
+): { failures: number; failingSince: Date | null } {
+  switch (as) {
+    case 'settled':
+      return { failures: 0, failingSince: null }
+    case 'failed':
+      return progressed
+        ? { failures: 1, failingSince: now }
+        : { failures: held.failures + 1, failingSince: held.failing_since ?? now }
+    case 'withheld':
+      return { failures: held.failures, failingSince: held.failing_since ?? now }
+    case 'paused':
+      return { failures: held.failures, failingSince: held.failing_since }
+    default:
+      return as satisfies never
+  }
 }
 
 async function countOutcomes(
@@ -343,15 +362,41 @@ export async function hasten(db: Db, { connection, now }: { connection: string; 
   return rows[0]?.people ?? 0
 }
 
+/** How long a request that was given up may take to reach the platform all the same: longer than proxies and servers keep one. */
+const lateMs = 15 * 60_000
+
+function recheckTime(now: Date): Date {
+  return new Date(now.getTime() + lateMs)
+}
+
 /**
  * Marks the people of a batch: a request about them may have reached the platform after the batch was given to another process,
- * or was dropped. The next run reads back what is there.
+ * or was dropped. The next run reads back what is there, and one more does when no such request can be under way any more.
  */
-export async function doubtBatch(db: Db, { runId, batch }: { runId: string; batch: number }): Promise<void> {
+export async function doubtBatch(
+  db: Db,
+  { runId, batch, now }: { runId: string; batch: number; now: Date },
+): Promise<void> {
   await sql`
-    update roster set doubted = true from changes, runs
+    update roster set doubted = true, recheck_at = ${recheckTime(now)} from changes, runs
     where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
+}
+
+/** What is known of the people of a settled batch holds for now; a request that was given up may still arrive. */
+async function recheckBatch(db: Db, { runId, batch, at }: { runId: string; batch: number; at: Date }): Promise<void> {
+  await sql`
+    update roster set recheck_at = ${at} from changes, runs
+    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
+      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
+}
+
+/** Doubts everybody whose time to be looked at once more has come; answers the connections that this concerns. */
+export async function doubtRechecks(db: Db, now: Date): Promise<string[]> {
+  const { rows } = await sql<{ connection: string }>`
+    with due as (update roster set doubted = true, recheck_at = null where recheck_at <= ${now} returning connection)
+    select distinct connection from due`.execute(db)
+  return rows.map(({ connection }) => connection)
 }
 
 /** Forgets that a batch was taken over from a process, once nothing of that one can be under way any more. */

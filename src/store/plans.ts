@@ -163,13 +163,13 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     .execute()
   for (const held of older) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
-    await dropPlan(tx, held.id)
+    await dropPlan(tx, held.id, now)
   }
   return true
 }
 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
-export async function dropPlan(tx: Db, runId: string): Promise<void> {
+export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   // What was tried and never answered, or is under way right now, may have reached the platform.
   const tried = await tx
@@ -180,7 +180,7 @@ export async function dropPlan(tx: Db, runId: string): Promise<void> {
     .where('answer', 'is', null)
     .where('attempts', '>', 0)
     .execute()
-  for (const { batch } of tried) await doubtBatch(tx, { runId, batch })
+  for (const { batch } of tried) await doubtBatch(tx, { runId, batch, now })
   await sql`
     update changes set state = 'dropped'
     where run_id = ${runId} and state in ('planned', 'due') and not exists (

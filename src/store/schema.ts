@@ -75,6 +75,7 @@ type RosterTable = {
   retracted_reason: string | null
   retracted_at: Date | null
   doubted: Generated<boolean>
+  recheck_at: Date | null
 }
 
 type ChangesTable = {
@@ -132,7 +133,7 @@ export type StoreSchema = {
   runs: RunsTable
   roster: RosterTable
   behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
-  plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted'> & {
+  plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted' | 'recheck_at'> & {
     run_id: string
   }
   changes: ChangesTable

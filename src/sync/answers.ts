@@ -85,6 +85,12 @@ export function leavesUnsettled(stop: Stop): boolean {
   return deliveryFailures[stop.code].unsettled
 }
 
+/** Whether an answer leaves open what the platform made of the request, or still may make of it. */
+export function isUnsettling(answer: AnyAnswer): boolean {
+  const judged = judgeAnswer(answer)
+  return judged.kind === 'retry' && leavesUnsettled(judged)
+}
+
 /** Whether an answer tells of a platform that is unwell, as several in a row open its circuit. */
 export function isPlatformTrouble(answer: AnyAnswer): boolean {
   const judged = judgeAnswer(answer)

@@ -9,15 +9,16 @@ import {
   type ClaimedDelivery,
   claimDelivery,
   endDelivery,
+  hasten,
   pendingChanges,
   type Settled,
   stillHolds,
 } from '../store/deliveries.ts'
 import { getRun } from '../store/runs.ts'
-import { blockedBy, leavesUnsettled, type Stop } from './answers.ts'
+import { blockedBy, isUnsettling, leavesUnsettled, type Stop } from './answers.ts'
 import type { SyncContext } from './context.ts'
 import { doubtTakenOver } from './doubts.ts'
-import { enqueueWaiting } from './enqueue.ts'
+import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import type { Lane } from './send.ts'
 import { correctAndSend, settleByReading, takeOff, type Work } from './send-changes.ts'
 import { Overtaken } from './stage.ts'
@@ -41,8 +42,9 @@ export async function deliver(
 ): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, owner: ctx.owner, now: ctx.now() })
   if (!claim) return
-  const lane = laneOf(ctx, claim, signal)
-  const attempt: Attempt = { ctx, claim, lane, progress: { pending: 0, settled: 0 } }
+  const progress = { pending: 0, settled: 0, unsettled: false }
+  const lane = laneOf(ctx, claim, { progress, signal })
+  const attempt: Attempt = { ctx, claim, lane, progress }
   let stop: Stop | null
   try {
     stop = await send(attempt)
@@ -58,7 +60,11 @@ export async function deliver(
 type Attempt = Omit<Work, 'connection' | 'lane'> & { readonly lane: Lane }
 
 /** Before each request it is asked whether the batch is still this attempt's: a process that was stopped for hours sends nothing old. */
-function laneOf(ctx: SyncContext, claim: ClaimedDelivery, signal: AbortSignal): Lane {
+function laneOf(
+  ctx: SyncContext,
+  claim: ClaimedDelivery,
+  { progress, signal }: { progress: Work['progress']; signal: AbortSignal },
+): Lane {
   const { runId, connection, kind: job, batch } = claim
   const about = { runId, connection, job, batch }
   return {
@@ -70,7 +76,10 @@ function laneOf(ctx: SyncContext, claim: ClaimedDelivery, signal: AbortSignal): 
       if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
       ctx.events.requestBegun({ ...about, people })
     },
-    changed: (answer: AnyAnswer) => ctx.events.requestEnded({ ...about, status: statusOf(answer) }),
+    changed(answer: AnyAnswer) {
+      if (isUnsettling(answer)) progress.unsettled = true
+      ctx.events.requestEnded({ ...about, status: statusOf(answer) })
+    },
   }
 }
 
@@ -115,8 +124,8 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const { ctx, claim } = attempt
   const { db } = ctx.store
   const now = ctx.now()
-  if (stop === null && (await freeConnection(db, claim.connection)))
-    ctx.events.connectionFreed({ connection: claim.connection })
+  const isFreed = stop === null && (await freeConnection(db, claim.connection))
+  if (isFreed) ctx.events.connectionFreed({ connection: claim.connection })
   if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
   if (stop?.kind === 'blocked') {
     const { status, code, message: reason } = stop
@@ -128,24 +137,33 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const pauseMs = patienceMs(attempt, stop)
   const settled = await endDelivery(db, claim, endOf(attempt, { stop, pauseMs, now }))
   if (!settled) return await doubtTakenOver(ctx, claim)
+  // What waited behind the block need not wait for the time of the next probe.
+  if (isFreed && (await hasten(db, { connection: claim.connection, now })) > 0)
+    await enqueueDeliveries(ctx, claim.runId)
   tellSent(attempt, settled)
   if (settled.runState !== 'delivering') await tellFinished(ctx, claim)
   else if (stop) tellStop(attempt, stop, pauseMs)
 }
 
 function endOf(
-  { lane, progress }: Attempt,
+  { claim, lane, progress }: Attempt,
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
     requests: lane.requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: stop && { code: stop.code, message: stop.message },
-    as: stop === null ? 'settled' : stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused',
+    as: endedAs(stop),
     progressed: progress.settled > 0,
-    unsettled: stop !== null && leavesUnsettled(stop),
+    unsettled: claim.unsettled || progress.unsettled || (stop !== null && leavesUnsettled(stop)),
     now,
   }
+}
+
+function endedAs(stop: Stop | null): AttemptEnd['as'] {
+  if (stop === null) return 'settled'
+  if (stop.code === 'circuit_open') return 'withheld'
+  return stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused'
 }
 
 /** Whatever it was, the batch is let go, so that the next attempt finds it: at once where this process stops, else after a pause. */

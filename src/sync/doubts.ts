@@ -1,10 +1,11 @@
-import { type ClaimedDelivery, doubtBatch, endedTakeovers, settleTakeover } from '../store/deliveries.ts'
+import { type ClaimedDelivery, doubtBatch, doubtRechecks, endedTakeovers, settleTakeover } from '../store/deliveries.ts'
 import { doubtedKeys, noteReadBack, rosterEntries } from '../store/roster.ts'
 import { type ClaimedRun, holdsRun } from '../store/run-claims.ts'
 import { addWaitingRun } from '../store/runs.ts'
+import type { Stop } from './answers.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { compareWith } from './read-back.ts'
 import { type Lane, readBack } from './send.ts'
 import { Overtaken } from './stage.ts'
 import { resolveTarget } from './target.ts'
@@ -16,7 +17,7 @@ import { resolveTarget } from './target.ts'
 export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch, connection } = claim
   await ctx.store.db.transaction().execute(async (tx) => {
-    await doubtBatch(tx, { runId, batch })
+    await doubtBatch(tx, { runId, batch, now: ctx.now() })
     await settleTakeover(tx, { runId, batch, owner: ctx.owner.id })
   })
   await requestRepair(ctx, connection)
@@ -26,11 +27,16 @@ export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): 
 export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
   for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db)) {
     await ctx.store.db.transaction().execute(async (tx) => {
-      await doubtBatch(tx, takeover)
+      await doubtBatch(tx, { ...takeover, now: ctx.now() })
       await settleTakeover(tx, takeover)
     })
     await requestRepair(ctx, connection)
   }
+}
+
+/** Looks once more at whoever was delivered after a request that was given up, once that request cannot arrive any more. */
+export async function doubtWhatMayBeLate(ctx: SyncContext): Promise<void> {
+  for (const connection of await doubtRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
 }
 
 /** Asks for a run that reads no source, and delivers what is left of what HR said last. */
@@ -41,19 +47,22 @@ async function requestRepair(ctx: SyncContext, connection: string): Promise<void
   await enqueueWaiting(ctx, connection)
 }
 
-/** Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs. */
+/**
+ * Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs.
+ * Answers what kept it from it: they stay in doubt then, until a later run.
+ */
 export async function readBackDoubted(
   ctx: SyncContext,
   connection: SyncConnection,
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
-): Promise<void> {
+): Promise<Stop | null> {
   const { db } = ctx.store
   for await (const identityIds of doubtedKeys(db, connection.name)) {
     const target = await resolveTarget(ctx, connection, signal)
-    if (typeof target !== 'number') throw asFailure(connection, target)
+    if (typeof target !== 'number') return target
     const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
     const { found, stop } = await readBack(lane, identityIds)
-    if (stop) throw asFailure(connection, stop)
+    if (stop) return stop
     const entries = await rosterEntries(db, { connection: connection.name, identityIds })
     const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))
     await db.transaction().execute(async (tx) => {
@@ -61,4 +70,5 @@ export async function readBackDoubted(
       await noteReadBack(tx, { connection: connection.name, found: noted })
     })
   }
+  return null
 }

@@ -201,7 +201,7 @@ async function endRun(
     if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
-    await dropPlan(tx, runId)
+    await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
   })
   const connection = ctx.connections.get(before.connection)

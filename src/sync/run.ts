@@ -12,13 +12,14 @@ import { readBackDoubted } from './doubts.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { openFeed, settleSources } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
+import { asFailure } from './read-back.ts'
 import { Overtaken, storeStage } from './stage.ts'
 import { noteTarget } from './target.ts'
 import { verifyAgainstPlatform } from './verify.ts'
 
 /** An error that nobody foresaw does not block the connection for ever. */
 const attemptsAtUnexpected = 5
-/** A source that does not answer is tried again for some minutes; after that its schedule comes round again, and somebody should know. */
+/** What does not answer is tried again for some minutes; after that its schedule comes round again, and somebody should know. */
 const attemptsAtUnreachable = 10
 
 /**
@@ -54,7 +55,8 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
 function finalFailure(error: unknown, claim: ClaimedRun, signal: AbortSignal): Failure | null {
   if (signal.aborted) return null
   if (error instanceof Failure) {
-    const givenUp = error.code === 'source_unreachable' && claim.attempt >= attemptsAtUnreachable
+    const isAway = error.code === 'source_unreachable' || error.code === 'platform_unreachable'
+    const givenUp = isAway && claim.attempt >= attemptsAtUnreachable
     return error.retry && !givenUp ? null : error
   }
   if (claim.attempt < attemptsAtUnexpected) return null
@@ -76,7 +78,9 @@ async function readAndPlan(
   })
   await noteTarget(ctx, connection)
   const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
-  await readBackDoubted(ctx, connection, { claim, signal })
+  const unread = await readBackDoubted(ctx, connection, { claim, signal })
+  // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
+  if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
   await settleSources(ctx, connection)
 
   const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, runId: claim.run.id, signal })
@@ -185,7 +189,7 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
       failure: failure.code,
       attempt: claim.attempt,
     })
-    if (failed) await dropPlan(tx, id)
+    if (failed) await dropPlan(tx, id, ctx.now())
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
   await enqueueWaiting(ctx, connection)

@@ -31,8 +31,8 @@ export type Work = {
   readonly claim: ClaimedDelivery
   readonly lane: Lane
   readonly connection: SyncConnection
-  /** How many of the batch are due, and of how many of them this attempt has settled something. */
-  readonly progress: { pending: number; settled: number }
+  /** How many of the batch are due, of how many of them this attempt has settled something, and whether a request of it may still arrive. */
+  readonly progress: { pending: number; settled: number; unsettled: boolean }
 }
 
 /**

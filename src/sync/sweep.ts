@@ -1,7 +1,7 @@
 import { dueDeliveries } from '../store/deliveries.ts'
 import { dueRuns } from '../store/run-claims.ts'
 import type { SyncContext } from './context.ts'
-import { doubtEndedTakeovers } from './doubts.ts'
+import { doubtEndedTakeovers, doubtWhatMayBeLate } from './doubts.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
 
 /**
@@ -10,6 +10,7 @@ import { deliveryJob, enqueue } from './enqueue.ts'
 export async function sweep(ctx: SyncContext): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
   await doubtEndedTakeovers(ctx)
+  await doubtWhatMayBeLate(ctx)
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   await enqueue(ctx, [...runs, ...deliveries])

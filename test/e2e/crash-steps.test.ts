@@ -74,6 +74,22 @@ describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => 
     },
   )
 
+  test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
+    const person = story.hr.rows().find(({ left }) => !left)
+    await daemon.dieAt('run.read')
+    story.hr.leave(person?.id ?? '', '2021-01-15')
+    await story.tell()
+
+    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    story.hr.comeBack(person?.id ?? '', person?.start ?? '')
+    await story.tell()
+    daemon = await story.daemon()
+    await daemon.atRest()
+
+    expect(end).toBe('SIGKILL')
+    expect(await story.findings()).toEqual([])
+  })
+
   test('between the two requests of a correction loses no date', async () => {
     const before = await datesOnPlatform(story)
     await story.night(dice)

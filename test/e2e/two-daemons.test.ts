@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openQueue } from '../../src/queue/queue.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
 import { type Place, postgresPlace } from '../helpers/databases.ts'
 import { ownServer } from '../helpers/own-servers.ts'
 import { openSite, openStore, type Site, until } from '../helpers/own-site.ts'
@@ -33,12 +35,21 @@ const withRedis: Size = {
 }
 const alone: Size = { name: 'PostgreSQL alone', queue: async () => ({}) }
 
-type OpenedSite = { readonly site: Site; readonly database: string }
+type OpenedSite = { readonly site: Site; readonly database: string; readonly queue?: string }
 
-async function open(stack: AsyncDisposableStack, { queue }: Size): Promise<OpenedSite> {
+async function open(stack: AsyncDisposableStack, size: Size): Promise<OpenedSite> {
   const database = stack.use(await postgresPlace()).at
-  const site = stack.use(await openSite(host, { people: headcount, batchSize, database, ...(await queue(stack)) }))
-  return { site, database }
+  const where = { database, ...(await size.queue(stack)) }
+  const site = stack.use(await openSite(host, { people: headcount, batchSize, ...where }))
+  return { site, ...where }
+}
+
+/** Removes every job from the queue, also those that are being worked on. */
+async function forgetJobs({ database, queue: url }: OpenedSite): Promise<void> {
+  await using store = await openStore(database)
+  const backend = url === undefined ? { kind: 'database' as const, database: store } : { kind: 'redis' as const, url }
+  await using queue = await openQueue({ backend, events: silentEvents() })
+  await queue.clear()
 }
 
 const acme = { params: { connection: 'acme' }, body: {} } as const
@@ -49,23 +60,33 @@ function retitle({ hr }: Site, title: string): void {
 }
 
 describe.concurrent.each([withRedis, alone])('two daemons on $name', { timeout: timeoutMs }, (size) => {
-  test('share the work, deliver each change once, and one run after the other', async () => {
+  test('share the work, and deliver each change once and one run after the other, also when the queue forgets everything', async () => {
     await using stack = new AsyncDisposableStack()
-    const { site } = await open(stack, size)
+    const opened = await open(stack, size)
+    const { site } = opened
     const daemons = await Promise.all([site.daemon(), site.daemon()])
+    const askAll = () => Promise.all(daemons.map(({ control }) => control.startRun(acme)))
+    await site.night()
+    const gate = site.gateAfter(3)
+    await askAll()
+    await gate.reached(daemons.length * inFlight)
 
-    const nights = ['Engineer', 'Lead', 'Principal']
-    for (const title of nights) {
-      retitle(site, title)
-      await site.night()
-      await Promise.all(daemons.map(({ control }) => control.startRun(acme)))
-    }
-    await Promise.all(daemons.map(({ says }) => says('delivery.sent')))
+    await forgetJobs(opened)
+    retitle(site, 'Lead')
+    await site.night()
+    // Whoever asks for a run has what is due enqueued again, as the sweep does.
+    await askAll()
+    await gate.open()
+    await site.settled()
+    retitle(site, 'Principal')
+    await site.night()
+    await askAll()
     await site.settled()
 
     const runs = await daemons[0].control.listRuns({ query: {} })
     const delivered = runs.data.reduce((sum, { confirmed }) => sum + confirmed, 0)
     expect(await site.account()).toEqual([])
+    expect(delivered).toBe(3 * headcount)
     expect(site.peopleSent()).toBe(delivered)
   })
 

@@ -58,8 +58,10 @@ export type Story = AsyncDisposable & {
   readonly client: PlatformClient
   /** Stands between the daemon and the platform. */
   readonly proxy: FaultProxy
-  /** HR goes on: people join, change, leave, return; leaving dates are corrected; then an export is dropped. */
+  /** HR goes on: people join, change, leave, return; leaving dates are corrected; then it drops an export. */
   night(dice: Dice): Promise<void>
+  /** HR drops an export. */
+  tell(): Promise<void>
   /** The next daemon, ready to start. The one before must have ended by then. */
   next(): CrashDaemon
   /** The next daemon, serving. */
@@ -95,8 +97,11 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
       return asked
     },
     async night(dice) {
-      asked = false
       goOn(hr, dice)
+      await story.tell()
+    },
+    async tell() {
+      asked = false
       await work.hrSays(hr.rows())
       const { mtime } = await stat(join(work.folder, 'exports', 'people.csv'))
       hr.night(mtime.toISOString())

@@ -25,12 +25,18 @@ export const setups: fc.Arbitrary<Setup> = fc.record({
   updateWave: fc.constantFrom(1, 100),
 })
 
-const night = fc.record({ done: acts, full: oneIn(5), verify: oneIn(5) }).map(({ done, ...options }) =>
-  command(`HR: ${names(done)}; an export is taken and a run asked for${said(options)}`, async (model, trial) => {
-    carryOut(done, model, trial)
-    await takeExport(model, trial, options)
-  }),
-)
+const night = fc
+  .record({ done: acts, days: fc.constantFrom(0, 0, 1), full: oneIn(5), verify: oneIn(5) })
+  .map(({ done, days, ...options }) =>
+    command(
+      `HR: ${names(done)}; ${days} days later an export is taken and a run asked for${said(options)}`,
+      async (model, trial) => {
+        carryOut(done, model, trial)
+        trial.passTime(days * 24 * 60 * minuteMs)
+        await takeExport(model, trial, options)
+      },
+    ),
+  )
 
 const nightAgain = fc.record({ at: place, full: oneIn(5), verify: oneIn(5) }).map(({ at, ...options }) =>
   command(`export no. ${at} is found again, and a run asked for${said(options)}`, async ({ hr }, trial) => {
@@ -57,16 +63,20 @@ const events = fc
     ),
   )
 
+const when = fc.oneof(
+  fc.record({ at: fc.constant('any' as const), number: fc.integer({ min: 1, max: 70 }) }),
+  fc.record({ at: fc.constant('change' as const), number: fc.integer({ min: 1, max: 4 }) }),
+)
+
 const work = fc
   .record({
     rounds: fc.constantFrom(1, 2, 50),
     doubled: oneIn(4),
     stalled: fc.boolean(),
     interruption: fc.option(
-      fc.record({
-        how: fc.constantFrom('dies' as const, 'dies' as const, 'aborts' as const),
-        step: fc.integer({ min: 1, max: 70 }),
-      }),
+      fc
+        .tuple(fc.constantFrom('dies' as const, 'dies' as const, 'aborts' as const), when)
+        .map(([how, moment]) => ({ how, ...moment })),
       { freq: 2 },
     ),
   })
@@ -132,6 +142,8 @@ const operatorActs: readonly fc.Arbitrary<Command>[] = [
   approval,
   approval,
   approval,
+  approval,
+  approval,
   ofRuns('rejected', ['held'], (sync, { runId }) => rejectRun(sync, { runId, by: 'ana' })),
   cancellation,
   cancellation,
@@ -155,9 +167,9 @@ const operatorActs: readonly fc.Arbitrary<Command>[] = [
 
 const weighted: readonly [number, readonly fc.Arbitrary<Command>[]][] = [
   [6, [night, events]],
-  [10, [work]],
-  [2, [minute, nightAgain]],
-  [4, [outage]],
+  [12, [work]],
+  [1, [minute, nightAgain]],
+  [3, [outage]],
   [1, [...mishaps, ...operatorActs]],
 ]
 

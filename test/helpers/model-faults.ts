@@ -69,29 +69,24 @@ const faults = {
 export type FaultName = keyof typeof faults
 export const faultNames = Object.keys(faults) as FaultName[]
 
-/** A client whose requests go wrong while an outage lasts. `step` is told before each request and once it has come through. */
+/** A client whose requests go wrong while an outage lasts. `step` is told of each request, and of each that changes something once it has come through. */
 export function faultyClient(
   client: PlatformClient,
-  { outage, step }: { outage: Outage; step: () => Promise<void> },
+  { outage, step }: { outage: Outage; step: (kind: 'any' | 'change') => Promise<void> },
 ): PlatformClient {
   const calls = Object.entries(client).map(([name, call]) => [
     name,
     async (input: Input, options?: { signal?: AbortSignal }) => {
-      await step()
+      await step('any')
       const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, options)
       const fault = outage.left > 0 ? outage.fault : null
       outage.left--
       const answer = fault === null ? await send(input) : await faults[fault](send, { name, input })
-      await step()
+      if (changing.includes(name)) await step('change')
       return answer
     },
   ])
   return Object.fromEntries(calls)
-}
-
-/** A client that counts what it changes. */
-export function isChanging(operation: string): boolean {
-  return changing.includes(operation)
 }
 
 function withResults(answer: AnyAnswer, make: (results: readonly ItemResult[]) => readonly ItemResult[]): AnyAnswer {

@@ -19,8 +19,8 @@ export type Setup = {
   readonly updateWave: number
 }
 
-/** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does. */
-export type Interruption = { readonly how: 'dies' | 'aborts'; readonly step: number }
+/** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
+export type Interruption = { readonly how: 'dies' | 'aborts'; readonly at: 'any' | 'change'; readonly number: number }
 
 export type Trial = Awaited<ReturnType<typeof openTrial>>
 
@@ -187,17 +187,17 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 function createLife() {
   const { promise: death, resolve: isDead } = Promise.withResolvers<void>()
   const never = new Promise<never>(() => undefined)
-  let ends: { left: number; how: Interruption['how']; abort: () => void } | null = null
+  let ends: (Interruption & { left: number; abort: () => void }) | null = null
   const life = {
     dead: false,
     death,
     interrupt(interruption: Interruption | null, abort: () => void): void {
-      ends = interruption && { left: interruption.step, how: interruption.how, abort }
+      ends = interruption && { ...interruption, left: interruption.number, abort }
     },
     /** Waits for ever in a dead process. */
-    async step(): Promise<void> {
+    async step(kind: Interruption['at']): Promise<void> {
       if (life.dead) await never
-      if (!ends || --ends.left > 0) return
+      if (!ends || (ends.at === 'change' && kind !== 'change') || --ends.left > 0) return
       const { how, abort } = ends
       ends = null
       if (how === 'aborts') return abort()
@@ -208,7 +208,7 @@ function createLife() {
     plugin: {
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
-        await life.step()
+        await life.step('any')
         return result
       },
     } satisfies KyselyPlugin,

@@ -31,6 +31,13 @@ export type Gate = {
   open(): Promise<void>
 }
 
+export type GateOptions = {
+  /** What is kept: requests, of which the platform does not hear, or of every other one the answer of the platform that has taken it. */
+  readonly keep?: 'requests' | 'both'
+  /** How many are kept; those that come then pass by. */
+  readonly atMost?: number
+}
+
 /** A company with people, a platform, a store that outlives its daemons, and as many daemons on it as a test starts. */
 export type Site = AsyncDisposable & {
   readonly hr: Hr
@@ -41,11 +48,8 @@ export type Site = AsyncDisposable & {
   night(): Promise<void>
   /** Starts another daemon, on a machine of its own as far as files go. */
   daemon(): Promise<SiteDaemon>
-  /**
-   * From now on lets so many batches through, and keeps those that follow: before the platform hears of them, or with `both` every
-   * other one once the platform has taken it, in place of the answer.
-   */
-  gateAfter(batches: number, keep?: 'requests' | 'both'): Gate
+  /** From now on lets so many batches through, and keeps those that follow. */
+  gateAfter(batches: number, options?: GateOptions): Gate
   /** Resolves when the newest run has come to rest, however often its daemon did not answer meanwhile; tells how it ended. */
   atRest(control: Control, runs?: number): Promise<string>
   /** Resolves when nothing is left to do: no run is under way, no batch due, and nobody's state on the platform in doubt. */
@@ -94,7 +98,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
       const token = (await readControlToken({ dataDir: work.dataDir, configured: null })) ?? ''
       return { ...served, control: controlOverHttp({ baseUrl: served.url, token }) }
     },
-    gateAfter: (batches, keep = 'requests') => gateAfter(proxy, { batches, keep }),
+    gateAfter: (batches, options = {}) => gateAfter(proxy, batches, options),
     atRest: (control, runs = 1) =>
       until('every run had come to rest', async () => {
         const { data } = await control.listRuns({ query: { limit: 100 } })
@@ -152,17 +156,18 @@ function isBatch({ operation }: Pick<Seen, 'operation'>): boolean {
 
 function gateAfter(
   proxy: FaultProxy,
-  { batches, keep }: { readonly batches: number; readonly keep: 'requests' | 'both' },
+  batches: number,
+  { keep = 'requests', atMost = Number.POSITIVE_INFINITY }: GateOptions,
 ): Gate {
   const opened = Promise.withResolvers<void>()
   const standing: Promise<void>[] = []
   let isClosed = true
-  let seen = 0
   let kept = 0
+  let seen = 0
   const gate: Fault = {
     name: 'gate',
     async play(exchange) {
-      if (keep === 'both' && ++kept % 2 === 0) await exchange.forward()
+      if (keep === 'both' && standing.length % 2 === 1) await exchange.forward()
       const played = opened.promise.then(() => pass.play(exchange))
       standing.push(played)
       await played

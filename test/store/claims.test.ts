@@ -235,13 +235,13 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, me } = opened
     const runId = await delivering(opened)
     const doubted = async (): Promise<string[]> => (await Array.fromAsync(doubtedKeys(db, 'acme'))).flat()
-    await dropPlan(db, runId)
+    await dropPlan(db, runId, now)
     const before = await doubted()
     await sql`update changes set state = 'due' where run_id = ${runId}`.execute(db)
     await sql`update deliveries set state = 'due' where run_id = ${runId}`.execute(db)
     await claimDelivery(db, { runId, batch: 1, owner: me, now })
 
-    await dropPlan(db, runId)
+    await dropPlan(db, runId, now)
 
     expect(before).toEqual([])
     expect(await doubted()).toEqual(['E1'])

@@ -269,6 +269,61 @@ test('of all batches of a blocked connection one is the probe when its time has 
   expect((await world.runOf(run.id)).state).toBe('finished')
 })
 
+test('what was left alone beside a probe goes on as soon as the probe has passed', async () => {
+  const { client } = await host.tenant()
+  const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
+  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { delivery } })
+  const { platform } = world.sync
+  await world.night(staff(2))
+  const refused = async () => ({ status: 401, error: { message: 'no', code: null, name: null }, headers: {} }) as const
+  Object.assign(world.sync, {
+    platform: { ...platform, client: { ...platform.client, upsertHrisUserIdentities: refused } },
+  })
+  const run = await world.night(staff(6), { asOf: nextNight })
+  world.clock.now = new Date(world.clock.now.getTime() + 15 * 60_000)
+  const probing = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const upsert: PlatformClient['upsertHrisUserIdentities'] = async (input, options) => {
+    probing.resolve()
+    await answered.promise
+    return await platform.client.upsertHrisUserIdentities(input, options)
+  }
+  const slow = { ...platform, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
+  await sweep(world.sync)
+  const [first, second] = world.jobs.splice(0)
+  if (!first || !second) throw new Error('two batches were expected')
+
+  const probe = world.workOn(first, undefined, { platform: slow })
+  await probing.promise
+  await world.workOn(second)
+  Object.assign(world.sync, { platform })
+  answered.resolve()
+  await probe
+  await world.drain()
+
+  expect(await world.runOf(run.id)).toMatchObject({ state: 'finished', confirmed: 4 })
+})
+
+test('people behind an open circuit count as failing since it opened', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  const { platform } = world.sync
+  const open: Pace = {
+    ...platform.pace,
+    send: async () => ({ status: 'unreachable', reason: 'withheld', message: 'no', sent: false, retryAfterMs: 1000 }),
+  }
+  Object.assign(world.sync, { platform: { ...platform, pace: open } })
+  const opened = new Date(world.clock.now.getTime() + 60_000)
+  await world.night(staff(3))
+  world.clock.now = new Date(world.clock.now.getTime() + 20 * 60_000)
+  await world.minute()
+
+  const { rows } = await sql<{ failures: number; since: Date; code: string }>`
+    select failures, failing_since as since, last_code as code from deliveries`.execute(world.sync.store.db)
+
+  expect(rows).toEqual([{ failures: 0, since: opened, code: 'circuit_open' }])
+})
+
 test('a target by name that vanished blocks, and once unblocked it is made again with everybody', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ at: (await pglitePlace()).at, client })

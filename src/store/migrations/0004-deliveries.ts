@@ -18,6 +18,9 @@ alter table roster drop column confirmed, drop column confirmed_at;
 -- A request may have reached the platform and nobody knows: what it holds of the person is read back by the next run.
 alter table roster add column doubted boolean not null default false;
 create index roster_doubted on roster (connection) where doubted;
+-- A request that was given up may reach the platform later than those that followed it: then the person is doubted.
+alter table roster add column recheck_at timestamptz;
+create index roster_recheck on roster (recheck_at) where recheck_at is not null;
 
 -- What became of a batch as a whole. A change in state 'due' counts as confirmed once its batch has an answer.
 alter table deliveries
