@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openQueue } from '../../src/queue/queue.ts'
+import { defaultRetry } from '../../src/queue/backoff.ts'
+import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
+import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { type Place, postgresPlace } from '../helpers/databases.ts'
 import { ownServer } from '../helpers/own-servers.ts'
@@ -44,12 +46,21 @@ async function open(stack: AsyncDisposableStack, size: Size): Promise<OpenedSite
   return { site, ...where }
 }
 
-/** Removes every job from the queue, also those that are being worked on. */
-async function forgetJobs({ database, queue: url }: OpenedSite): Promise<void> {
-  await using store = await openStore(database)
-  const backend = url === undefined ? { kind: 'database' as const, database: store } : { kind: 'redis' as const, url }
-  await using queue = await openQueue({ backend, events: silentEvents() })
-  await queue.clear()
+/** The queue of a site, beside those who work on it. */
+async function jobsOf(stack: AsyncDisposableStack, { database, queue: url }: OpenedSite) {
+  const events = silentEvents()
+  const store = stack.use(await openStore(database))
+  const backend = stack.use(
+    url === undefined ? await openDatabaseBackend(store, events) : await openRedisBackend(url, events),
+  )
+  const producer = stack.adopt(backend.createProducer('jobs', defaultRetry), (opened) => opened.close())
+  return {
+    /** Removes every job, also those that are being worked on. */
+    forget: () => producer.obliterate({ force: true }),
+    /** Resolves when somebody has taken up whatever was waiting. */
+    taken: () =>
+      until('every job was taken', async () => ((await producer.getWaitingCount()) === 0 ? true : undefined)),
+  }
 }
 
 const acme = { params: { connection: 'acme' }, body: {} } as const
@@ -65,17 +76,21 @@ describe.concurrent.each([withRedis, alone])('two daemons on $name', { timeout: 
     const opened = await open(stack, size)
     const { site } = opened
     const daemons = await Promise.all([site.daemon(), site.daemon()])
+    const jobs = await jobsOf(stack, opened)
     const askAll = () => Promise.all(daemons.map(({ control }) => control.startRun(acme)))
     await site.night()
-    const gate = site.gateAfter(3)
+    const gate = site.gateAfter(3, { atMost: 3 })
     await askAll()
-    await gate.reached(daemons.length * inFlight)
+    await gate.reached(3)
 
-    await forgetJobs(opened)
+    await jobs.forget()
     retitle(site, 'Lead')
     await site.night()
-    // Whoever asks for a run has what is due enqueued again, as the sweep does.
+    // Whoever asks for a run has what is due enqueued again, as the sweep does. Most workers have nothing else to do.
     await askAll()
+    await jobs.taken()
+    await until('everybody was on the way', async () => (site.peopleSent() >= headcount ? true : undefined))
+    await Promise.all(daemons.map(({ says }) => says('delivery.sent')))
     await gate.open()
     await site.settled()
     retitle(site, 'Principal')
@@ -95,7 +110,7 @@ describe.concurrent.each([withRedis, alone])('two daemons on $name', { timeout: 
     const { site } = await open(stack, size)
     await site.night()
     const stopped = await site.daemon()
-    const gate = site.gateAfter(3, 'both')
+    const gate = site.gateAfter(3, { keep: 'both' })
     await stopped.control.startRun(acme)
     await gate.reached(inFlight)
 

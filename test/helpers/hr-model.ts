@@ -107,7 +107,12 @@ export function createHr(count = 0) {
      * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
      */
     expected(accepted: readonly Telling[] | number = nights.length): Map<string, ExpectedPerson> {
-      return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted)
+      return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted).people
+    },
+
+    /** Those of whom it cannot be said what is to become: they first appear in a fact that is older than an accepted export without them. */
+    doubtful(accepted: readonly Telling[]): Set<string> {
+      return whatFollows(accepted).doubtful
     },
 
     /** The nights whose exports are these, by the time of their facts and in that order, as the runs that accepted them have it. */
@@ -152,8 +157,9 @@ function csvOf(rows: readonly HrPerson[]): string {
 
 type Known = { person: ExpectedPerson; at: number }
 
-function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> {
+function whatFollows(tellings: readonly Telling[]): { people: Map<string, ExpectedPerson>; doubtful: Set<string> } {
   const known = new Map<string, Known>()
+  const doubtful = new Set<string>()
   let lastExport = Number.NEGATIVE_INFINITY
 
   const isOld = (id: string, at: number): boolean => {
@@ -169,6 +175,8 @@ function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> 
         if (isOld(id, at)) continue
         const row = listed.get(id)
         const before = known.get(id)?.person
+        if (at < lastExport && !before) doubtful.add(id)
+        else if (row && (row.left || row.status === 'Active')) doubtful.delete(id)
         if (row) known.set(id, { person: asListed(row, before, at), at })
         else if (before) known.set(id, { person: { ...before, separatedAt: before.separatedAt ?? dayOf(at) }, at })
       }
@@ -176,10 +184,11 @@ function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> 
     } else {
       const at = Date.parse(telling.at)
       const id = telling.employee.id ?? ''
+      if (at < lastExport && !known.has(id)) doubtful.add(id)
       if (!isOld(id, at)) known.set(id, { person: asTold(telling, known.get(id)?.person, at), at })
     }
   }
-  return new Map([...known].map(([id, { person }]) => [id, person]))
+  return { people: new Map([...known].map(([id, { person }]) => [id, person])), doubtful }
 }
 
 function asListed(row: HrPerson, before: ExpectedPerson | undefined, at: number): ExpectedPerson {

@@ -61,7 +61,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 /** Some things that HR does one after the other. */
 export const acts: fc.Arbitrary<readonly ToldAct[]> = fc.array(
   fc.tuple(act, fc.boolean()).map(([what, isTold]) => ({ ...what, isTold })),
-  { maxLength: 4 },
+  { minLength: 1, maxLength: 5 },
 )
 
 /** Has HR do all that; answers the events that tell of it. */

@@ -70,7 +70,7 @@ const when = fc.oneof(
 
 const work = fc
   .record({
-    rounds: fc.constantFrom(1, 2, 50),
+    rounds: fc.constantFrom(1, 1, 2, 50),
     doubled: oneIn(4),
     stalled: fc.boolean(),
     interruption: fc.option(
@@ -79,9 +79,13 @@ const work = fc
         .map(([how, moment]) => ({ how, ...moment })),
       { freq: 2 },
     ),
+    trouble: fc.option(fc.record({ fault: fc.constantFrom(...faultNames), left: fc.constantFrom(1, 1, 2, 3, 8) }), {
+      freq: 1,
+    }),
   })
-  .map((how) =>
-    command(`jobs are worked on${said(how)}`, async (model, trial) => {
+  .map(({ trouble, ...how }) =>
+    command(`jobs are worked on${said({ ...how, trouble })}`, async (model, trial) => {
+      if (trouble) Object.assign(trial.outage, trouble)
       await trial.work(how)
       await listen(model, trial)
       await nothingUnsaid(model, trial)
@@ -95,13 +99,11 @@ const minute = fc.constantFrom(0.1, 1, 6, 20, 61, 24 * 60).map((minutes) =>
   }),
 )
 
-const outage = fc
-  .record({ fault: fc.constantFrom(...faultNames), left: fc.constantFrom(1, 1, 2, 3, 8, 1000) })
-  .map(({ fault, left }) =>
-    command(`from now on ${left} requests: each ${fault}`, async (_model, trial) => {
-      Object.assign(trial.outage, { fault, left })
-    }),
-  )
+const lasting = fc.constantFrom(...faultNames).map((fault) =>
+  command(`from now on each request ${fault}`, async (_model, trial) => {
+    Object.assign(trial.outage, { fault, left: Number.POSITIVE_INFINITY })
+  }),
+)
 
 /** What else goes wrong around it, and right again. */
 const mishaps: readonly fc.Arbitrary<Command>[] = [
@@ -166,10 +168,10 @@ const operatorActs: readonly fc.Arbitrary<Command>[] = [
 ]
 
 const weighted: readonly [number, readonly fc.Arbitrary<Command>[]][] = [
-  [6, [night, events]],
+  [8, [night, events]],
   [12, [work]],
   [1, [minute, nightAgain]],
-  [3, [outage]],
+  [1, [lasting]],
   [1, [...mishaps, ...operatorActs]],
 ]
 

@@ -162,18 +162,22 @@ function gateAfter(
   const opened = Promise.withResolvers<void>()
   const standing: Promise<void>[] = []
   let isClosed = true
-  let kept = 0
   let seen = 0
-  const gate: Fault = {
-    name: 'gate',
+  const kept = (what: 'request' | 'answer'): Fault => ({
+    name: `${what} kept`,
     async play(exchange) {
-      if (keep === 'both' && standing.length % 2 === 1) await exchange.forward()
+      if (what === 'answer') await exchange.forward()
       const played = opened.promise.then(() => pass.play(exchange))
       standing.push(played)
       await played
     },
-  }
-  proxy.fault((request) => (isClosed && isBatch(request) && ++seen > batches ? gate : pass))
+  })
+  proxy.fault((request) => {
+    if (!isClosed || !isBatch(request)) return pass
+    seen += 1
+    if (seen <= batches || seen > batches + atMost) return pass
+    return kept(keep === 'both' && seen % 2 === 0 ? 'answer' : 'request')
+  })
   return {
     reached: (requests) =>
       until(`${requests} batches stood before the gate`, async () =>

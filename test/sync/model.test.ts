@@ -18,14 +18,14 @@ afterAll(async () => {
 })
 
 /** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
-const parameters: fc.Parameters<unknown> = { numRuns: 50 }
+const parameters: fc.Parameters<unknown> = { numRuns: 30 }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
 test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async () => {
   const begun = performance.now()
   await fc.assert(
-    fc.asyncProperty(setups, stories(40), async (setup, story) => {
+    fc.asyncProperty(setups, stories(80), async (setup, story) => {
       if (performance.now() - begun > mostMs) return
       const model = createModel(setup)
       await using trial = await openTrial({ host, at: place.at, setup })
