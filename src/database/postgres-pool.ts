@@ -10,7 +10,7 @@ const connectTimeoutMs = 30_000
  * Nothing here waits for anything but the database inside of a transaction. A process that does so all the same is stopped, or was cut off:
  * the server ends its session, so that the rows that it has locked are free for the others.
  */
-const serverSettings = { idle_in_transaction_session_timeout: '15s' }
+const serverSettings = { idle_in_transaction_session_timeout: '30s' }
 
 export type PostgresAddress = {
   readonly url: URL

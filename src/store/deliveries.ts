@@ -3,7 +3,7 @@ import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
 import type { ChangeKind } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
 import type { Owner } from './owner.ts'
-import { mayStillMove, unowned } from './owner.ts'
+import { isAtWork, mayStillMove, unowned } from './owner.ts'
 import { moveRun, type RunState } from './runs.ts'
 import type { Answer, Db } from './schema.ts'
 
@@ -412,16 +412,20 @@ export async function settleTakeover(
     .execute()
 }
 
-/** The batches that were taken over from a process that has ended since. */
+/** The batches that were taken over from a process that has ended since, or from this one, which does not work on them any more. */
 export async function endedTakeovers(
   db: Db,
+  owner: Owner,
 ): Promise<{ readonly runId: string; readonly batch: number; readonly owner: number; readonly connection: string }[]> {
-  return await db
+  const rows = await db
     .selectFrom('takeovers')
     .innerJoin('runs', 'runs.id', 'takeovers.run_id')
     .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.owner', 'runs.connection'])
-    .where(sql<boolean>`not ${mayStillMove(sql`takeovers.owner`)}`)
+    .where(sql<boolean>`(takeovers.owner = ${owner.id} or not ${mayStillMove(sql`takeovers.owner`)})`)
     .execute()
+  return rows.filter(
+    ({ runId, batch, ...row }) => row.owner !== owner.id || !isAtWork(owner, { kind: 'batch', runId, batch }),
+  )
 }
 
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { StoreSchema } from './schema.ts'
@@ -15,7 +16,32 @@ const forgottenSeconds = 24 * 60 * 60
  * The mark that a process leaves on what it works on. It is good for as long as the database session that took it lives, and
  * the process shows that it moves: one that was killed is known to be dead at once, and one that is stopped does not keep its work.
  */
-export type Owner = { readonly id: number; [Symbol.asyncDispose](): Promise<void> }
+export type Owner = {
+  readonly id: number
+  /** What the process works on now. What bears its mark and is not among it was left when the store did not take its end. */
+  readonly atWork: Set<Work>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** What bears an owner's mark: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
+export type Work =
+  | { readonly kind: 'run'; readonly runId: string }
+  | { readonly kind: 'batch'; readonly runId: string; readonly batch: number }
+  | { readonly kind: 'target'; readonly connection: string }
+
+/** Works on something as this owner, from before it is marked until after its mark is gone or could not be taken off. */
+export async function workingOn<T>(owner: Owner, work: Work, task: () => Promise<T>): Promise<T> {
+  owner.atWork.add(work)
+  try {
+    return await task()
+  } finally {
+    owner.atWork.delete(work)
+  }
+}
+
+export function isAtWork({ atWork }: Owner, work: Work): boolean {
+  return atWork.values().some((one) => isDeepStrictEqual(one, work))
+}
 
 /** Takes a mark of its own and keeps it, also over a lost database connection. */
 export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
@@ -33,12 +59,20 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
 
   async function hold() {
     const client = await store.pool.connect()
+    try {
+      await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    // A session that breaks may say so more than once.
+    let isBroken = false
     client.on('error', () => {
-      if (ended) return
+      if (ended || isBroken) return
+      isBroken = true
       client.release(true)
       retake()
     })
-    await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
     return client
   }
 
@@ -56,6 +90,7 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
 
   return {
     id,
+    atWork: new Set(),
     async [Symbol.asyncDispose]() {
       ended = true
       clearInterval(beating)

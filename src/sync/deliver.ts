@@ -14,6 +14,7 @@ import {
   type Settled,
   stillHolds,
 } from '../store/deliveries.ts'
+import { workingOn } from '../store/owner.ts'
 import { getRun } from '../store/runs.ts'
 import { blockedBy, isUnsettling, leavesUnsettled, type Stop } from './answers.ts'
 import type { SyncContext } from './context.ts'
@@ -40,6 +41,10 @@ export async function deliver(
   { runId, batch }: Payload<'upsert'>,
   signal: AbortSignal,
 ): Promise<void> {
+  await workingOn(ctx.owner, { kind: 'batch', runId, batch }, () => deliverBatch(ctx, { runId, batch }, signal))
+}
+
+async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, owner: ctx.owner, now: ctx.now() })
   if (!claim) return
   const progress = { pending: 0, settled: 0, unsettled: false }

@@ -25,7 +25,7 @@ export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): 
 
 /** The same for batches whose former process has ended since they were taken over from it. */
 export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
-  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db)) {
+  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.owner)) {
     await ctx.store.db.transaction().execute(async (tx) => {
       await doubtBatch(tx, { ...takeover, now: ctx.now() })
       await settleTakeover(tx, takeover)

@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox.ts'
+import { workingOn } from '../store/owner.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/run-claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
@@ -27,6 +28,10 @@ const attemptsAtUnreachable = 10
  * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
  */
 export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, signal: AbortSignal): Promise<void> {
+  await workingOn(ctx.owner, { kind: 'run', runId }, () => readAndAccept(ctx, runId, signal))
+}
+
+async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSignal): Promise<void> {
   const claim = await claimRun(ctx.store.db, { id: runId, owner: ctx.owner, now: ctx.now() })
   if (!claim) return
   const connection = ctx.connections.get(claim.run.connection)

@@ -1,4 +1,5 @@
 import { dueDeliveries } from '../store/deliveries.ts'
+import { releaseLeft } from '../store/left.ts'
 import { dueRuns } from '../store/run-claims.ts'
 import type { SyncContext } from './context.ts'
 import { doubtEndedTakeovers, doubtWhatMayBeLate } from './doubts.ts'
@@ -9,6 +10,7 @@ import { deliveryJob, enqueue } from './enqueue.ts'
  */
 export async function sweep(ctx: SyncContext): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
+  await releaseLeft(db, ctx.owner)
   await doubtEndedTakeovers(ctx)
   await doubtWhatMayBeLate(ctx)
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)

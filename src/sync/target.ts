@@ -1,5 +1,6 @@
 import { WalkInterrupted, walk } from '../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../store/connections.ts'
+import { workingOn } from '../store/owner.ts'
 import { forgetConfirmed } from '../store/roster.ts'
 import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
 import type { Platform, SyncConnection, SyncContext } from './context.ts'
@@ -32,18 +33,21 @@ export async function resolveTarget(
   const { db } = ctx.store
   const known = await noteTarget(ctx, connection)
   if (known.id !== null) return known.id
-  // Two workers that both find nothing would both create it.
-  if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
-    const message = 'another worker looks the connection up'
-    return { kind: 'wait', code: 'being_looked_up', status: 'looked_up', delayMs: lookUpPatienceMs, message }
-  }
-  try {
-    const found = await findTarget(ctx, connection, signal)
-    if (typeof found === 'number') await setTarget(db, connection.name, { key: targetKey(ctx, connection), id: found })
-    return found
-  } finally {
-    await releaseTarget(db, connection.name)
-  }
+  return await workingOn(ctx.owner, { kind: 'target', connection: connection.name }, async () => {
+    // Two workers that both find nothing would both create it.
+    if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
+      const message = 'another worker looks the connection up'
+      return { kind: 'wait', code: 'being_looked_up', status: 'looked_up', delayMs: lookUpPatienceMs, message }
+    }
+    try {
+      const found = await findTarget(ctx, connection, signal)
+      if (typeof found === 'number')
+        await setTarget(db, connection.name, { key: targetKey(ctx, connection), id: found })
+      return found
+    } finally {
+      await releaseTarget(db, connection.name)
+    }
+  })
 }
 
 /** Looks the target up without creating it: its id, null where no connection has the name, or why it cannot be used. */

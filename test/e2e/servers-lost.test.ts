@@ -11,8 +11,11 @@ const batchSize = 400
 const middle = 15
 /** Batches that a daemon has in flight at once. */
 const inFlight = 4
-/** Work that the queue has lost is found by the next sweep, at most a minute later; several tests wait for one at the same time. */
-const timeoutMs = 300_000
+/**
+ * Work that the queue has lost is found by the next sweep, at most a minute later; several tests wait for one at the same time. Long
+ * enough for every wait within to give up first, so that what was started is ended.
+ */
+const timeoutMs = 900_000
 
 let host: Host
 let hostPlace: Awaited<ReturnType<typeof postgresPlace>>

@@ -12,8 +12,11 @@ const headcount = 2000
 const batchSize = 100
 /** Batches that a daemon has in flight at once. */
 const inFlight = 4
-/** A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. */
-const timeoutMs = 480_000
+/**
+ * A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. Long enough for every wait within to
+ * give up first, so that what was started is ended.
+ */
+const timeoutMs = 1_800_000
 
 let host: Host
 let hostPlace: Place

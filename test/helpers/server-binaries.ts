@@ -11,6 +11,7 @@ import type { ServerKind, StartedServer } from './servers.ts'
 
 const run = promisify(execFile)
 const mostSaid = 10_000
+const readyLimitMs = 60_000
 const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
 
 type Account = { readonly uid: number; readonly gid: number }
@@ -185,7 +186,7 @@ async function temporaryFolder(lifetime: AsyncDisposableStack, account: Partial<
   return folder
 }
 
-/** Waits for a line of a server's log; what it said instead is the error when it ends. */
+/** Waits for a line of a server's log; what it said instead is the error when it ends, or takes too long. */
 async function untilSaid(child: ChildProcess, log: Readable, sign: string): Promise<void> {
   let said = ''
   const ready = Promise.withResolvers<void>()
@@ -196,7 +197,13 @@ async function untilSaid(child: ChildProcess, log: Readable, sign: string): Prom
   })
   child.on('error', ready.reject)
   child.on('exit', () => ready.reject(new Error(`${child.spawnfile} ended before it was ready:\n${said}`)))
-  await ready.promise
+  const late = () => ready.reject(new Error(`${child.spawnfile} was not ready in time:\n${said}`))
+  const timer = setTimeout(late, readyLimitMs)
+  try {
+    await ready.promise
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Ends a server with all its processes as a power cut does: none of them is left to notice that the others have gone. */

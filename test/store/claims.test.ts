@@ -11,8 +11,9 @@ import {
   stillHolds,
   storeStep,
 } from '../../src/store/deliveries.ts'
+import { releaseLeft } from '../../src/store/left.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
-import { type Owner, takeOwner } from '../../src/store/owner.ts'
+import { type Owner, takeOwner, workingOn } from '../../src/store/owner.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../src/store/plans.ts'
 import { doubtedKeys } from '../../src/store/roster.ts'
 import { claimRun, dueRuns } from '../../src/store/run-claims.ts'
@@ -206,14 +207,29 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await standStill(opened, stopped)
 
     const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
-    const whileItMayMove = await endedTakeovers(db)
+    const whileItMayMove = await endedTakeovers(db, me)
     await stopped[Symbol.asyncDispose]()
-    const afterItsEnd = await endedTakeovers(db)
+    const afterItsEnd = await endedTakeovers(db, me)
 
     expect(whileMoving).toBeNull()
     expect(claim).toMatchObject({ attempt: 2, unsettled: true })
     expect(whileItMayMove).toEqual([])
     expect(afterItsEnd).toEqual([{ runId, batch: 1, owner: stopped.id, connection: 'acme' }])
+  })
+
+  test('a batch that this process left without letting go is let go, unsettled, and one that it works on is not', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseLeft(db, me))
+    const whileAtWork = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await releaseLeft(db, me)
+    const afterwards = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    expect(whileAtWork).toBeNull()
+    expect(afterwards).toMatchObject({ attempt: 2, unsettled: true })
   })
 
   test('a batch of a process that was killed is taken over without a doubt left behind', async () => {
@@ -227,7 +243,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
 
     expect(claim).toMatchObject({ unsettled: true })
-    expect(await endedTakeovers(db)).toEqual([])
+    expect(await endedTakeovers(db, me)).toEqual([])
   })
 
   test('people of a batch that was tried are doubted when the run is cancelled, and those of one that was not are not', async () => {
