@@ -4,7 +4,7 @@ import { foldEvents, type SyncContext, sweep, syncWorkers } from '../sync/sync.t
 import type { Parts } from './parts.ts'
 import { repeat } from './repeat.ts'
 
-const concurrency = 4
+const concurrency = 5
 const sweepMs = 60_000
 const foldMs = 1000
 const forgetMs = 60 * 60_000
