@@ -7,16 +7,17 @@ import { deliveryJob, enqueue } from './enqueue.ts'
 
 /**
  * Enqueues whatever the store says is due and nobody works on. The queue may have lost any of it; what it still has is left as it is.
+ * A process that starts enqueues `anew`: what it finds in the queue may be held there for a while by one that has ended.
  */
-export async function sweep(ctx: SyncContext): Promise<{ readonly enqueued: number }> {
+export async function sweep(ctx: SyncContext, { anew = false } = {}): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
   await releaseLeft(db, ctx.owner)
   await doubtEndedTakeovers(ctx)
   await doubtWhatMayBeLate(ctx)
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
-  await enqueue(ctx, [...runs, ...deliveries])
-  const enqueued = runs.length + deliveries.length
-  if (enqueued > 0) ctx.events.sweepEnqueued({ jobs: enqueued })
-  return { enqueued }
+  const jobs = [...runs, ...deliveries]
+  await enqueue(ctx, anew ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.owner.id}` })) : jobs)
+  if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
+  return { enqueued: jobs.length }
 }
