@@ -51,9 +51,9 @@ const Platform = z
       .min(1)
       .default(450)
       .describe(
-        'How many requests the workers of one process send in a minute; the platform allows 500 for one address.',
+        'How many requests all daemons that share a database send in a minute; the platform allows 500 for one address.',
       ),
-    inFlight: z.int().min(1).max(16).default(4).describe('How many requests of one delivery are under way at once.'),
+    inFlight: z.int().min(1).max(16).default(4).describe('How many requests of one process are under way at once.'),
   })
   .refine(({ region, baseUrl }) => region === undefined || baseUrl === undefined, {
     path: ['baseUrl'],

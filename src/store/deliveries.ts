@@ -51,30 +51,26 @@ export async function claimDelivery(
   db: Db,
   { runId, batch, owner, now }: { runId: string; batch: number; owner: Owner; now: Date },
 ): Promise<ClaimedDelivery | null> {
-  const { rows } = await sql<ClaimedDelivery & { readonly previous: number | null }>`
-    update deliveries set owner = ${owner.id}, attempts = deliveries.attempts + 1,
-      unsettled = deliveries.unsettled or deliveries.owner is not null
-    from runs, deliveries former
-    where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
-      and runs.id = deliveries.run_id and runs.state = 'delivering'
-      and former.run_id = deliveries.run_id and former.batch = deliveries.batch
-      and ${unowned(sql`deliveries.owner`)}
-    returning deliveries.run_id as "runId", deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts as attempt,
-      deliveries.failures, deliveries.unsettled, former.owner as previous`.execute(db)
-  const [row] = rows
-  if (!row) return null
-  const { previous, ...claim } = row
-  if (previous !== null) await noteTakeover(db, { runId, batch, owner: previous })
-  return claim
-}
-
-async function noteTakeover(
-  db: Db,
-  { runId, batch, owner }: { runId: string; batch: number; owner: number },
-): Promise<void> {
-  await sql`
-    insert into takeovers (run_id, batch, owner) select ${runId}, ${batch}, ${owner} where ${mayStillMove(sql`${owner}::int`)}
-    on conflict do nothing`.execute(db)
+  const { rows } = await sql<ClaimedDelivery>`
+    with claimed as (
+      update deliveries set owner = ${owner.id}, attempts = deliveries.attempts + 1,
+        unsettled = deliveries.unsettled or deliveries.owner is not null
+      from runs, deliveries former
+      where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
+        and runs.id = deliveries.run_id and runs.state = 'delivering'
+        and former.run_id = deliveries.run_id and former.batch = deliveries.batch
+        and ${unowned(sql`deliveries.owner`)}
+      returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
+        deliveries.failures, deliveries.unsettled, former.owner as previous
+    ), taken_over as (
+      insert into takeovers (run_id, batch, owner)
+      select run_id, batch, previous from claimed where previous is not null and ${mayStillMove(sql`previous`)}
+      on conflict do nothing
+    )
+    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled from claimed`.execute(
+    db,
+  )
+  return rows[0] ?? null
 }
 
 /** What is left to do in a batch, in key order. */

@@ -102,13 +102,12 @@ function unnamed(pool: Pool) {
 }
 
 /**
- * A tenth of the budget in every six seconds: requests cannot pile up at the border of two windows, so that no minute, wherever
+ * A tenth of the budget in every six seconds or so: requests cannot pile up at the border of two windows, so that no minute, wherever
  * it begins, sees more than eleven tenths. 450 a minute stay below the platform's 500.
  */
 function windowOf(requestsPerMinute: number): { points: number; duration: number } {
-  return requestsPerMinute < 10
-    ? { points: requestsPerMinute, duration: 60 }
-    : { points: Math.floor(requestsPerMinute / 10), duration: 6 }
+  const points = Math.max(1, Math.floor(requestsPerMinute / 10))
+  return { points, duration: (points * 60) / requestsPerMinute }
 }
 
 async function take(budget: Budget, platform: string, signal: AbortSignal): Promise<void> {
