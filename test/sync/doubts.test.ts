@@ -123,6 +123,19 @@ describe.each(databases)('on $name', ({ place }) => {
     return job
   }
 
+  /** A place where work comes by, and waits until the test lets it go on. */
+  function brink() {
+    const [reached, continued] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    return {
+      reached: reached.promise,
+      goOn: continued.resolve,
+      async comeBy() {
+        reached.resolve()
+        await continued.promise
+      },
+    }
+  }
+
   /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
   async function standStill({ sync }: World, { id }: Owner): Promise<void> {
     await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(sync.store.db)
@@ -134,17 +147,15 @@ describe.each(databases)('on $name', ({ place }) => {
     await world.night(staff(10))
     await using stopped = await takeOwner(world.sync.store)
     const batch = await batchAbout(world, 'Old')
-    const atTheBrink = Promise.withResolvers<void>()
-    const continued = Promise.withResolvers<void>()
+    const brinkOfSending = brink()
     const { platform } = world.sync
     const upsert: PlatformClient['upsertHrisUserIdentities'] = async (input, options) => {
-      atTheBrink.resolve()
-      await continued.promise
+      await brinkOfSending.comeBy()
       return await platform.client.upsertHrisUserIdentities(input, options)
     }
-    const client0 = { ...platform.client, upsertHrisUserIdentities: upsert }
-    const old = world.workOn(batch, undefined, { owner: stopped, platform: { ...platform, client: client0 } })
-    await atTheBrink.promise
+    const slowClient = { ...platform.client, upsertHrisUserIdentities: upsert }
+    const old = world.workOn(batch, undefined, { owner: stopped, platform: { ...platform, client: slowClient } })
+    await brinkOfSending.reached
     await standStill(world, stopped)
 
     await world.minute()
@@ -152,7 +163,7 @@ describe.each(databases)('on $name', ({ place }) => {
       asOf: '2026-11-22T01:00:00.000Z',
     })
     const whileStanding = (await peopleOn(client)).get('E0003')?.jobTitle
-    continued.resolve()
+    brinkOfSending.goOn()
     await old
     const undone = (await peopleOn(client)).get('E0003')?.jobTitle
     await world.minute()
@@ -169,15 +180,13 @@ describe.each(databases)('on $name', ({ place }) => {
     await world.night(staff(10))
     await using stopped = await takeOwner(world.sync.store)
     const batch = await batchAbout(world, 'Old')
-    const atTheBrink = Promise.withResolvers<void>()
-    const continued = Promise.withResolvers<void>()
+    const brinkOfSending = brink()
     const { platform } = world.sync
     let sent = 0
     const pace: Pace = {
       ...platform.pace,
       async send(request, signal) {
-        atTheBrink.resolve()
-        await continued.promise
+        await brinkOfSending.comeBy()
         return await platform.pace.send(request, signal)
       },
     }
@@ -187,11 +196,11 @@ describe.each(databases)('on $name', ({ place }) => {
     }
     const slow = { ...platform, pace, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
     const old = world.workOn(batch, undefined, { owner: stopped, platform: slow })
-    await atTheBrink.promise
+    await brinkOfSending.reached
     await standStill(world, stopped)
     await world.minute()
 
-    continued.resolve()
+    brinkOfSending.goOn()
     await old
 
     expect(sent).toBe(0)
