@@ -112,7 +112,7 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
     if (!story.asked) await story.ask(daemon)
     while (findings.length === 0) {
       await atRest()
-      findings.push(...(await story.findings()))
+      findings.push(...(await story.findings(daemon)))
       await story.night(dice)
       await story.ask(daemon)
     }

@@ -53,7 +53,7 @@ describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => 
     await daemon.atRest()
 
     expect(end).toBe('SIGKILL')
-    expect(await story.findings()).toEqual([])
+    expect(await story.findings(daemon)).toEqual([])
   })
 
   test.each(['upsertHrisUserIdentities', 'updateHrisUserIdentity'] as const)(
@@ -70,7 +70,7 @@ describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => 
       await daemon.atRest()
 
       expect(end).toBe('SIGKILL')
-      expect(await story.findings()).toEqual([])
+      expect(await story.findings(daemon)).toEqual([])
     },
   )
 
@@ -87,7 +87,7 @@ describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => 
     await daemon.atRest()
 
     expect(end).toBe('SIGKILL')
-    expect(await story.findings()).toEqual([])
+    expect(await story.findings(daemon)).toEqual([])
   })
 
   test('between the two requests of a correction loses no date', async () => {
@@ -105,7 +105,7 @@ describe.each(sizes(redisDatabase))('a daemon that is killed, $name', (size) => 
     expect(end).toBe('SIGKILL')
     expect(cleared.length).toBeGreaterThan(0)
     expect(await datesOnPlatform(story)).toEqual(wanted)
-    expect(await story.findings()).toEqual([])
+    expect(await story.findings(daemon)).toEqual([])
   })
 
   test('has accounted for everything in the end', async () => {

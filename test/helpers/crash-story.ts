@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../src/database/database.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
-import type { StoreSchema } from '../../src/store/schema.ts'
+import type { Db, StoreSchema } from '../../src/store/schema.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import { type CrashDaemon, prepareDaemon } from './crashes.ts'
 import { postgresPlace } from './databases.ts'
@@ -11,7 +11,7 @@ import type { Dice } from './dice.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { createHr, type Hr } from './hr-model.ts'
 import { install } from './installation.ts'
-import { acceptedExports, judge } from './judge.ts'
+import { acceptedExports, acceptedStates, judge } from './judge.ts'
 import { redisUrl } from './provided.ts'
 import type { Host } from './world.ts'
 
@@ -70,8 +70,8 @@ export type Story = AsyncDisposable & {
   readonly asked: boolean
   /** Asks for a run. A daemon that dies meanwhile is no failure. */
   ask(daemon: CrashDaemon): Promise<void>
-  /** What is wrong on the platform; empty when everything that HR exported has arrived. */
-  findings(): Promise<string[]>
+  /** What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found. It has to serve. */
+  findings(daemon: CrashDaemon): Promise<string[]>
   /** What is wrong on the platform and in the store; no daemon may run. */
   account(): Promise<string[]>
 }
@@ -126,17 +126,27 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
         if (end !== 'SIGKILL') throw error
       }
     },
-    findings: () => judge({ client, expected: hr.expected() }),
+    async findings(daemon) {
+      const control = await daemon.control()
+      const { data } = await control.listRuns({ query: { limit: 1000 } })
+      return await compared(data.flatMap(({ state, asOf }) => (acceptedStates.includes(state) && asOf ? [asOf] : [])))
+    },
     async account() {
       const at = place.database ?? join(work.dataDir, 'store')
       await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
-      const accepted = hr.nightsOf(await acceptedExports(store.db))
-      const unread = accepted.at(-1) === hr.nights.at(-1) ? [] : ['the last export was not accepted']
-      return [...unread, ...(await judge({ client, expected: hr.expected(accepted), db: store.db }))]
+      return await compared(await acceptedExports(store.db), store.db)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
   return story
+
+  /** An export that HR replaced before a daemon came to read it has told nobody anything. */
+  async function compared(times: readonly string[], db?: Db): Promise<string[]> {
+    const read = new Set(hr.nightsOf(times))
+    const accepted = hr.nights.filter((night) => read.has(night))
+    const unread = accepted.at(-1) === hr.nights.at(-1) ? [] : ['the last export was not accepted']
+    return [...unread, ...(await judge({ client, expected: hr.expected(accepted), ...(db && { db }) }))]
+  }
 }
 
 /** What HR learns on one day; nobody is met by two things at once. */

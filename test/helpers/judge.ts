@@ -19,7 +19,7 @@ const fields = [
 ] as const satisfies (keyof ExpectedPerson)[]
 
 /** States of a run whose plan had become the connection's truth; of a cancelled one its changes tell. */
-const acceptedStates: readonly string[] = ['delivering', 'unchanged', 'finished', 'finished_with_problems']
+export const acceptedStates: readonly string[] = ['delivering', 'unchanged', 'finished', 'finished_with_problems']
 const restless: readonly string[] = ['waiting', 'reading', 'planned', 'delivering']
 
 /**
