@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
 import type { ChangeKind } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
+import type { Target } from './connections.ts'
 import type { Owner } from './owner.ts'
 import { isAtWork, mayStillMove, unowned } from './owner.ts'
 import { moveRun, type RunState } from './runs.ts'
@@ -17,6 +18,9 @@ export type ClaimedDelivery = {
   readonly kind: DeliveryKind
   readonly connection: string
   readonly attempt: number
+  /** Where the connection goes, as far as that is known already. */
+  readonly target: Target
+  readonly isBlocked: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
   /** An earlier request may have reached the platform, and nobody knows. */
@@ -67,9 +71,10 @@ export async function claimDelivery(
       select run_id, batch, previous from claimed where previous is not null and ${mayStillMove(sql`previous`)}
       on conflict do nothing
     )
-    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled from claimed`.execute(
-    db,
-  )
+    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled,
+      json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
+      blocked_at is not null as "isBlocked"
+    from claimed join connections on connections.name = claimed.connection`.execute(db)
   return rows[0] ?? null
 }
 
@@ -77,15 +82,11 @@ export async function claimDelivery(
 export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
   const rows = await db
     .selectFrom('changes')
-    .innerJoin('deliveries', (join) =>
-      join.onRef('deliveries.run_id', '=', 'changes.run_id').onRef('deliveries.batch', '=', 'changes.batch'),
-    )
-    .select(['changes.identity_id', 'changes.kind', 'changes.record', 'changes.step'])
-    .where('changes.run_id', '=', runId)
-    .where('changes.batch', '=', batch)
-    .where('changes.state', '=', 'due')
-    .where('deliveries.answer', 'is', null)
-    .orderBy('changes.identity_id')
+    .select(['identity_id', 'kind', 'record', 'step'])
+    .where('run_id', '=', runId)
+    .where('batch', '=', batch)
+    .where('state', '=', 'due')
+    .orderBy('identity_id')
     .execute()
   return rows.map((row) => ({
     identityId: row.identity_id,
@@ -119,78 +120,64 @@ export async function stillHolds(db: Db, claim: ClaimedDelivery): Promise<boolea
   return row !== undefined
 }
 
-type Written = { readonly outcomes: readonly Outcome[]; readonly sentAt: Date; readonly now: Date }
+/** What became of people, when the request went out that was about them, and when its answer was there. */
+export type Written = { readonly outcomes: readonly Outcome[]; readonly sentAt: Date; readonly now: Date }
 
 /**
- * Writes what became of people, all in one transaction: their changes, what the platform holds of them, and their problems. Where
- * everybody of the batch (`pending` people) was taken, that is written once for the batch, and for single people only where their
- * answer was another one. False: another attempt has taken the batch over, and nothing was written.
+ * Writes what became of some people of a batch, all in one transaction: their changes, what the platform holds of them, and their
+ * problems. False: another attempt has taken the batch over, and nothing was written.
  */
-export async function recordOutcomes(
-  db: Db,
-  claim: ClaimedDelivery,
-  { pending, ...written }: Written & { readonly pending: number },
-): Promise<boolean> {
-  const { outcomes } = written
-  const isWhole =
-    outcomes.length === pending && outcomes.every(({ state, holds }) => state === 'confirmed' && holds === 'wanted')
+export async function recordOutcomes(db: Db, claim: ClaimedDelivery, written: Written): Promise<boolean> {
+  const { outcomes, now } = written
   return await db.transaction().execute(async (tx) => {
     if (!(await holdsDelivery(tx, claim))) return false
-    if (isWhole) await answerBatch(tx, claim, written)
-    else await writeEach(tx, claim, written)
+    await writeChanges(tx, claim, written)
     const taken = outcomes.filter(({ holds }) => holds === 'wanted').map(({ identityId }) => identityId)
-    await sql`delete from behind where connection = ${claim.connection} and identity_id = any(${taken})`.execute(tx)
     await sql`
-      delete from problems where connection = ${claim.connection} and identity_id = any(${keysOf(outcomes, 'confirmed')})`.execute(
-      tx,
-    )
+      delete from acknowledged where connection = ${claim.connection} and identity_id = any(${taken})`.execute(tx)
+    await noteHeld(tx, claim, outcomes)
+    await dropProblems(tx, claim, outcomes)
+    await noteProblems(tx, claim, { outcomes, now })
     return true
   })
 }
 
-async function answerBatch(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, now }: Written): Promise<void> {
-  const common = commonAnswer(outcomes)
-  await tx
-    .updateTable('deliveries')
-    .set({
-      answer: JSON.stringify(common),
-      sent_at: sentAt,
-      answered_at: now,
-      confirmed: sql`people - refused`,
-    })
-    .where('run_id', '=', claim.runId)
-    .where('batch', '=', claim.batch)
-    .execute()
-  const others = outcomes.filter(({ answer }) => !sameAnswer(answer, common))
-  if (others.length > 0) await writeChanges(tx, claim, { outcomes: others, sentAt, now })
+async function noteHeld(tx: Db, claim: ClaimedDelivery, outcomes: readonly Outcome[]): Promise<void> {
+  const held = outcomes.flatMap(({ identityId, state, holds }) =>
+    typeof holds === 'object' ? [{ identityId, runId: state === 'due' ? claim.runId : null, ...holds }] : [],
+  )
+  if (held.length === 0) return
+  await sql`
+    insert into acknowledged (connection, identity_id, confirmed, run_id)
+    select ${claim.connection}, "identityId", confirmed, "runId"
+    from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb, "runId" uuid)
+    on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = excluded.run_id`.execute(
+    tx,
+  )
 }
 
-async function writeEach(tx: Db, claim: ClaimedDelivery, written: Written): Promise<void> {
-  const { outcomes, now } = written
-  await writeChanges(tx, claim, written)
-  const held = outcomes.flatMap(({ identityId, holds }) =>
-    typeof holds === 'object' ? [{ identityId, ...holds }] : [],
-  )
-  if (held.length > 0) {
-    await sql`
-      insert into behind (connection, identity_id, confirmed)
-      select ${claim.connection}, "identityId", confirmed
-      from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as o("identityId" text, confirmed jsonb)
-      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed`.execute(tx)
-  }
+async function dropProblems(tx: Db, { connection }: ClaimedDelivery, outcomes: readonly Outcome[]): Promise<void> {
+  const confirmed = outcomes.filter(({ state }) => state === 'confirmed').map(({ identityId }) => identityId)
+  await sql`delete from problems where connection = ${connection} and identity_id = any(${confirmed})`.execute(tx)
+}
+
+async function noteProblems(
+  tx: Db,
+  claim: ClaimedDelivery,
+  { outcomes, now }: Pick<Written, 'outcomes' | 'now'>,
+): Promise<void> {
   const refused = outcomes.filter(({ state }) => state === 'problem')
-  if (refused.length > 0) {
-    await sql`
-      insert into problems (connection, identity_id, run_id, kind, status, message, first_at, last_at)
-      select ${claim.connection}, changes.identity_id, changes.run_id, changes.kind,
-        case when jsonb_typeof(o.answer -> 'status') = 'number' then (o.answer ->> 'status')::int end,
-        coalesce(o.answer ->> 'message', 'the platform gave no reason'), ${now}, ${now}
-      from jsonb_to_recordset(${JSON.stringify(refused)}::jsonb) as o("identityId" text, answer jsonb)
-      join changes on changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"
-      on conflict (connection, identity_id) do update set
-        run_id = excluded.run_id, kind = excluded.kind, status = excluded.status, message = excluded.message,
-        last_at = excluded.last_at, times = problems.times + 1`.execute(tx)
-  }
+  if (refused.length === 0) return
+  await sql`
+    insert into problems (connection, identity_id, run_id, kind, status, message, first_at, last_at)
+    select ${claim.connection}, changes.identity_id, changes.run_id, changes.kind,
+      case when jsonb_typeof(o.answer -> 'status') = 'number' then (o.answer ->> 'status')::int end,
+      coalesce(o.answer ->> 'message', 'the platform gave no reason'), ${now}, ${now}
+    from jsonb_to_recordset(${JSON.stringify(refused)}::jsonb) as o("identityId" text, answer jsonb)
+    join changes on changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"
+    on conflict (connection, identity_id) do update set
+      run_id = excluded.run_id, kind = excluded.kind, status = excluded.status, message = excluded.message,
+      last_at = excluded.last_at, times = problems.times + 1`.execute(tx)
 }
 
 async function writeChanges(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, now }: Written): Promise<void> {
@@ -199,10 +186,6 @@ async function writeChanges(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, 
       sent_at = ${sentAt}, answered_at = ${now}, answer = o.answer
     from jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb) as o("identityId" text, state text, step text, answer jsonb)
     where changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"`.execute(tx)
-}
-
-function keysOf(outcomes: readonly Outcome[], state: Outcome['state']): string[] {
-  return outcomes.filter((outcome) => outcome.state === state).map(({ identityId }) => identityId)
 }
 
 /** The answer that most of them got. */
@@ -223,10 +206,14 @@ export type Settled = {
   readonly confirmed: number
   readonly refused: number
   readonly people: number
+  /** The connection is blocked, perhaps since this batch was claimed. */
+  readonly isBlocked: boolean
 }
 
 /** How an attempt ended, besides what became of people. */
 export type AttemptEnd = {
+  /** Everybody who was left of the batch was taken as wanted: written once for the batch, and not for each of them. */
+  readonly whole: Written | null
   readonly requests: number
   readonly dueAt: Date
   readonly failure: { readonly code: DeliveryFailureCode | null; readonly message: string } | null
@@ -244,38 +231,92 @@ export type AttemptEnd = {
  * The batch that closes last closes the run. Null: another attempt has taken the batch over.
  */
 export async function endDelivery(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Settled | null> {
-  const { now, failure } = end
+  const { now } = end
   return await db.transaction().execute(async (tx) => {
     // The run's row first: two batches that end together then see each other.
-    await tx.selectFrom('runs').select('id').where('id', '=', claim.runId).forUpdate().execute()
-    const held = await holdsDelivery(tx, claim)
-    if (!held) return null
-    const counts = held.answer === null ? await countOutcomes(tx, claim) : held
-    const remaining = held.people - counts.confirmed - counts.refused
-    const { failures, failingSince } = remaining === 0 ? { failures: 0, failingSince: null } : failing(held, end)
-    await tx
-      .updateTable('deliveries')
-      .set({
-        state: remaining === 0 ? 'done' : 'due',
-        owner: null,
-        due_at: end.dueAt,
-        requests: sql`requests + ${end.requests}`,
-        confirmed: counts.confirmed,
-        refused: counts.refused,
-        unsettled: remaining > 0 && end.unsettled,
-        failures,
-        failing_since: failingSince,
-        last_code: failure?.code ?? null,
-        last_failure: failure?.message ?? null,
-      })
-      .where('run_id', '=', claim.runId)
-      .where('batch', '=', claim.batch)
-      .execute()
+    const { isBlocked } = await tx
+      .selectFrom('runs')
+      .innerJoin('connections', 'connections.name', 'runs.connection')
+      .select(sql<boolean>`connections.blocked_at is not null`.as('isBlocked'))
+      .where('runs.id', '=', claim.runId)
+      .forUpdate('runs')
+      .executeTakeFirstOrThrow()
+    const ended = end.whole ? await answerBatch(tx, claim, { ...end, whole: end.whole }) : await letGo(tx, claim, end)
+    if (!ended) return null
+    const remaining = ended.people - ended.confirmed - ended.refused
     if (remaining === 0 && end.unsettled) await recheckBatch(tx, { ...claim, at: recheckTime(now) })
     const runState = remaining === 0 ? await closeRun(tx, claim.runId, now) : 'delivering'
-    const { confirmed, refused } = counts
-    return { remaining, people: held.people, confirmed, refused, runState }
+    return { ...ended, remaining, runState, isBlocked }
   })
+}
+
+type Counted = Pick<Settled, 'people' | 'confirmed' | 'refused'>
+
+async function answerBatch(
+  tx: Db,
+  claim: ClaimedDelivery,
+  { whole, requests, dueAt }: AttemptEnd & { readonly whole: Written },
+): Promise<Counted | null> {
+  const { outcomes, sentAt, now } = whole
+  const common = commonAnswer(outcomes)
+  const ended = await tx
+    .updateTable('deliveries')
+    .set({
+      ...closed,
+      answer: JSON.stringify(common),
+      sent_at: sentAt,
+      answered_at: now,
+      confirmed: sql`people - refused`,
+      due_at: dueAt,
+      requests: sql`requests + ${requests}`,
+    })
+    .where((eb) => eb.and(held(claim)))
+    .returning(['people', 'confirmed', 'refused'])
+    .executeTakeFirst()
+  if (!ended) return null
+  const others = outcomes.filter(({ answer }) => !sameAnswer(answer, common))
+  if (others.length > 0) await writeChanges(tx, claim, { outcomes: others, sentAt, now })
+  await dropProblems(tx, claim, outcomes)
+  return ended
+}
+
+const closed = {
+  state: 'done',
+  owner: null,
+  unsettled: false,
+  failures: 0,
+  failing_since: null,
+  last_code: null,
+  last_failure: null,
+} as const
+
+async function letGo(tx: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Counted | null> {
+  const delivery = await holdsDelivery(tx, claim)
+  if (!delivery) return null
+  const counts = { people: delivery.people, ...(await countOutcomes(tx, claim)) }
+  const isDone = counts.people === counts.confirmed + counts.refused
+  const { failures, failingSince } = failing(delivery, end)
+  const left = {
+    ...closed,
+    state: 'due',
+    unsettled: end.unsettled,
+    failures,
+    failing_since: failingSince,
+    last_code: end.failure?.code ?? null,
+    last_failure: end.failure?.message ?? null,
+  }
+  await tx
+    .updateTable('deliveries')
+    .set({
+      ...(isDone ? closed : left),
+      due_at: end.dueAt,
+      requests: sql`requests + ${end.requests}`,
+      confirmed: counts.confirmed,
+      refused: counts.refused,
+    })
+    .where((eb) => eb.and(held(claim)))
+    .execute()
+  return counts
 }
 
 /** How often the batch has failed in a row after this attempt, and since when nothing of it got through. */
@@ -424,14 +465,27 @@ export async function endedTakeovers(
   )
 }
 
+/** Forgets what the platform held of people before they were taken with their whole batch; until then the view `behind` leaves them out. */
+export async function forgetAnswered(db: Db, connection: string): Promise<void> {
+  await sql`
+    delete from acknowledged using changes, deliveries
+    where acknowledged.connection = ${connection} and changes.run_id = acknowledged.run_id
+      and changes.identity_id = acknowledged.identity_id and changes.state in ('due', 'confirmed')
+      and deliveries.run_id = changes.run_id and deliveries.batch = changes.batch and deliveries.answer is not null`.execute(
+    db,
+  )
+}
+
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
-    .select(['people', 'confirmed', 'refused', 'failures', 'failing_since', 'answer'])
-    .where('run_id', '=', claim.runId)
-    .where('batch', '=', claim.batch)
-    .where('attempts', '=', claim.attempt)
-    .where('state', '=', 'due')
+    .select(['people', 'failures', 'failing_since'])
+    .where((eb) => eb.and(held(claim)))
+}
+
+/** The delivery's row, for as long as it is this attempt's. */
+function held({ runId, batch, attempt }: ClaimedDelivery) {
+  return { run_id: runId, batch, attempts: attempt, state: 'due' }
 }
 
 async function holdsDelivery(tx: Db, claim: ClaimedDelivery) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
 import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
-import { doubtBatch } from './deliveries.ts'
+import { doubtBatch, forgetAnswered } from './deliveries.ts'
 import type { ClaimedRun } from './run-claims.ts'
 import { moveRun } from './runs.ts'
 import type { Db, Verification } from './schema.ts'
@@ -177,7 +177,6 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
     .select('batch')
     .where('run_id', '=', runId)
     .where('state', '=', 'due')
-    .where('answer', 'is', null)
     .where('attempts', '>', 0)
     .execute()
   for (const { batch } of tried) await doubtBatch(tx, { runId, batch, now })
@@ -243,11 +242,14 @@ export async function commitPlan(
       select identity_id, record,
         case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end as job
       from changes where run_id = ${runId} and state = 'planned'
+    ), counted as (
+      select identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      from kinds
     ), portions as (
-      select identity_id, job,
-        (row_number() over by_key - 1) / ${limits.batchSize}::int as by_count,
-        coalesce(sum(octet_length(record::text)) over by_key, 0) / ${limits.batchBytes}::int as by_bytes
-      from kinds window by_key as (partition by job order by identity_id)
+      select identity_id, job, by_count,
+        coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
+          as by_bytes
+      from counted
     ), batches as (
       select identity_id, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
     )
@@ -263,7 +265,7 @@ export async function commitPlan(
 
 /** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
 export async function refreshStatistics(db: Db): Promise<void> {
-  await sql`analyze behind, changes`.execute(db)
+  await sql`analyze roster, acknowledged, changes`.execute(db)
 }
 
 /**
@@ -274,16 +276,21 @@ async function noteBehind(tx: Db, { runId, connection }: { runId: string; connec
   const toSend = sql`exists (
     select 1 from changes
     where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned')`
+  await forgetAnswered(tx, connection)
   await sql`
-    insert into behind (connection, identity_id, confirmed)
-    select ${connection}, entry.identity_id, roster.wanted
+    update acknowledged set run_id = ${runId} from changes
+    where changes.run_id = ${runId} and changes.state = 'planned'
+      and acknowledged.connection = ${connection} and acknowledged.identity_id = changes.identity_id`.execute(tx)
+  await sql`
+    insert into acknowledged (connection, identity_id, confirmed, run_id)
+    select ${connection}, entry.identity_id, roster.wanted, ${runId}
     from plan_entries entry left join roster on roster.connection = ${connection} and roster.identity_id = entry.identity_id
     where entry.run_id = ${runId} and roster.wanted is distinct from entry.wanted
       and (roster.retracted_at is not null or ${toSend})
     on conflict do nothing`.execute(tx)
   await sql`
-    delete from behind using plan_entries entry, roster
-    where entry.run_id = ${runId} and behind.connection = ${connection} and behind.identity_id = entry.identity_id
+    delete from acknowledged using plan_entries entry, roster
+    where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id
       and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
       and not ${toSend}`.execute(tx)
 }

@@ -87,13 +87,13 @@ export async function noteReadBack(
   if (found.length === 0) return
   const wanted = found.filter((person) => person.asWanted).map(({ identityId }) => identityId)
   const others = found.filter((person) => !person.asWanted)
-  await sql`delete from behind where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
+  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
   if (others.length > 0) {
     await sql`
-      insert into behind (connection, identity_id, confirmed)
+      insert into acknowledged (connection, identity_id, confirmed)
       select ${connection}, "identityId", confirmed
       from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as found("identityId" text, confirmed jsonb)
-      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed`.execute(db)
+      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = null`.execute(db)
   }
   await sql`
     update roster set doubted = false
@@ -105,9 +105,9 @@ export async function noteReadBack(
 /** Forgets what the platform acknowledged: it is another platform, or another of its connections, than before. */
 export async function forgetConfirmed(db: Db, connection: string): Promise<void> {
   await sql`
-    insert into behind (connection, identity_id, confirmed)
+    insert into acknowledged (connection, identity_id, confirmed)
     select connection, identity_id, null from roster where connection = ${connection}
-    on conflict (connection, identity_id) do update set confirmed = null where behind.confirmed is not null`.execute(db)
+    on conflict (connection, identity_id) do update set confirmed = null, run_id = null`.execute(db)
 }
 
 /** Takes a retraction back: the next run treats the person as one whom the platform does not have. False where there was none. */

@@ -132,6 +132,13 @@ export type StoreSchema = {
   }
   runs: RunsTable
   roster: RosterTable
+  acknowledged: {
+    connection: string
+    identity_id: string
+    confirmed: NullableJson<IdentityRecord>
+    run_id: string | null
+  }
+  /** A view of `acknowledged` without those who were taken since. */
   behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
   plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted' | 'recheck_at'> & {
     run_id: string

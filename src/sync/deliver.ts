@@ -9,6 +9,7 @@ import {
   type ClaimedDelivery,
   claimDelivery,
   endDelivery,
+  forgetAnswered,
   hasten,
   pendingChanges,
   type Settled,
@@ -21,7 +22,7 @@ import type { SyncContext } from './context.ts'
 import { doubtTakenOver } from './doubts.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import type { Lane } from './send.ts'
-import { correctAndSend, settleByReading, takeOff, type Work } from './send-changes.ts'
+import { correctAndSend, settleByReading, takeOff, tellOutcomes, type Work } from './send-changes.ts'
 import { Overtaken } from './stage.ts'
 import { resolveTarget } from './target.ts'
 
@@ -47,7 +48,7 @@ export async function deliver(
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, owner: ctx.owner, now: ctx.now() })
   if (!claim) return
-  const progress = { pending: 0, settled: 0, unsettled: false }
+  const progress: Work['progress'] = { pending: 0, settled: 0, unsettled: false, whole: null }
   const lane = laneOf(ctx, claim, { progress, signal })
   const attempt: Attempt = { ctx, claim, lane, progress }
   let stop: Stop | null
@@ -100,11 +101,13 @@ async function send(attempt: Attempt): Promise<Stop | null> {
   if (!connection) {
     return blockedBy('connection_unknown', 404, `connection "${claim.connection}" is not in the configuration`)
   }
-  const now = ctx.now()
-  const nextProbeAt = new Date(now.getTime() + probeMs)
-  const block = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
-  if (block) return leftAlone(block, now)
-  const target = await resolveTarget(ctx, connection, lane.signal)
+  if (claim.isBlocked) {
+    const now = ctx.now()
+    const nextProbeAt = new Date(now.getTime() + probeMs)
+    const block = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
+    if (block) return leftAlone(block, now)
+  }
+  const target = await resolveTarget(ctx, connection, { known: claim.target, signal: lane.signal })
   if (typeof target !== 'number') return target
 
   const ready: Lane = { ...lane, connectionId: target }
@@ -129,8 +132,6 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const { ctx, claim } = attempt
   const { db } = ctx.store
   const now = ctx.now()
-  const isFreed = stop === null && (await freeConnection(db, claim.connection))
-  if (isFreed) ctx.events.connectionFreed({ connection: claim.connection })
   if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
   if (stop?.kind === 'blocked') {
     const { status, code, message: reason } = stop
@@ -142,12 +143,18 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   const pauseMs = patienceMs(attempt, stop)
   const settled = await endDelivery(db, claim, endOf(attempt, { stop, pauseMs, now }))
   if (!settled) return await doubtTakenOver(ctx, claim)
-  // What waited behind the block need not wait for the time of the next probe.
-  if (isFreed && (await hasten(db, { connection: claim.connection, now })) > 0)
-    await enqueueDeliveries(ctx, claim.runId)
+  if (attempt.progress.whole) tellOutcomes(attempt, attempt.progress.whole.outcomes)
+  if (stop === null && settled.isBlocked) await free(ctx, claim)
   tellSent(attempt, settled)
   if (settled.runState !== 'delivering') await tellFinished(ctx, claim)
   else if (stop) tellStop(attempt, stop, pauseMs)
+}
+
+async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
+  if (!(await freeConnection(ctx.store.db, connection))) return
+  ctx.events.connectionFreed({ connection })
+  // What waited behind the block need not wait for the time of the next probe.
+  if ((await hasten(ctx.store.db, { connection, now: ctx.now() })) > 0) await enqueueDeliveries(ctx, runId)
 }
 
 function endOf(
@@ -155,6 +162,7 @@ function endOf(
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
+    whole: progress.whole,
     requests: lane.requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: stop && { code: stop.code, message: stop.message },
@@ -176,6 +184,7 @@ function endOfError({ ctx, claim, lane, progress }: Attempt, isStopping: boolean
   const now = ctx.now()
   const pauseMs = isStopping ? 0 : backoffMs(claim.failures + 1, retry)
   return {
+    whole: null,
     requests: lane.requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: isStopping
@@ -227,4 +236,5 @@ async function tellFinished(ctx: SyncContext, claim: ClaimedDelivery): Promise<v
   const { id: runId, connection, confirmed, problems, durationMs } = run
   ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
   await enqueueWaiting(ctx, claim.connection)
+  await forgetAnswered(ctx.store.db, claim.connection)
 }

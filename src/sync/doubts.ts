@@ -58,7 +58,7 @@ export async function readBackDoubted(
 ): Promise<Stop | null> {
   const { db } = ctx.store
   for await (const identityIds of doubtedKeys(db, connection.name)) {
-    const target = await resolveTarget(ctx, connection, signal)
+    const target = await resolveTarget(ctx, connection, { signal })
     if (typeof target !== 'number') return target
     const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
     const { found, stop } = await readBack(lane, identityIds)

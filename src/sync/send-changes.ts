@@ -6,6 +6,7 @@ import {
   type PendingChange,
   recordOutcomes,
   storeStep,
+  type Written,
 } from '../store/deliveries.ts'
 import { rosterSize } from '../store/roster.ts'
 import type { Stop } from './answers.ts'
@@ -31,8 +32,16 @@ export type Work = {
   readonly claim: ClaimedDelivery
   readonly lane: Lane
   readonly connection: SyncConnection
-  /** How many of the batch are due, of how many of them this attempt has settled something, and whether a request of it may still arrive. */
-  readonly progress: { pending: number; settled: number; unsettled: boolean }
+  readonly progress: {
+    /** How many of the batch are due. */
+    pending: number
+    /** Of how many of them this attempt has settled something. */
+    settled: number
+    /** A request of it may still arrive. */
+    unsettled: boolean
+    /** That everybody left was taken as wanted, which is written with the end of the attempt. */
+    whole: Written | null
+  }
 }
 
 /**
@@ -176,10 +185,8 @@ function tellStep({ ctx, claim }: Work, step: NonNullable<PendingChange['step']>
 async function send(work: Work, records: readonly IdentityRecord[]): Promise<Results> {
   const { ctx, claim, lane, connection } = work
   if (records.length === 0) return { sent: new Map(), stop: null }
-  const { lacksUpdate } = await targetOf(ctx.store.db, connection.name)
-  if (claim.kind === 'upsert' || lacksUpdate || records.length > connection.delivery.updateWave) {
-    return await upsert(lane, records)
-  }
+  const isOneByOne = claim.kind === 'update' && records.length <= connection.delivery.updateWave
+  if (!isOneByOne || (await targetOf(ctx.store.db, connection.name)).lacksUpdate) return await upsert(lane, records)
   const updated = await update(lane, records)
   const missing = records.filter(({ identityId }) => updated.sent.get(identityId)?.kind === 'missing')
   const [probe] = missing
@@ -200,10 +207,17 @@ function withoutMissing({ sent, stop }: Results): Results {
 async function record(work: Work, outcomes: readonly Outcome[], sentAt: Date): Promise<void> {
   if (outcomes.length === 0) return
   const { ctx, claim, progress } = work
-  const { pending } = progress
-  if (!(await recordOutcomes(ctx.store.db, claim, { outcomes, pending, sentAt, now: ctx.now() }))) throw new Overtaken()
+  const written = { outcomes, sentAt, now: ctx.now() }
+  const isWhole = outcomes.length === progress.pending && outcomes.every(({ holds }) => holds === 'wanted')
+  if (isWhole) progress.whole = written
+  else if (await recordOutcomes(ctx.store.db, claim, written)) tellOutcomes(work, outcomes)
+  else throw new Overtaken()
   progress.settled += outcomes.length
   progress.pending -= outcomes.filter(({ state }) => state !== 'due').length
+}
+
+/** Tells of outcomes that are written. */
+export function tellOutcomes({ ctx, claim }: Pick<Work, 'ctx' | 'claim'>, outcomes: readonly Outcome[]): void {
   const { runId, connection, kind: job, batch } = claim
   ctx.events.outcomesRecorded({ runId, connection, job, batch, people: outcomes.length })
   for (const { identityId, state, answer } of outcomes) {

@@ -12,10 +12,10 @@ const lookUpPatienceMs = 1000
  * Notes where a connection goes. Another platform, or another of its connections, than last time: nothing of what was acknowledged
  * there holds here, so everybody is sent anew.
  */
-export async function noteTarget(ctx: SyncContext, connection: SyncConnection): Promise<Target> {
+export async function noteTarget(ctx: SyncContext, connection: SyncConnection, known?: Target): Promise<Target> {
   const { db } = ctx.store
   const key = targetKey(ctx, connection)
-  const known = await targetOf(db, connection.name)
+  known ??= await targetOf(db, connection.name)
   if (known.key === key) return known
   await db.transaction().execute(async (tx) => {
     if (known.key !== null) await forgetConfirmed(tx, connection.name)
@@ -28,10 +28,10 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection): 
 export async function resolveTarget(
   ctx: SyncContext,
   connection: SyncConnection,
-  signal: AbortSignal,
+  { known: noted, signal }: { known?: Target; signal: AbortSignal },
 ): Promise<number | Stop> {
   const { db } = ctx.store
-  const known = await noteTarget(ctx, connection)
+  const known = await noteTarget(ctx, connection, noted)
   if (known.id !== null) return known.id
   return await workingOn(ctx.owner, { kind: 'target', connection: connection.name }, async () => {
     // Two workers that both find nothing would both create it.

@@ -21,7 +21,7 @@ export async function verifyAgainstPlatform(
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Verification> {
   const { db } = ctx.store
-  const target = await resolveTarget(ctx, connection, signal)
+  const target = await resolveTarget(ctx, connection, { signal })
   if (typeof target !== 'number') throw asFailure(connection, target)
   const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
   const found = new Set<string>()

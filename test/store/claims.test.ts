@@ -73,7 +73,10 @@ describe.each(databases)('claims on $name', ({ place }) => {
     answer: { status: 201 },
   } as const
 
+  const whole = { outcomes: [outcome], sentAt: now, now }
+
   const ended: AttemptEnd = {
+    whole: null,
     requests: 1,
     dueAt: now,
     failure: null,
@@ -160,15 +163,22 @@ describe.each(databases)('claims on $name', ({ place }) => {
 
     const late = [
       await storeStep(db, older, { identityIds: ['E1'], step: 'clearing' }),
-      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], pending: 1, sentAt: now, now }),
+      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], sentAt: now, now }),
       await stillHolds(db, older),
       await endDelivery(db, older, ended),
+      await endDelivery(db, older, { ...ended, whole }),
     ]
-    await recordOutcomes(db, newer, { outcomes: [outcome], pending: 1, sentAt: now, now })
-    const end = await endDelivery(db, newer, ended)
+    const end = await endDelivery(db, newer, { ...ended, whole })
 
-    expect(late).toEqual([false, false, false, null])
-    expect(end).toEqual({ remaining: 0, people: 1, confirmed: 1, refused: 0, runState: 'finished' })
+    expect(late).toEqual([false, false, false, null, null])
+    expect(end).toEqual({
+      remaining: 0,
+      people: 1,
+      confirmed: 1,
+      refused: 0,
+      runState: 'finished',
+      isBlocked: false,
+    })
     expect(await getRun(db, runId)).toMatchObject({ state: 'finished', confirmed: 1, problems: 0 })
   })
 
