@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
 import type { ChangeKind } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
 import type { Target } from './connections.ts'
 import type { Owner } from './owner.ts'
 import { isAtWork, mayStillMove, unowned } from './owner.ts'
-import { moveRun, type RunState } from './runs.ts'
+import { moveRun } from './runs.ts'
 import type { Answer, Db } from './schema.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete'] as const
@@ -131,7 +131,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, written: Wr
   const { outcomes, now } = written
   return await db.transaction().execute(async (tx) => {
     if (!(await holdsDelivery(tx, claim))) return false
-    await writeChanges(tx, claim, written)
+    await changesAs(claim, written).execute(tx)
     const taken = outcomes.filter(({ holds }) => holds === 'wanted').map(({ identityId }) => identityId)
     await sql`
       delete from acknowledged where connection = ${claim.connection} and identity_id = any(${taken})`.execute(tx)
@@ -180,12 +180,13 @@ async function noteProblems(
       last_at = excluded.last_at, times = problems.times + 1`.execute(tx)
 }
 
-async function writeChanges(tx: Db, claim: ClaimedDelivery, { outcomes, sentAt, now }: Written): Promise<void> {
-  await sql`
+/** The statement that writes what became of single people; it may be continued with further conditions. */
+function changesAs({ runId }: ClaimedDelivery, { outcomes, sentAt, now }: Written): RawBuilder<unknown> {
+  return sql`
     update changes set state = o.state, step = coalesce(o.step, changes.step), requests = requests + 1,
       sent_at = ${sentAt}, answered_at = ${now}, answer = o.answer
     from jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb) as o("identityId" text, state text, step text, answer jsonb)
-    where changes.run_id = ${claim.runId} and changes.identity_id = o."identityId"`.execute(tx)
+    where changes.run_id = ${runId} and changes.identity_id = o."identityId"`
 }
 
 /** The answer that most of them got. */
@@ -201,7 +202,6 @@ function sameAnswer(a: Answer, b: Answer): boolean {
 }
 
 export type Settled = {
-  readonly runState: RunState
   readonly remaining: number
   readonly confirmed: number
   readonly refused: number
@@ -227,96 +227,105 @@ export type AttemptEnd = {
 }
 
 /**
- * Ends this attempt: counts its requests, and either closes the batch or lets go of it until `dueAt`.
- * The batch that closes last closes the run. Null: another attempt has taken the batch over.
+ * Ends this attempt: counts its requests, and either closes the batch or lets go of it until `dueAt`. Null: another attempt has
+ * taken the batch over.
  */
 export async function endDelivery(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Settled | null> {
-  const { now } = end
+  const ended = end.whole ? await answerBatch(db, claim, { ...end, whole: end.whole }) : await letGo(db, claim, end)
+  return ended && { ...ended, remaining: ended.people - ended.confirmed - ended.refused }
+}
+
+type Ended = Omit<Settled, 'remaining'>
+
+// Nobody waits for the disk: a database that loses its last moments has the batch due still, and it is sent again.
+async function answerBatch(
+  db: Db,
+  claim: ClaimedDelivery,
+  { whole, requests, dueAt, unsettled, now }: AttemptEnd & { readonly whole: Written },
+): Promise<Ended | null> {
+  const { runId, batch, attempt, connection } = claim
+  const answer = commonAnswer(whole.outcomes)
+  const others = whole.outcomes.filter((outcome) => !sameAnswer(outcome.answer, answer))
+  const { rows } = await sql<Ended>`
+    with ended as (
+      update deliveries set state = 'done', owner = null, due_at = ${dueAt}, requests = requests + ${requests},
+        answer = ${JSON.stringify(answer)}, sent_at = ${whole.sentAt}, answered_at = ${whole.now}, confirmed = people - refused,
+        unsettled = false, failures = 0, failing_since = null, last_code = null, last_failure = null
+      where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
+      returning people, confirmed, refused
+    ), told as (
+      ${changesAs(claim, { ...whole, outcomes: others })} and exists (select 1 from ended)
+    ), late as (
+      ${rechecked({ runId, batch, at: recheckTime(now) })} and ${unsettled} and exists (select 1 from ended)
+    ), solved as (
+      delete from problems using ended, changes
+      where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
+        and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
+    )
+    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
+    from ended`.execute(db)
+  const [ended] = rows
+  return ended
+    ? { people: ended.people, confirmed: ended.confirmed, refused: ended.refused, isBlocked: ended.isBlocked }
+    : null
+}
+
+async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Ended | null> {
   return await db.transaction().execute(async (tx) => {
-    // The run's row first: two batches that end together then see each other.
-    const { isBlocked } = await tx
-      .selectFrom('runs')
-      .innerJoin('connections', 'connections.name', 'runs.connection')
-      .select(sql<boolean>`connections.blocked_at is not null`.as('isBlocked'))
-      .where('runs.id', '=', claim.runId)
-      .forUpdate('runs')
-      .executeTakeFirstOrThrow()
-    const ended = end.whole ? await answerBatch(tx, claim, { ...end, whole: end.whole }) : await letGo(tx, claim, end)
-    if (!ended) return null
-    const remaining = ended.people - ended.confirmed - ended.refused
-    if (remaining === 0 && end.unsettled) await recheckBatch(tx, { ...claim, at: recheckTime(now) })
-    const runState = remaining === 0 ? await closeRun(tx, claim.runId, now) : 'delivering'
-    return { ...ended, remaining, runState, isBlocked }
+    const delivery = await holdsDelivery(tx, claim)
+    if (!delivery) return null
+    const counts = { people: delivery.people, ...(await countOutcomes(tx, claim)) }
+    const isDone = counts.people === counts.confirmed + counts.refused
+    const { failures, failingSince } = isDone ? { failures: 0, failingSince: null } : failing(delivery, end)
+    await tx
+      .updateTable('deliveries')
+      .set({
+        state: isDone ? 'done' : 'due',
+        owner: null,
+        due_at: end.dueAt,
+        requests: sql`requests + ${end.requests}`,
+        confirmed: counts.confirmed,
+        refused: counts.refused,
+        unsettled: !isDone && end.unsettled,
+        failures,
+        failing_since: failingSince,
+        last_code: end.failure?.code ?? null,
+        last_failure: end.failure?.message ?? null,
+      })
+      .where((eb) => eb.and(held(claim)))
+      .execute()
+    if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
+    return { ...counts, isBlocked: delivery.isBlocked }
   })
 }
 
-type Counted = Pick<Settled, 'people' | 'confirmed' | 'refused'>
-
-async function answerBatch(
-  tx: Db,
-  claim: ClaimedDelivery,
-  { whole, requests, dueAt }: AttemptEnd & { readonly whole: Written },
-): Promise<Counted | null> {
-  const { outcomes, sentAt, now } = whole
-  const common = commonAnswer(outcomes)
-  const ended = await tx
-    .updateTable('deliveries')
-    .set({
-      ...closed,
-      answer: JSON.stringify(common),
-      sent_at: sentAt,
-      answered_at: now,
-      confirmed: sql`people - refused`,
-      due_at: dueAt,
-      requests: sql`requests + ${requests}`,
-    })
-    .where((eb) => eb.and(held(claim)))
-    .returning(['people', 'confirmed', 'refused'])
-    .executeTakeFirst()
-  if (!ended) return null
-  const others = outcomes.filter(({ answer }) => !sameAnswer(answer, common))
-  if (others.length > 0) await writeChanges(tx, claim, { outcomes: others, sentAt, now })
-  await dropProblems(tx, claim, outcomes)
-  return ended
+/** Ends a run once nothing of it is due any more. True for the one of several who find that at once whose word it is. */
+export async function closeRun(db: Db, runId: string, now: Date): Promise<boolean> {
+  const { open, refused } = await db
+    .selectFrom('deliveries')
+    .select([sql<boolean>`bool_or(state = 'due')`.as('open'), sql<boolean>`bool_or(refused > 0)`.as('refused')])
+    .where('run_id', '=', runId)
+    .executeTakeFirstOrThrow()
+  return !open && (await moveRun(db, { id: runId, to: refused ? 'finished_with_problems' : 'finished', now }))
 }
 
-const closed = {
-  state: 'done',
-  owner: null,
-  unsettled: false,
-  failures: 0,
-  failing_since: null,
-  last_code: null,
-  last_failure: null,
-} as const
-
-async function letGo(tx: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Counted | null> {
-  const delivery = await holdsDelivery(tx, claim)
-  if (!delivery) return null
-  const counts = { people: delivery.people, ...(await countOutcomes(tx, claim)) }
-  const isDone = counts.people === counts.confirmed + counts.refused
-  const { failures, failingSince } = failing(delivery, end)
-  const left = {
-    ...closed,
-    state: 'due',
-    unsettled: end.unsettled,
-    failures,
-    failing_since: failingSince,
-    last_code: end.failure?.code ?? null,
-    last_failure: end.failure?.message ?? null,
-  }
-  await tx
-    .updateTable('deliveries')
-    .set({
-      ...(isDone ? closed : left),
-      due_at: end.dueAt,
-      requests: sql`requests + ${end.requests}`,
-      confirmed: counts.confirmed,
-      refused: counts.refused,
-    })
-    .where((eb) => eb.and(held(claim)))
+/** The runs that deliver though nothing of them is due: whoever sent the last batch ended before it could say so. */
+export async function runsToClose(db: Db): Promise<{ readonly runId: string; readonly connection: string }[]> {
+  return await db
+    .selectFrom('runs')
+    .select(['id as runId', 'connection'])
+    .where('state', '=', 'delivering')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('deliveries')
+            .select('batch')
+            .whereRef('deliveries.run_id', '=', 'runs.id')
+            .where('deliveries.state', '=', 'due'),
+        ),
+      ),
+    )
     .execute()
-  return counts
 }
 
 /** How often the batch has failed in a row after this attempt, and since when nothing of it got through. */
@@ -421,11 +430,16 @@ export async function doubtBatch(
 }
 
 /** What is known of the people of a settled batch holds for now; a request that was given up may still arrive. */
-async function recheckBatch(db: Db, { runId, batch, at }: { runId: string; batch: number; at: Date }): Promise<void> {
-  await sql`
+function rechecked({ runId, batch, at }: { runId: string; batch: number; at: Date }): RawBuilder<unknown> {
+  return sql`
     update roster set recheck_at = ${at} from changes, runs
     where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
-      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
+      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`
+}
+
+/** In SQL, whether a connection is blocked. */
+function blocked(connection: string): RawBuilder<boolean> {
+  return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
 }
 
 /** Doubts everybody whose time to be looked at once more has come; answers the connections that this concerns. */
@@ -479,7 +493,7 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
-    .select(['people', 'failures', 'failing_since'])
+    .select(['people', 'failures', 'failing_since', blocked(claim.connection).as('isBlocked')])
     .where((eb) => eb.and(held(claim)))
 }
 
@@ -490,16 +504,4 @@ function held({ runId, batch, attempt }: ClaimedDelivery) {
 
 async function holdsDelivery(tx: Db, claim: ClaimedDelivery) {
   return await heldDelivery(tx, claim).forUpdate().executeTakeFirst()
-}
-
-async function closeRun(tx: Db, runId: string, now: Date): Promise<RunState> {
-  const left = await tx
-    .selectFrom('deliveries')
-    .select([sql<boolean>`bool_or(state = 'due')`.as('open'), sql<boolean>`bool_or(refused > 0)`.as('refused')])
-    .where('run_id', '=', runId)
-    .executeTakeFirstOrThrow()
-  if (left.open) return 'delivering'
-  const to = left.refused ? 'finished_with_problems' : 'finished'
-  await moveRun(tx, { id: runId, to, now })
-  return to
 }

@@ -9,18 +9,17 @@ import {
   type ClaimedDelivery,
   claimDelivery,
   endDelivery,
-  forgetAnswered,
   hasten,
   pendingChanges,
   type Settled,
   stillHolds,
 } from '../store/deliveries.ts'
 import { workingOn } from '../store/owner.ts'
-import { getRun } from '../store/runs.ts'
 import { blockedBy, isUnsettling, leavesUnsettled, type Stop } from './answers.ts'
 import type { SyncContext } from './context.ts'
 import { doubtTakenOver } from './doubts.ts'
-import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
+import { enqueueDeliveries } from './enqueue.ts'
+import { finishRun } from './finish.ts'
 import type { Lane } from './send.ts'
 import { correctAndSend, settleByReading, takeOff, tellOutcomes, type Work } from './send-changes.ts'
 import { Overtaken } from './stage.ts'
@@ -146,7 +145,7 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   if (attempt.progress.whole) tellOutcomes(attempt, attempt.progress.whole.outcomes)
   if (stop === null && settled.isBlocked) await free(ctx, claim)
   tellSent(attempt, settled)
-  if (settled.runState !== 'delivering') await tellFinished(ctx, claim)
+  if (settled.remaining === 0) await finishRun(ctx, claim)
   else if (stop) tellStop(attempt, stop, pauseMs)
 }
 
@@ -228,13 +227,4 @@ function tellSent({ ctx, claim, progress }: Attempt, { people, confirmed, refuse
   if (progress.settled === 0) return
   const { runId, connection, kind: job, batch } = claim
   ctx.events.deliverySent({ runId, connection, job, batch, people, confirmed, problems: refused })
-}
-
-async function tellFinished(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
-  const run = await getRun(ctx.store.db, claim.runId)
-  if (!run) return
-  const { id: runId, connection, confirmed, problems, durationMs } = run
-  ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
-  await enqueueWaiting(ctx, claim.connection)
-  await forgetAnswered(ctx.store.db, claim.connection)
 }

@@ -1,9 +1,10 @@
-import { dueDeliveries } from '../store/deliveries.ts'
+import { dueDeliveries, runsToClose } from '../store/deliveries.ts'
 import { releaseLeft } from '../store/left.ts'
 import { dueRuns } from '../store/run-claims.ts'
 import type { SyncContext } from './context.ts'
 import { doubtEndedTakeovers, doubtWhatMayBeLate } from './doubts.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
+import { finishRun } from './finish.ts'
 
 /**
  * Enqueues whatever the store says is due and nobody works on. The queue may have lost any of it; what it still has is left as it is.
@@ -14,6 +15,7 @@ export async function sweep(ctx: SyncContext, { anew = false } = {}): Promise<{ 
   await releaseLeft(db, ctx.owner)
   await doubtEndedTakeovers(ctx)
   await doubtWhatMayBeLate(ctx)
+  for (const run of await runsToClose(db)) await finishRun(ctx, run)
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]

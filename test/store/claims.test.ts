@@ -4,10 +4,12 @@ import { openDatabase } from '../../src/database/database.ts'
 import {
   type AttemptEnd,
   claimDelivery,
+  closeRun,
   dueDeliveries,
   endDelivery,
   endedTakeovers,
   recordOutcomes,
+  runsToClose,
   stillHolds,
   storeStep,
 } from '../../src/store/deliveries.ts'
@@ -171,14 +173,10 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const end = await endDelivery(db, newer, { ...ended, whole })
 
     expect(late).toEqual([false, false, false, null, null])
-    expect(end).toEqual({
-      remaining: 0,
-      people: 1,
-      confirmed: 1,
-      refused: 0,
-      runState: 'finished',
-      isBlocked: false,
-    })
+    expect(end).toEqual({ remaining: 0, people: 1, confirmed: 1, refused: 0, isBlocked: false })
+    expect(await runsToClose(db)).toEqual([{ runId, connection: 'acme' }])
+    expect(await Promise.all([1, 2, 3].map(() => closeRun(db, runId, now)))).toContain(true)
+    expect(await closeRun(db, runId, now)).toBe(false)
     expect(await getRun(db, runId)).toMatchObject({ state: 'finished', confirmed: 1, problems: 0 })
   })
 
