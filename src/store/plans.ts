@@ -304,7 +304,7 @@ async function leaveOutContradicted(
     update changes set state = 'dropped' from roster
     where changes.run_id = ${runId} and changes.state = 'planned' and changes.kind <> 'retract'
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id
-      and (roster.retracted_at is not null or roster.wanted is distinct from changes.record)`.execute(tx)
+      and (roster.retracted_at is not null or roster.wanted is distinct from changes.record::jsonb)`.execute(tx)
 }
 
 /**

@@ -4,8 +4,8 @@ import { openPlace } from './place.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
-const stores = ['PGlite', 'PostgreSQL'] as const
-const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL] [--json]
+const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
+const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
@@ -39,12 +39,17 @@ function isCount(value: number): boolean {
 }
 
 async function runAll(run: typeof benchPlan): Promise<Row[]> {
-  await using server = chosen.includes('PostgreSQL') ? await startServer('postgres') : null
+  await using server = chosen.some((store) => store !== 'PGlite') ? await startServer('postgres') : null
+  await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null
   const rows: Row[] = []
   for (const store of chosen) {
     for (const people of sizes) {
       process.stderr.write(`${people} people on ${store} …\n`)
-      const found = await run({ server: store === 'PostgreSQL' ? (server?.url ?? null) : null, people })
+      const found = await run({
+        server: store === 'PGlite' ? null : (server?.url ?? null),
+        redis: store === 'PostgreSQL+Redis' ? (redis?.url ?? null) : null,
+        people,
+      })
       rows.push(...found.map((row) => ({ people, store, ...row })))
     }
   }

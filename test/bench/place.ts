@@ -32,6 +32,7 @@ platform:
   requestsPerMinute: 1000000
   timeoutMs: 600000
 database: \${env:BENCH_DATABASE:-}
+queue: \${env:BENCH_QUEUE:-}
 dataDir: ./data
 connections:
   hr:
@@ -39,8 +40,16 @@ connections:
     source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, preset: generic, timeZone: UTC }
 `
 
+export type PlaceOptions = {
+  /** Of PostgreSQL; null for embedded databases. */
+  readonly server: string | null
+  /** Where jobs are kept that are not in the database. */
+  readonly redis: string | null
+  readonly people: number
+}
+
 /** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
-export async function openPlace({ server, people }: { server: string | null; people: number }): Promise<Place> {
+export async function openPlace({ server, redis, people }: PlaceOptions): Promise<Place> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -54,7 +63,7 @@ export async function openPlace({ server, people }: { server: string | null; peo
   await writeFile(files.csv, toCsv(company({ seed: 1, size: people, today })))
   await writeFile(emptyCsv, toCsv([]))
   await writeFile(files.config, configText)
-  const env = { BENCH_PLATFORM: platform.baseUrl, BENCH_DATABASE: store }
+  const env = { BENCH_PLATFORM: platform.baseUrl, BENCH_DATABASE: store, BENCH_QUEUE: redis ?? '' }
   const opened = opening.move()
   return { ...files, emptyCsv, env, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

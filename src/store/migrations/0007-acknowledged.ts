@@ -15,5 +15,8 @@ where not exists (
   select 1 from changes join deliveries using (run_id, batch)
   where changes.run_id = acknowledged.run_id and changes.identity_id = acknowledged.identity_id
     and changes.state in ('due', 'confirmed') and deliveries.answer is not null);
+
+-- Read once, to be sent, and never looked into.
+alter table changes alter column record type json using record::json;
 `,
 }
