@@ -228,22 +228,62 @@ describe.each(databases)('on $name', ({ place }) => {
     expect([beforeItsEnd, inDoubt, await doubted(world)]).toEqual([0, 1, 0])
   })
 
-  test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
-    await using opened = await open()
-    const { world, client } = opened
+  /** Whatever is enqueued finds no queue, and what was in it is gone. */
+  function queueAway(world: World): Disposable {
     const { enqueue } = world.sync
     const away = async () => {
       throw new Failure('queue_unreachable', 'The queue does not answer')
     }
+    world.jobs.length = 0
     Object.assign(world.sync, { enqueue: away })
+    return { [Symbol.dispose]: () => Object.assign(world.sync, { enqueue }) }
+  }
+
+  test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
+    await using opened = await open()
+    const { world, client } = opened
     world.hrSays(staff(5))
+    const away = queueAway(world)
     const run = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
-    Object.assign(world.sync, { enqueue })
+    away[Symbol.dispose]()
 
     await world.minute()
 
     expect(await world.runOf(run.id)).toMatchObject({ state: 'finished', confirmed: 5 })
     expect((await peopleOn(client)).size).toBe(5)
+  })
+
+  test('a queue that goes away in the middle of a run, and comes back empty after an hour, loses nobody', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(5))
+    const before = change(staff(7), { id: 'E0001', left: '2026-11-01' })
+    world.hrSays(before, nextNight)
+    const running = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+    const [readIt] = world.jobs
+    const away = queueAway(world)
+    if (readIt) await world.workOn(readIt)
+    const after = change(before, { id: 'E0002', left: '2026-11-02' })
+    world.hrSays(after, '2026-11-21T01:30:00.000Z')
+    const waiting = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+    for (let minute = 0; minute < 60; minute++) {
+      world.clock.now = new Date(world.clock.now.getTime() + hourMs / 60)
+      await world.minute()
+    }
+    const meanwhile = [(await world.runOf(running.id)).state, (await world.runOf(waiting.id)).state]
+    away[Symbol.dispose]()
+
+    await world.minute()
+
+    const people = await peopleOn(client)
+    expect(meanwhile).toEqual(['delivering', 'waiting'])
+    expect([(await world.runOf(running.id)).state, (await world.runOf(waiting.id)).state]).toEqual([
+      'finished',
+      'finished',
+    ])
+    expect(people.size).toBe(7)
+    expect(people.get('E0001')?.separatedAt).toBe('2026-11-01T00:00:00.000Z')
+    expect(people.get('E0002')?.separatedAt).toBe('2026-11-02T00:00:00.000Z')
   })
 })
 
