@@ -35,10 +35,11 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", absences
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", "employmentAsOf", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz, absences integer)
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz,
+          "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
   const changes = people.flatMap(({ change, asOf, origin }) => (change ? [{ ...change, asOf, origin }] : []))
@@ -215,11 +216,12 @@ export async function commitPlan(
   if (wasHeld) await leaveOutOvertaken(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await sql`
-    insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, absences)
-    select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, absences from plan_entries where run_id = ${runId}
+    insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
+    select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences
+    from plan_entries where run_id = ${runId}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
-      as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
+      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
   if (wasHeld) await leaveOutContradicted(tx, { runId, connection })
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`

@@ -8,6 +8,7 @@ type EntryRow = {
   inferred: boolean
   deferred_to: string | null
   as_of: Date
+  employment_as_of: Date | null
   absences: number
   is_behind: boolean
   confirmed: IdentityRecord | null
@@ -16,7 +17,7 @@ type EntryRow = {
 }
 
 /**
- * What is known of these people, by key. `asOf` is the later of the person's own fact and the connection's last accepted
+ * What is known of these people, by key. Both times are the later of the person's own fact and the connection's last accepted
  * export: that export spoke about everybody, so what is older than it is old for all.
  */
 export async function rosterEntries(
@@ -175,6 +176,7 @@ function entries(db: Db) {
       'roster.retracted_reason',
       'roster.retracted_at',
       sql<Date>`greatest(roster.as_of, connections.accepted_as_of)`.as('as_of'),
+      sql<Date | null>`greatest(roster.employment_as_of, connections.accepted_as_of)`.as('employment_as_of'),
     ])
 }
 
@@ -185,6 +187,7 @@ function toEntry(row: EntryRow): RosterEntry {
     inferred: row.inferred,
     deferredTo: row.deferred_to,
     asOf: row.as_of.toISOString(),
+    employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,
     confirmed: row.is_behind ? row.confirmed : row.wanted,
     retracted:

@@ -71,6 +71,7 @@ type RosterTable = {
   inferred: boolean
   deferred_to: string | null
   as_of: Date
+  employment_as_of: Date | null
   absences: number
   retracted_reason: string | null
   retracted_at: Date | null

@@ -62,6 +62,106 @@ describe('several sightings of a person, one after the other', () => {
   })
 })
 
+describe('a fact of employment that comes in after a newer change of the record', () => {
+  const known = entry('ana', {
+    wanted: record('ana', { jobTitle: 'Lead' }),
+    asOf: at('11:00'),
+    employmentAsOf: at('09:00'),
+  })
+
+  test('separates and leaves the rest as the newer one has it', () => {
+    const left = sighting('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
+
+    const { change, entry: side, news } = decide(known, left, delta)
+
+    expect(change).toMatchObject({
+      kind: 'leave',
+      record: { jobTitle: 'Lead', separatedAt: '2026-11-19T00:00:00.000Z' },
+      inferred: false,
+    })
+    expect(side).toMatchObject({ asOf: at('11:00'), employmentAsOf: at('10:00') })
+    expect(news.leaves).toBe(true)
+  })
+
+  test('infers the day on which it was true', () => {
+    const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
+    const left = sighting('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, left: true })
+
+    const { change } = decide({ ...known, ...yesterday }, left, delta)
+
+    expect(change).toMatchObject({ kind: 'leave', inferred: true, record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
+  })
+
+  test('is deferred where its day lies ahead', () => {
+    const leaves = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-30' })
+
+    const { change, entry: side } = decide(known, leaves, delta)
+
+    expect(change).toBeNull()
+    expect(side).toMatchObject({ deferredTo: '2026-11-30', asOf: at('11:00'), employmentAsOf: at('10:00') })
+  })
+
+  test('brings a leaver back', () => {
+    const wanted = record('ana', { jobTitle: 'Lead', separatedAt: '2026-10-31T00:00:00.000Z' })
+    const back = sighting('ana', { asOf: at('10:00'), action: 'join' })
+
+    const { change } = decide({ ...known, wanted, confirmed: wanted }, back, delta)
+
+    expect(change).toMatchObject({ kind: 'return', record: { jobTitle: 'Lead', separatedAt: null } })
+  })
+
+  test('counts for nothing where a newer one is known', () => {
+    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+
+    expect(decide(known, left, delta)).toMatchObject({ change: null, entry: null })
+  })
+
+  test('counts where nobody has spoken of the employment yet', () => {
+    const first = decide(undefined, sighting('ana', { asOf: at('11:00'), statesEmployment: false }), delta)
+    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+
+    const { change } = decide(entry('ana', { ...first.entry }), left, delta)
+
+    expect(first.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: null })
+    expect(change).toMatchObject({ kind: 'leave' })
+  })
+
+  test('may be what a snapshot says, or its silence', () => {
+    const snapshot = nightly({ asOf: at('10:00') })
+
+    const listed = decide(known, sighting('ana', { leavingDate: '2026-11-19' }), snapshot)
+    const absent = decide(known, 'absent', snapshot)
+    const again = decide({ ...known, ...absent.entry }, 'absent', snapshot)
+
+    expect(listed.change).toMatchObject({ kind: 'leave', record: { jobTitle: 'Lead' }, inferred: false })
+    expect(absent).toMatchObject({
+      absent: true,
+      change: { kind: 'leave', record: { jobTitle: 'Lead' }, inferred: true },
+    })
+    expect(absent.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: at('10:00') })
+    expect(again).toMatchObject({ absent: false, entry: null })
+  })
+
+  test('is not the silence of a snapshot that is older than all that is known', () => {
+    const hired = { ...known, employmentAsOf: null }
+
+    const { change, absent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
+
+    expect({ change, absent }).toEqual({ change: null, absent: false })
+  })
+
+  test('ends in the same as in the order of the times', () => {
+    const hired = sighting('ana', { asOf: at('08:00'), fields: { jobTitle: 'Engineer' } })
+    const left = sighting('ana', { asOf: at('09:00'), fields: {}, leavingDate: '2026-11-19' })
+    const tidied = sighting('ana', { asOf: at('10:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
+
+    const inOrder = decideInOrder(undefined, [hired, left, tidied], delta)
+    const late = decideInOrder(undefined, [hired, tidied, left], delta)
+
+    expect(late.entry).toEqual(inOrder.entry)
+  })
+})
+
 describe('a row that says retract', () => {
   const retract = sighting('ana', { action: 'retract', asOf: at('11:00'), origin: { event: '7', line: 1 } })
 

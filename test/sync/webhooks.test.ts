@@ -205,6 +205,24 @@ describe.each(databases)('on $name', ({ place }) => {
       ])
     })
 
+    test('a departure that comes in after a newer change of the record still separates', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await receive(world, { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0003', first: 'Ana' } })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:30:00.000Z'))
+      await later(world, 6)
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+      await receive(world, updated('E0003', 'Former', '2026-11-20T02:40:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({
+        jobTitle: 'Former',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
     test('events of a run whose job was lost are in it when it is found again', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -352,6 +370,22 @@ describe.each(databases)('on $name', ({ place }) => {
 
       expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Director')
       expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged' })
+    })
+
+    test('an export that is read late says who has left, and leaves the rest as an event said it since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await receive(world, updated('E0004', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+
+      const people = change(staff(20), { id: 'E0003', left: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
+      await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      const found = await peopleOn(client)
+      expect(found.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
     test('an export that was held and is approved later leaves out whom an event told of meanwhile', async () => {
