@@ -216,9 +216,10 @@ export async function commitPlan(
   if (wasHeld) await leaveOutOvertaken(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await sql`
-    insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
-    select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences
-    from plan_entries where run_id = ${runId}
+    insert into roster
+      (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_accepted
+    from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
@@ -233,7 +234,8 @@ export async function commitPlan(
   )
   await sql`
     update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
-      accepted_end = runs.end_keys
+      accepted_end = runs.end_keys,
+      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of then 0 else 1 end
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}

@@ -17,8 +17,8 @@ type EntryRow = {
 }
 
 /**
- * What is known of these people, by key. Both times are the later of the person's own fact and the connection's last accepted
- * export: that export spoke about everybody, so what is older than it is old for all.
+ * What is known of these people, by key. Both times are the later of the person's own fact and the connection's newest accepted
+ * export: that export spoke about everybody who was known by then, so what is older than it is old for all of them.
  */
 export async function rosterEntries(
   db: Db,
@@ -159,6 +159,7 @@ const isDue = sql<boolean>`case when roster.retracted_at is null
   end`
 
 function entries(db: Db) {
+  const spoken = sql`case when connections.exports_accepted > roster.exports_before then connections.accepted_as_of end`
   return db
     .selectFrom('roster')
     .innerJoin('connections', 'connections.name', 'roster.connection')
@@ -175,8 +176,8 @@ function entries(db: Db) {
       sql<boolean>`behind.identity_id is not null`.as('is_behind'),
       'roster.retracted_reason',
       'roster.retracted_at',
-      sql<Date>`greatest(roster.as_of, connections.accepted_as_of)`.as('as_of'),
-      sql<Date | null>`greatest(roster.employment_as_of, connections.accepted_as_of)`.as('employment_as_of'),
+      sql<Date>`greatest(roster.as_of, ${spoken})`.as('as_of'),
+      sql<Date | null>`greatest(roster.employment_as_of, ${spoken})`.as('employment_as_of'),
     ])
 }
 

@@ -73,6 +73,7 @@ type RosterTable = {
   as_of: Date
   employment_as_of: Date | null
   absences: number
+  exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
   doubted: Generated<boolean>
@@ -124,6 +125,7 @@ export type StoreSchema = {
     accepted_source: NullableJson<RunSource>
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
+    exports_accepted: Generated<number>
     blocked_status: number | null
     blocked_code: string | null
     blocked_reason: string | null
@@ -134,9 +136,10 @@ export type StoreSchema = {
   runs: RunsTable
   roster: RosterTable
   behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
-  plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted' | 'recheck_at'> & {
-    run_id: string
-  }
+  plan_entries: Pick<
+    RosterTable,
+    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'as_of' | 'employment_as_of' | 'absences'
+  > & { run_id: string }
   changes: ChangesTable
   deliveries: {
     run_id: string

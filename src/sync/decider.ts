@@ -29,6 +29,7 @@ export function createDecider({
   stage,
   everybody,
   inOrder,
+  stale,
   planContext,
 }: {
   db: Db
@@ -36,6 +37,8 @@ export function createDecider({
   stage: Stage
   everybody: boolean
   inOrder: boolean
+  /** The source is a snapshot from before the newest accepted one. */
+  stale: boolean
   planContext: PlanContext
 }) {
   const tallied = tally()
@@ -193,7 +196,7 @@ export function createDecider({
     { identityId, asOf, origin }: Pick<PlannedPerson, 'identityId' | 'origin'> & { asOf: string },
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    const stored = sayingNews(entry, decision, planContext) ? decision.entry : null
+    const stored = stale || sayingNews(entry, decision, planContext) ? decision.entry : null
     const known = decision.entry?.asOf ?? entry?.asOf ?? asOf
     return stored || change ? [{ identityId, entry: stored, change, asOf: known, origin }] : []
   }

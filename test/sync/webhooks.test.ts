@@ -388,6 +388,37 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
+    test('events of somebody whom the last export did not know count in their own order', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-20T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')).toMatchObject({
+        firstName: 'New',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
+    test('and the next export speaks of that person as of everybody', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const withNew = [{ id: 'E0099', first: 'New', status: 'Active' }, ...staff(20)]
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-19T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await world.night(withNew, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')?.separatedAt).toBeNull()
+    })
+
     test('an export that was held and is approved later leaves out whom an event told of meanwhile', async () => {
       await using opened = await open()
       const { world, client } = opened
