@@ -4,8 +4,8 @@ import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
 import { doubtBatch } from './deliveries.ts'
 import type { ClaimedRun } from './run-claims.ts'
-import { moveRun } from './runs.ts'
-import type { Db, Verification } from './schema.ts'
+import { addWaitingRun, type FeedName, moveRun, type Trigger } from './runs.ts'
+import type { Db, RunOptions, Verification } from './schema.ts'
 import type { RunSource } from './sources.ts'
 
 /** What a plan decided about one person: a new wanted side, a change to send, or both. */
@@ -13,8 +13,6 @@ export type PlannedPerson = {
   readonly identityId: string
   readonly entry: WantedSide | null
   readonly change: Change | null
-  /** When the fact behind it was true; null for what has no time of its own. */
-  readonly asOf: string | null
   readonly origin: Origin | null
 }
 
@@ -42,14 +40,14 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
           "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
-  const changes = people.flatMap(({ change, asOf, origin }) => (change ? [{ ...change, asOf, origin }] : []))
+  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
   if (changes.length > 0) {
     await sql`
-      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, as_of, reason, origin, state)
-      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, "asOf", reason, origin, 'planned'
+      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
+      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
-        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, "asOf" timestamptz,
-          reason text, origin jsonb)
+        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, reason text,
+          origin jsonb)
       on conflict do nothing`.execute(db)
   }
 }
@@ -199,21 +197,22 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
+/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others anew. */
+export type Committed = {
+  readonly batches: number
+  readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
+}
+
 /**
- * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches.
- * Belongs into the transaction that moves the run to `delivering`. Answers the number of batches; with none there is nothing to deliver.
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches; held plans that
+ * rest on what was true before are void. Belongs into the transaction that moves the run to `delivering`. With no batch there is
+ * nothing to deliver.
  */
 export async function commitPlan(
   tx: Db,
-  {
-    runId,
-    connection,
-    limits,
-    wasHeld,
-    now,
-  }: { runId: string; connection: string; limits: BatchLimits; wasHeld: boolean; now: Date },
-): Promise<number> {
-  if (wasHeld) await leaveOutOvertaken(tx, { runId, connection })
+  { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
+): Promise<Committed> {
+  const requested = await planAnew(tx, { runId, connection, now })
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
@@ -223,7 +222,6 @@ export async function commitPlan(
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
-  if (wasHeld) await leaveOutContradicted(tx, { runId, connection })
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
     update connections set accepted_source = runs.source,
@@ -262,7 +260,41 @@ export async function commitPlan(
     select run_id, batch,
       min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
-  return Number(added.numAffectedRows ?? 0n)
+  return { batches: Number(added.numAffectedRows ?? 0n), requested }
+}
+
+/**
+ * Makes every held plan void that speaks of somebody about whom this one does, and asks for a run that plans anew what it was made
+ * from: its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
+ * everybody. A retraction that a person asked for rests on nothing but that word, and waits on.
+ */
+async function planAnew(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<Committed['requested']> {
+  const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
+    with accepted as (
+      select identity_id from plan_entries where run_id = ${runId}
+      union select identity_id from changes where run_id = ${runId}
+    )
+    select held.id, held.feed, held.trigger, held.options, count(*)::int as people
+    from runs held join runs ours on ours.id = ${runId} cross join lateral (
+      select identity_id from plan_entries where run_id = held.id
+      union select identity_id from changes where run_id = held.id
+    ) named
+    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+      and (ours.mode is not distinct from 'snapshot' or named.identity_id in (select identity_id from accepted))
+    group by held.id order by held.id`.execute(tx)
+  const requested: { runId: string; trigger: Trigger }[] = []
+  for (const { id, feed, trigger, options, people } of rows) {
+    const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
+    if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
+    await dropPlan(tx, id, now)
+    const { full, verify } = options
+    const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
+    requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })
+  }
+  return requested
 }
 
 /** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
@@ -290,31 +322,4 @@ async function noteBehind(tx: Db, { runId, connection }: { runId: string; connec
     where entry.run_id = ${runId} and behind.connection = ${connection} and behind.identity_id = entry.identity_id
       and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
       and not ${toSend}`.execute(tx)
-}
-
-/** Takes changes out of a plan that was held that are no longer what is wanted: sent now, they would undo what was accepted since. */
-async function leaveOutContradicted(
-  tx: Db,
-  { runId, connection }: { runId: string; connection: string },
-): Promise<void> {
-  await sql`
-    update changes set state = 'dropped' from roster
-    where changes.run_id = ${runId} and changes.state = 'planned' and changes.kind <> 'retract'
-      and roster.connection = ${connection} and roster.identity_id = changes.identity_id
-      and (roster.retracted_at is not null or roster.wanted is distinct from changes.record)`.execute(tx)
-}
-
-/**
- * Takes out of a plan whoever something newer was learned about since it was made, which only a plan that was held can meet:
- * an approval of yesterday's export does not undo what an event said today.
- */
-async function leaveOutOvertaken(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
-  const newer = (asOf: ReturnType<typeof sql>) => sql`exists (
-    select 1 from roster join connections on connections.name = roster.connection
-    where roster.connection = ${connection} and roster.identity_id = planned.identity_id and roster.wanted is not null
-      and greatest(roster.as_of, connections.accepted_as_of) > ${asOf})`
-  await sql`delete from plan_entries planned where run_id = ${runId} and ${newer(sql`planned.as_of`)}`.execute(tx)
-  await sql`
-    update changes planned set state = 'dropped'
-    where run_id = ${runId} and state = 'planned' and as_of is not null and ${newer(sql`planned.as_of`)}`.execute(tx)
 }

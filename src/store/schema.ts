@@ -88,7 +88,6 @@ type ChangesTable = {
   fields: NullableJson<FieldChanges>
   inferred: boolean
   carried: boolean
-  as_of: Date | null
   reason: string | null
   origin: NullableJson<Origin>
   batch: number | null

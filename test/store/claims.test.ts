@@ -57,7 +57,6 @@ describe.each(databases)('claims on $name', ({ place }) => {
           absences: 0,
         },
         change: { kind: 'join', identityId: 'E1', record, fields: {}, inferred: false, carried: false },
-        asOf: now.toISOString(),
         origin: { file: 'people.csv', line: 2 },
       },
     ])
@@ -67,7 +66,6 @@ describe.each(databases)('claims on $name', ({ place }) => {
       runId,
       connection: 'acme',
       limits: { batchSize: 10, batchBytes: 1000 },
-      wasHeld: false,
       now,
     })
     return runId

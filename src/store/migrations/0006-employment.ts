@@ -14,5 +14,8 @@ update plan_entries set employment_as_of = as_of;
 alter table connections add column exports_accepted integer not null default 0;
 update connections set exports_accepted = 1 where accepted_as_of is not null;
 alter table roster add column exports_before integer not null default 0;
+
+-- A held plan is void once something was accepted about its people, so that no times are compared when it is approved.
+alter table changes drop column as_of;
 `,
 }
