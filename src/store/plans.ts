@@ -3,6 +3,7 @@ import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
 import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
 import { doubtBatch } from './deliveries.ts'
+import { freeEvents } from './inbox.ts'
 import type { ClaimedRun } from './run-claims.ts'
 import { addWaitingRun, type FeedName, moveRun, type Trigger } from './runs.ts'
 import type { Db, RunOptions, Verification } from './schema.ts'
@@ -290,6 +291,7 @@ async function planAnew(
     const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
     if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
     await dropPlan(tx, id, now)
+    await freeEvents(tx, id)
     const { full, verify } = options
     const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
     requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })

@@ -4,7 +4,7 @@ import { personOf, rejectsOf } from '../../src/store/history.ts'
 import { pendingCount } from '../../src/store/inbox.ts'
 import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
 import { listRuns } from '../../src/store/runs.ts'
-import { approveRun, cancelRun, foldEvents, rejectRun, retractPerson } from '../../src/sync/sync.ts'
+import { approveRun, cancelRun, foldEvents, rejectRun, requestRun, retractPerson } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { type HrEvent, receive, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
@@ -420,6 +420,25 @@ describe.each(databases)('on $name', ({ place }) => {
     })
   })
 
+  test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    const person = { id: 'E0099', email: 'e99@acme.example', first: 'New', title: 'Engineer', start: '2026-11-18' }
+    await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+    await receive(world, { type: 'hired', at: '2026-11-18T00:10:00.000Z', employee: person })
+    await later(world, 6)
+    const held = await world.night([{ ...person, status: 'Active' }, ...staff(20)], {
+      asOf: '2026-11-19T01:00:00.000Z',
+    })
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+
+    await receive(world, updated('E0099', 'Intern', '2026-11-18T12:00:00.000Z'))
+    await later(world, 6)
+
+    expect(held.state).toBe('held')
+    expect((await peopleOn(client)).get('E0099')?.jobTitle).toBe('Engineer')
+  })
+
   describe('a held plan of one feed', () => {
     const sixLeavers = Array.from({ length: 6 }, (_, i) =>
       terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
@@ -479,6 +498,25 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'unchanged' })
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
       expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('is made anew also where somebody cancels the run that was to do so', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      world.hrSays(change(staff(20), { id: 'E0001', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
+      await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+      const job = world.jobs.find(({ name }) => name === 'run')
+      if (job) await world.workOn(job)
+
+      const { id, state } = await anewOf(world, 'webhook')
+      await cancelRun(world.sync, { runId: id, by: 'ops' })
+      await later(world, 6)
+
+      expect(state).toBe('waiting')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'held', counts: { leave: 6 } })
     })
 
     test('does not infer the date of a leaver which an older event has stated since', async () => {
