@@ -274,17 +274,15 @@ async function planAnew(
   { runId, connection, now }: { runId: string; connection: string; now: Date },
 ): Promise<Committed['requested']> {
   const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
-    with accepted as (
-      select identity_id from plan_entries where run_id = ${runId}
-      union select identity_id from changes where run_id = ${runId}
-    )
     select held.id, held.feed, held.trigger, held.options, count(*)::int as people
     from runs held join runs ours on ours.id = ${runId} cross join lateral (
       select identity_id from plan_entries where run_id = held.id
       union select identity_id from changes where run_id = held.id
     ) named
     where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-      and (ours.mode is not distinct from 'snapshot' or named.identity_id in (select identity_id from accepted))
+      and (ours.mode is not distinct from 'snapshot'
+        or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
+        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id))
     group by held.id order by held.id`.execute(tx)
   const requested: { runId: string; trigger: Trigger }[] = []
   for (const { id, feed, trigger, options, people } of rows) {

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, decideInOrder } from '../../src/identity/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
@@ -150,15 +151,32 @@ describe('a fact of employment that comes in after a newer change of the record'
     expect({ change, absent }).toEqual({ change: null, absent: false })
   })
 
-  test('ends in the same as in the order of the times', () => {
-    const hired = sighting('ana', { asOf: at('08:00'), fields: { jobTitle: 'Engineer' } })
-    const left = sighting('ana', { asOf: at('09:00'), fields: {}, leavingDate: '2026-11-19' })
-    const tidied = sighting('ana', { asOf: at('10:00'), fields: { jobTitle: 'Former' }, statesEmployment: false })
+  test('ends in the same as in the order of the times, whatever comes when', () => {
+    const fact = fc.record({
+      jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former'),
+      leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
+      statesEmployment: fc.boolean(),
+    })
+    const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
+      some.map(({ jobTitle, leavingDate, statesEmployment }, hour) =>
+        sighting('ana', {
+          asOf: at(`0${hour}:00`),
+          fields: { jobTitle },
+          leavingDate: statesEmployment ? leavingDate : null,
+          statesEmployment,
+        }),
+      ),
+    )
+    const shuffled = facts.chain((inOrder) =>
+      fc.record({ inOrder: fc.constant(inOrder), late: fc.shuffledSubarray(inOrder, { minLength: inOrder.length }) }),
+    )
 
-    const inOrder = decideInOrder(undefined, [hired, left, tidied], delta)
-    const late = decideInOrder(undefined, [hired, tidied, left], delta)
-
-    expect(late.entry).toEqual(inOrder.entry)
+    fc.assert(
+      fc.property(shuffled, ({ inOrder, late }) => {
+        expect(decideInOrder(undefined, late, delta).entry).toEqual(decideInOrder(undefined, inOrder, delta).entry)
+      }),
+      { numRuns: 500 },
+    )
   })
 })
 
