@@ -53,7 +53,8 @@ async function seenDigest(
 ): Promise<string | null> {
   const detail = await runDetail(control, runId, { values: options.showValues ?? false })
   if (detail.state !== 'held' || detail.digest === null) {
-    throw new Failure('conflict', `run ${runId} is not held but ${detail.state}; there is nothing to approve`)
+    const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : ''
+    throw new Failure('conflict', `run ${runId} is ${detail.state}, not held${why}`)
   }
   if (options.yes) return detail.digest
   output.note(renderRunDetail(detail, output.paint))

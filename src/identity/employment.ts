@@ -29,14 +29,18 @@ export function knownEmployment(entry: RosterEntry | undefined): Employment {
   return { separatedAt: known?.separatedAt ?? null, inferred: entry.inferred, deferredTo: entry.deferredTo }
 }
 
+/** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
+export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
+  return mode === 'snapshot' || sighting.leavingDate !== null || sighting.left || sighting.statesEmployment
+}
+
 /** Employment after a row that names the person. A stated date rules; a status without a date keeps or infers one; silence means employed. */
 export function employmentSeen(known: Employment, sighting: Sighting, rules: EmploymentRules): Employment {
   if (sighting.leavingDate !== null) return statedDate(known, sighting.leavingDate, rules)
   if (sighting.left) return leftWithoutDate(known, rules)
 
-  // To be spoken of is not to be employed: what happens to a leaver's record afterwards does not bring them back.
-  const presenceSaysNothing = rules.mode === 'delta' && !sighting.statesEmployment
-  return presenceSaysNothing ? employmentUntouched(known, rules) : employed
+  // What happens to a leaver's record afterwards does not bring them back.
+  return speaksOfEmployment(sighting, rules) ? employed : employmentUntouched(known, rules)
 }
 
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */

@@ -8,6 +8,7 @@ import {
   employmentSeen,
   employmentUntouched,
   knownEmployment,
+  speaksOfEmployment,
 } from './employment.ts'
 import {
   type FieldName,
@@ -35,7 +36,10 @@ export type PlanContext = EmploymentRules & {
 export type Seen = Sighting | 'absent' | 'untouched'
 
 /** The part of a roster entry that follows HR. */
-export type WantedSide = Pick<RosterEntry, 'wanted' | 'inferred' | 'deferredTo' | 'asOf' | 'absences'>
+export type WantedSide = Pick<
+  RosterEntry,
+  'wanted' | 'inferred' | 'deferredTo' | 'asOf' | 'employmentAsOf' | 'absences'
+>
 
 export type Decision = {
   /** The entry's new wanted side; null where nothing needs storing. `wanted` is the very object of before where it says the same. */
@@ -59,7 +63,10 @@ export type Plan = {
 const noNews = { leaves: false, emailChanged: false, retracts: false }
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
-/** What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing. */
+/**
+ * What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing.
+ * Employment is a fact of its own: what was said of it before the rest changed last counts for it alone, if nothing newer was.
+ */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
   return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx))
@@ -134,7 +141,7 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
 
 /** Somebody of whom nothing is known yet. */
 function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
-  const side = { wanted: null, inferred: false, deferredTo: null, asOf, absences: 0 }
+  const side = { wanted: null, inferred: false, deferredTo: null, asOf, employmentAsOf: null, absences: 0 }
   return { identityId, ...side, confirmed: null, retracted: null }
 }
 
@@ -166,42 +173,57 @@ function conclude(entry: RosterEntry, { side, absent }: { side: WantedSide; abse
 }
 
 function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
-  const older = isOlder(entry, ctx)
-  if (seen === 'untouched' || older) {
-    const absences = seen === 'untouched' && ctx.mode === 'snapshot' && !older ? 0 : entry.absences
-    return { side: untouchedSide(entry, absences, ctx), absent: false }
+  const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
+  if (saysNothing) {
+    const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
+    return { side: untouchedSide(entry, isPresent ? 0 : entry.absences, ctx), absent: false }
   }
-  if (seen !== 'absent') return { side: seenSide(entry, seen, ctx), absent: false }
-  if (ctx.mode === 'delta' || ctx.absence === 'ignore') {
+  if (!isOlder(entry, ctx)) return toldSide(entry, seen, ctx)
+
+  const saysEmployment = seen === 'absent' || speaksOfEmployment(seen, ctx)
+  if (!saysEmployment || isOlderOfEmployment(entry, ctx)) {
     return { side: untouchedSide(entry, entry.absences, ctx), absent: false }
   }
-  return absentSide(entry, ctx)
+  const { side, absent } = toldSide(entry, seen, ctx)
+  return { side: employmentAlone(entry, side), absent }
+}
+
+function toldSide(entry: RosterEntry, seen: Sighting | 'absent', ctx: PlanContext) {
+  return seen === 'absent' ? absentSide(entry, ctx) : { side: seenSide(entry, seen, ctx), absent: false }
+}
+
+/** What is known, with the employment of a side that was true before the rest of it. */
+function employmentAlone({ wanted, asOf }: RosterEntry, side: WantedSide): WantedSide {
+  return { ...side, wanted: wanted && { ...wanted, separatedAt: side.wanted?.separatedAt ?? null }, asOf }
 }
 
 function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): WantedSide {
   const employment = employmentSeen(knownEmployment(entry), sighting, ctx)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  return sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, absences: 0 })
+  const employmentAsOf = speaksOfEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
+  return sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, employmentAsOf, absences: 0 })
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
   const employment = employmentUntouched(knownEmployment(entry), ctx)
   const wanted = entry.wanted && { ...entry.wanted, separatedAt: employment.separatedAt }
-  return sideOf(wanted, employment, { asOf: entry.asOf, absences })
+  return sideOf(wanted, employment, { ...entry, absences })
 }
 
 function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
   const known = knownEmployment(entry)
   const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  const missed = record !== null && known.separatedAt === null
+  // Somebody who was first heard of after the export was taken cannot stand in it.
+  const missed = record !== null && known.separatedAt === null && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
-  const counts = missed && (entry.absences === 0 || isBefore(entry.asOf, ctx.asOf))
+  const saidSince = entry.employmentAsOf !== null && !isBefore(entry.employmentAsOf, ctx.asOf)
+  const counts = missed && (entry.absences === 0 || !saidSince)
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
   const leaves = record !== null && employment.separatedAt !== known.separatedAt
   const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
-  const side = sideOf(wanted, employment, { asOf: ctx.asOf, absences })
+  const side = sideOf(wanted, employment, { asOf: ctx.asOf, employmentAsOf: ctx.asOf, absences })
   return { side, absent: counts && known.deferredTo === null }
 }
 
@@ -219,9 +241,9 @@ function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName>
 function sideOf(
   wanted: IdentityRecord | null,
   { inferred, deferredTo }: Employment,
-  { asOf, absences }: { asOf: string; absences: number },
+  { asOf, employmentAsOf, absences }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'absences'>,
 ): WantedSide {
-  return { wanted, inferred, deferredTo, asOf, absences }
+  return { wanted, inferred, deferredTo, asOf, employmentAsOf, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -235,6 +257,7 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     entry.inferred === side.inferred &&
     entry.deferredTo === side.deferredTo &&
     entry.asOf === side.asOf &&
+    entry.employmentAsOf === side.employmentAsOf &&
     entry.absences === side.absences
   )
 }
@@ -250,6 +273,14 @@ function newsOf(known: IdentityRecord | null, wanted: IdentityRecord): Decision[
 
 function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {
   return entry.wanted !== null && isBefore(asOf, entry.asOf)
+}
+
+function isOlderOfEmployment({ wanted, employmentAsOf }: RosterEntry, { asOf }: PlanContext): boolean {
+  return wanted !== null && employmentAsOf !== null && isBefore(asOf, employmentAsOf)
+}
+
+function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
+  return entry.employmentAsOf === null && isOlder(entry, ctx)
 }
 
 /** The calendar date (`YYYY-MM-DD`) that an instant falls on in a time zone. */

@@ -83,6 +83,8 @@ export type RosterEntry = {
   readonly deferredTo: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
+  /** When somebody last said whether the person is employed, never later than `asOf`; null where nobody has. */
+  readonly employmentAsOf: string | null
   /** Accepted snapshots in a row that did not hold this person. */
   readonly absences: number
   /** The last record that the platform acknowledged; null before the first delivery and after a retraction. */

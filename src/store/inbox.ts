@@ -193,6 +193,16 @@ export async function takeBackEvents(
     .execute()
 }
 
+/** Frees the events that a run took and did not settle. */
+export async function freeEvents(tx: Db, runId: string): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: null })
+    .where('state', '=', 'pending')
+    .where('run_id', '=', runId)
+    .execute()
+}
+
 /** Frees the events of runs that failed before that time, for another attempt. */
 export async function retryFailedEvents(db: Db, { before }: { before: Date }): Promise<void> {
   await sql`

@@ -3,9 +3,10 @@ import type { Change, PlanCounts, Verdict } from '../identity/change.ts'
 import type { WantedSide } from '../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../identity/record.ts'
 import { doubtBatch, forgetAnswered } from './deliveries.ts'
+import { freeEvents } from './inbox.ts'
 import type { ClaimedRun } from './run-claims.ts'
-import { moveRun } from './runs.ts'
-import type { Db, Verification } from './schema.ts'
+import { addWaitingRun, type FeedName, moveRun, type Trigger } from './runs.ts'
+import type { Db, RunOptions, Verification } from './schema.ts'
 import type { RunSource } from './sources.ts'
 
 /** What a plan decided about one person: a new wanted side, a change to send, or both. */
@@ -13,8 +14,6 @@ export type PlannedPerson = {
   readonly identityId: string
   readonly entry: WantedSide | null
   readonly change: Change | null
-  /** When the fact behind it was true; null for what has no time of its own. */
-  readonly asOf: string | null
   readonly origin: Origin | null
 }
 
@@ -35,20 +34,21 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", absences
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", "employmentAsOf", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz, absences integer)
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz,
+          "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
-  const changes = people.flatMap(({ change, asOf, origin }) => (change ? [{ ...change, asOf, origin }] : []))
+  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
   if (changes.length > 0) {
     await sql`
-      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, as_of, reason, origin, state)
-      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, "asOf", reason, origin, 'planned'
+      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
+      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
-        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, "asOf" timestamptz,
-          reason text, origin jsonb)
+        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, reason text,
+          origin jsonb)
       on conflict do nothing`.execute(db)
   }
 }
@@ -197,29 +197,31 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
+/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others anew. */
+export type Committed = {
+  readonly batches: number
+  readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
+}
+
 /**
- * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches.
- * Belongs into the transaction that moves the run to `delivering`. Answers the number of batches; with none there is nothing to deliver.
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches; held plans that
+ * rest on what was true before are void. Belongs into the transaction that moves the run to `delivering`. With no batch there is
+ * nothing to deliver.
  */
 export async function commitPlan(
   tx: Db,
-  {
-    runId,
-    connection,
-    limits,
-    wasHeld,
-    now,
-  }: { runId: string; connection: string; limits: BatchLimits; wasHeld: boolean; now: Date },
-): Promise<number> {
-  if (wasHeld) await leaveOutOvertaken(tx, { runId, connection })
+  { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
+): Promise<Committed> {
+  const requested = await planAnew(tx, { runId, connection, now })
   await noteBehind(tx, { runId, connection })
   await sql`
-    insert into roster (connection, identity_id, wanted, inferred, deferred_to, as_of, absences)
-    select ${connection}, identity_id, wanted, inferred, deferred_to, as_of, absences from plan_entries where run_id = ${runId}
+    insert into roster
+      (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_accepted
+    from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
-      as_of = excluded.as_of, absences = excluded.absences`.execute(tx)
-  if (wasHeld) await leaveOutContradicted(tx, { runId, connection })
+      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
     update connections set accepted_source = runs.source,
@@ -230,7 +232,8 @@ export async function commitPlan(
   )
   await sql`
     update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
-      accepted_end = runs.end_keys
+      accepted_end = runs.end_keys,
+      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of then 0 else 1 end
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}
@@ -260,7 +263,40 @@ export async function commitPlan(
     select run_id, batch,
       min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
-  return Number(added.numAffectedRows ?? 0n)
+  return { batches: Number(added.numAffectedRows ?? 0n), requested }
+}
+
+/**
+ * Makes every held plan void that speaks of somebody about whom this one does, and asks for a run that plans anew what it was made
+ * from: its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
+ * everybody. A retraction that a person asked for rests on nothing but that word, and waits on.
+ */
+async function planAnew(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<Committed['requested']> {
+  const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
+    select held.id, held.feed, held.trigger, held.options, count(*)::int as people
+    from runs held join runs ours on ours.id = ${runId} cross join lateral (
+      select identity_id from plan_entries where run_id = held.id
+      union select identity_id from changes where run_id = held.id
+    ) named
+    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+      and (ours.mode is not distinct from 'snapshot'
+        or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
+        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id))
+    group by held.id order by held.id`.execute(tx)
+  const requested: { runId: string; trigger: Trigger }[] = []
+  for (const { id, feed, trigger, options, people } of rows) {
+    const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
+    if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
+    await dropPlan(tx, id, now)
+    await freeEvents(tx, id)
+    const { full, verify } = options
+    const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
+    requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })
+  }
+  return requested
 }
 
 /** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
@@ -293,31 +329,4 @@ async function noteBehind(tx: Db, { runId, connection }: { runId: string; connec
     where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id
       and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
       and not ${toSend}`.execute(tx)
-}
-
-/** Takes changes out of a plan that was held that are no longer what is wanted: sent now, they would undo what was accepted since. */
-async function leaveOutContradicted(
-  tx: Db,
-  { runId, connection }: { runId: string; connection: string },
-): Promise<void> {
-  await sql`
-    update changes set state = 'dropped' from roster
-    where changes.run_id = ${runId} and changes.state = 'planned' and changes.kind <> 'retract'
-      and roster.connection = ${connection} and roster.identity_id = changes.identity_id
-      and (roster.retracted_at is not null or roster.wanted is distinct from changes.record::jsonb)`.execute(tx)
-}
-
-/**
- * Takes out of a plan whoever something newer was learned about since it was made, which only a plan that was held can meet:
- * an approval of yesterday's export does not undo what an event said today.
- */
-async function leaveOutOvertaken(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
-  const newer = (asOf: ReturnType<typeof sql>) => sql`exists (
-    select 1 from roster join connections on connections.name = roster.connection
-    where roster.connection = ${connection} and roster.identity_id = planned.identity_id and roster.wanted is not null
-      and greatest(roster.as_of, connections.accepted_as_of) > ${asOf})`
-  await sql`delete from plan_entries planned where run_id = ${runId} and ${newer(sql`planned.as_of`)}`.execute(tx)
-  await sql`
-    update changes planned set state = 'dropped'
-    where run_id = ${runId} and state = 'planned' and as_of is not null and ${newer(sql`planned.as_of`)}`.execute(tx)
 }

@@ -8,6 +8,7 @@ type EntryRow = {
   inferred: boolean
   deferred_to: string | null
   as_of: Date
+  employment_as_of: Date | null
   absences: number
   is_behind: boolean
   confirmed: IdentityRecord | null
@@ -16,8 +17,8 @@ type EntryRow = {
 }
 
 /**
- * What is known of these people, by key. `asOf` is the later of the person's own fact and the connection's last accepted
- * export: that export spoke about everybody, so what is older than it is old for all.
+ * What is known of these people, by key. Both times are the later of the person's own fact and the connection's newest accepted
+ * export: that export spoke about everybody who was known by then, so what is older than it is old for all of them.
  */
 export async function rosterEntries(
   db: Db,
@@ -158,6 +159,7 @@ const isDue = sql<boolean>`case when roster.retracted_at is null
   end`
 
 function entries(db: Db) {
+  const spoken = sql`case when connections.exports_accepted > roster.exports_before then connections.accepted_as_of end`
   return db
     .selectFrom('roster')
     .innerJoin('connections', 'connections.name', 'roster.connection')
@@ -174,7 +176,8 @@ function entries(db: Db) {
       sql<boolean>`behind.identity_id is not null`.as('is_behind'),
       'roster.retracted_reason',
       'roster.retracted_at',
-      sql<Date>`greatest(roster.as_of, connections.accepted_as_of)`.as('as_of'),
+      sql<Date>`greatest(roster.as_of, ${spoken})`.as('as_of'),
+      sql<Date | null>`greatest(roster.employment_as_of, ${spoken})`.as('employment_as_of'),
     ])
 }
 
@@ -185,6 +188,7 @@ function toEntry(row: EntryRow): RosterEntry {
     inferred: row.inferred,
     deferredTo: row.deferred_to,
     asOf: row.as_of.toISOString(),
+    employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,
     confirmed: row.is_behind ? row.confirmed : row.wanted,
     retracted:

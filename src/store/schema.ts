@@ -71,7 +71,9 @@ type RosterTable = {
   inferred: boolean
   deferred_to: string | null
   as_of: Date
+  employment_as_of: Date | null
   absences: number
+  exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
   doubted: Generated<boolean>
@@ -86,7 +88,6 @@ type ChangesTable = {
   fields: NullableJson<FieldChanges>
   inferred: boolean
   carried: boolean
-  as_of: Date | null
   reason: string | null
   origin: NullableJson<Origin>
   batch: number | null
@@ -123,6 +124,7 @@ export type StoreSchema = {
     accepted_source: NullableJson<RunSource>
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
+    exports_accepted: Generated<number>
     blocked_status: number | null
     blocked_code: string | null
     blocked_reason: string | null
@@ -140,9 +142,10 @@ export type StoreSchema = {
   }
   /** A view of `acknowledged` without those who were taken since. */
   behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
-  plan_entries: Omit<RosterTable, 'connection' | 'retracted_reason' | 'retracted_at' | 'doubted' | 'recheck_at'> & {
-    run_id: string
-  }
+  plan_entries: Pick<
+    RosterTable,
+    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'as_of' | 'employment_as_of' | 'absences'
+  > & { run_id: string }
   changes: ChangesTable
   deliveries: {
     run_id: string

@@ -29,6 +29,7 @@ export function createDecider({
   stage,
   everybody,
   inOrder,
+  stale,
   planContext,
 }: {
   db: Db
@@ -36,6 +37,8 @@ export function createDecider({
   stage: Stage
   everybody: boolean
   inOrder: boolean
+  /** The source is a snapshot from before the newest accepted one. */
+  stale: boolean
   planContext: PlanContext
 }) {
   const tallied = tally()
@@ -177,25 +180,24 @@ export function createDecider({
     const counted = first ? tallied.add(decision, first) : 0
     if (standing) standing.counted = counted
     const last = sightings.at(-1)
-    return planned(entry, decision, { identityId, asOf: last?.asOf ?? planContext.asOf, origin: last?.origin ?? null })
+    return planned(entry, decision, { identityId, origin: last?.origin ?? null })
   }
 
   function planUnseen(entry: RosterEntry): PlannedPerson[] {
     const about: Seen = untouched.has(entry.identityId) || planContext.mode === 'delta' ? 'untouched' : 'absent'
     const decision = decide(entry, about, planContext)
     tallied.add(decision, about)
-    return planned(entry, decision, { identityId: entry.identityId, asOf: planContext.asOf, origin: null })
+    return planned(entry, decision, { identityId: entry.identityId, origin: null })
   }
 
   function planned(
     entry: RosterEntry | undefined,
     decision: Decision,
-    { identityId, asOf, origin }: Pick<PlannedPerson, 'identityId' | 'origin'> & { asOf: string },
+    { identityId, origin }: Pick<PlannedPerson, 'identityId' | 'origin'>,
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    const stored = sayingNews(entry, decision, planContext) ? decision.entry : null
-    const known = decision.entry?.asOf ?? entry?.asOf ?? asOf
-    return stored || change ? [{ identityId, entry: stored, change, asOf: known, origin }] : []
+    const stored = stale || sayingNews(entry, decision, planContext) ? decision.entry : null
+    return stored || change ? [{ identityId, entry: stored, change, origin }] : []
   }
 }
 

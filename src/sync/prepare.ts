@@ -1,3 +1,4 @@
+import type { Reading } from '../connectors/connector.ts'
 import { withExpressions } from '../connectors/expressions.ts'
 import type { Verdict } from '../identity/change.ts'
 import { planHasher } from '../identity/digest.ts'
@@ -54,7 +55,9 @@ export async function preparePlan(
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
-  const people = createDecider({ db, connection: connection.name, stage, everybody, inOrder, planContext })
+  const accepted = await acceptedSource(db, connection.name)
+  const stale = isStale(reading, accepted.asOf)
+  const people = createDecider({ db, connection: connection.name, stage, everybody, inOrder, stale, planContext })
 
   for await (const rows of reading.rows) {
     signal.throwIfAborted()
@@ -72,7 +75,6 @@ export async function preparePlan(
   const nothingNew = reading.source === null
   if (mapping.ok || nothingNew) await people.decideRest(signal)
 
-  const accepted = await acceptedSource(db, connection.name)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
   const facts = people.tally.facts({
     mode: reading.mode,
@@ -152,13 +154,21 @@ function missingColumns(
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
 }
 
-function staleExport({ mode, asOf }: { mode: string; asOf: string }, accepted: string | null): Verdict[] {
-  if (mode === 'delta') return []
-  const older = accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
+function isStale({ mode, asOf }: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): boolean {
+  return mode === 'snapshot' && accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
+}
+
+function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): Verdict[] {
+  if (reading.mode === 'delta') return []
+  const older = isStale(reading, accepted)
   const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
   if (!older) return [{ ...verdict, ok: true }]
   return [
-    { ...verdict, ok: false, reason: `the source speaks of ${asOf}, before the last accepted one of ${accepted}` },
+    {
+      ...verdict,
+      ok: false,
+      reason: `the source speaks of ${reading.asOf}, before the last accepted one of ${accepted}`,
+    },
   ]
 }
 

@@ -62,12 +62,15 @@ export async function approveRun(
 ): Promise<Run> {
   const { db } = ctx.store
   const run = await runOf(ctx, runId)
-  if (run.state !== 'held') throw new Failure('conflict', `run ${runId} is ${run.state}, not held`)
+  if (run.state !== 'held') {
+    const why = run.state === 'superseded' && run.reason !== null ? `: ${run.reason}` : ''
+    throw new Failure('conflict', `run ${runId} is ${run.state}, not held${why}`)
+  }
   if (run.digest !== digest)
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
   const connection = connectionOf(ctx, run.connection)
   const now = ctx.now()
-  const batches = await db.transaction().execute(async (tx) => {
+  const committed = await db.transaction().execute(async (tx) => {
     // One active run a connection: the row's lock makes approvals and starts queue up, and the index refuses the second.
     await tx.selectFrom('connections').select('name').where('name', '=', run.connection).forUpdate().execute()
     const active = await tx
@@ -81,12 +84,12 @@ export async function approveRun(
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
-    const due = await commit(tx, run, connection, now)
-    if (due === 0) await moveRun(tx, { id: runId, to: 'finished', now })
-    return due
+    const done = await commit(tx, run, connection, now)
+    if (done.batches === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return done
   })
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
-  await afterCommit(ctx, run, batches)
+  await afterCommit(ctx, run, committed)
   return await runOf(ctx, runId)
 }
 
@@ -143,7 +146,7 @@ export async function retractPerson(
       digest: planDigest([change]),
       now: ctx.now(),
     })
-    await stagePeople(tx, id, [{ identityId, entry: null, change, asOf: null, origin: null }])
+    await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
     return id
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })

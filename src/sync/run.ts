@@ -3,7 +3,15 @@ import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox.ts'
 import { workingOn } from '../store/owner.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans.ts'
+import {
+  type Committed,
+  clearPlan,
+  commitPlan,
+  dropPlan,
+  markPlanned,
+  refreshStatistics,
+  rejectsKept,
+} from '../store/plans.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/run-claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -119,32 +127,27 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     return
   }
 
-  const batches = await db.transaction().execute(async (tx) => {
-    const due = await commit(tx, run, connection, now)
+  const committed = await db.transaction().execute(async (tx) => {
+    const done = await commit(tx, run, connection, now)
     const moved = await moveRun(tx, {
       id: run.id,
-      to: due > 0 ? 'delivering' : 'unchanged',
+      to: done.batches > 0 ? 'delivering' : 'unchanged',
       now,
       attempt: claim.attempt,
     })
     if (!moved) throw new Overtaken()
-    return due
+    return done
   })
-  await afterCommit(ctx, run, batches)
+  await afterCommit(ctx, run, committed)
 }
 
-/** Makes an accepted plan the connection's truth; answers how many batches are due. */
-export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
-  const batches = await commitPlan(tx, {
-    runId: run.id,
-    connection: run.connection,
-    limits: connection.delivery,
-    wasHeld: run.state === 'held',
-    now,
-  })
+/** Makes an accepted plan the connection's truth. */
+export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<Committed> {
+  const about = { runId: run.id, connection: run.connection }
+  const committed = await commitPlan(tx, { ...about, limits: connection.delivery, now })
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
-  return batches
+  return committed
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
@@ -162,9 +165,10 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome
 }
 
 /** Tells what follows from a commit, and enqueues it. */
-export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
+export async function afterCommit(ctx: SyncContext, run: Run, { batches, requested }: Committed): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
+  for (const anew of requested) ctx.events.runRequested({ ...about, ...anew })
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

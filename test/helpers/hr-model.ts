@@ -35,7 +35,11 @@ const columns = {
  * An imaginary HR department and what has to come of what it says, worked out from the rules of the product and from nothing of its code:
  *
  * - An export speaks of everybody at its time, an event of one person at its own. Newer facts win: what is older than what was last
- *   accepted about a person changes nothing, and an accepted export has spoken about everybody.
+ *   accepted about a person changes nothing, and an accepted export has spoken about everybody who was known when it was accepted.
+ * - Whether somebody works here is a fact of its own, with a time of its own: exports, hires and departures speak of it, an event that
+ *   tells of a change does not. One that is older than the rest of what is known, and not older than what was last said of the
+ *   employment, decides about the leaving date alone.
+ * - The silence of an export about somebody counts, unless everything known of them is newer and nobody has spoken of their employment.
  * - A leaving date is the last day of employment, in UTC. It lies in the past here: nothing is ever deferred.
  * - Somebody who is inactive, or whom an export does not list, without a date that HR once stated, left on the day of the export (or
  *   event) that showed it first. That date stays until HR states one, or lists the person as active again.
@@ -107,12 +111,7 @@ export function createHr(count = 0) {
      * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
      */
     expected(accepted: readonly Telling[] | number = nights.length): Map<string, ExpectedPerson> {
-      return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted).people
-    },
-
-    /** Those of whom it cannot be said what is to become: they first appear in a fact that is older than an accepted export without them. */
-    doubtful(accepted: readonly Telling[]): Set<string> {
-      return whatFollows(accepted).doubtful
+      return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted)
     },
 
     /** The nights whose exports are these, by the time of their facts and in that order, as the runs that accepted them have it. */
@@ -155,40 +154,65 @@ function csvOf(rows: readonly HrPerson[]): string {
   return `${[Object.keys(columns).join(','), ...lines].join('\n')}\n`
 }
 
-type Known = { person: ExpectedPerson; at: number }
+/** `at` and `employmentAt`: of when the newest word is about the person, and about whether they work here. */
+type Known = { readonly person: ExpectedPerson; readonly at: number; readonly employmentAt: number }
 
-function whatFollows(tellings: readonly Telling[]): { people: Map<string, ExpectedPerson>; doubtful: Set<string> } {
+const never = Number.NEGATIVE_INFINITY
+
+function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> {
   const known = new Map<string, Known>()
-  const doubtful = new Set<string>()
-  let lastExport = Number.NEGATIVE_INFINITY
-
-  const isOld = (id: string, at: number): boolean => {
-    const before = known.get(id)
-    return before !== undefined && at < Math.max(before.at, lastExport)
-  }
-
   for (const telling of tellings) {
-    if ('rows' in telling) {
-      const at = Date.parse(telling.asOf)
-      const listed = new Map(telling.rows.map((row) => [row.id, row]))
-      for (const id of new Set([...known.keys(), ...listed.keys()])) {
-        if (isOld(id, at)) continue
-        const row = listed.get(id)
-        const before = known.get(id)?.person
-        if (at < lastExport && !before) doubtful.add(id)
-        else if (row && (row.left || row.status === 'Active')) doubtful.delete(id)
-        if (row) known.set(id, { person: asListed(row, before, at), at })
-        else if (before) known.set(id, { person: { ...before, separatedAt: before.separatedAt ?? dayOf(at) }, at })
-      }
-      lastExport = Math.max(lastExport, at)
-    } else {
-      const at = Date.parse(telling.at)
-      const id = telling.employee.id ?? ''
-      if (at < lastExport && !known.has(id)) doubtful.add(id)
-      if (!isOld(id, at)) known.set(id, { person: asTold(telling, known.get(id)?.person, at), at })
-    }
+    if ('rows' in telling) hearExport(known, telling)
+    else hearEvent(known, telling)
   }
-  return { people: new Map([...known].map(([id, { person }]) => [id, person])), doubtful }
+  return new Map([...known].map(([id, { person }]) => [id, person]))
+}
+
+function hearExport(known: Map<string, Known>, { asOf, rows }: Night): void {
+  const at = Date.parse(asOf)
+  const listed = new Map(rows.map((row) => [row.id, row]))
+  for (const [id, before] of known) {
+    const row = listed.get(id)
+    const said = row ? asListed(row, before.person, at) : asMissed(before, at)
+    known.set(id, {
+      person: newest(before, { said, at, isOfEmployment: true }),
+      at: Math.max(at, before.at),
+      employmentAt: Math.max(at, before.employmentAt),
+    })
+  }
+  for (const [id, row] of listed) {
+    if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at })
+  }
+}
+
+function hearEvent(known: Map<string, Known>, event: HrEvent): void {
+  const at = Date.parse(event.at)
+  const id = event.employee.id ?? ''
+  const before = known.get(id)
+  const said = asTold(event, before?.person, at)
+  const isOfEmployment = event.type === 'hired' || event.type === 'terminated'
+  const employmentAt = isOfEmployment ? at : never
+  if (!before) return void known.set(id, { person: said, at, employmentAt })
+  known.set(id, {
+    person: newest(before, { said, at, isOfEmployment }),
+    at: Math.max(at, before.at),
+    employmentAt: Math.max(employmentAt, before.employmentAt),
+  })
+}
+
+/** What is known after a word about a person, of which the older parts count for nothing. */
+function newest(
+  before: Known,
+  { said, at, isOfEmployment }: { said: ExpectedPerson; at: number; isOfEmployment: boolean },
+): ExpectedPerson {
+  if (at >= before.at) return said
+  const decides = isOfEmployment && at >= before.employmentAt
+  return decides ? { ...before.person, separatedAt: said.separatedAt } : before.person
+}
+
+function asMissed({ person, at, employmentAt }: Known, exportAt: number): ExpectedPerson {
+  const firstHeardOfLater = employmentAt === never && exportAt < at
+  return firstHeardOfLater ? person : { ...person, separatedAt: person.separatedAt ?? dayOf(exportAt) }
 }
 
 function asListed(row: HrPerson, before: ExpectedPerson | undefined, at: number): ExpectedPerson {

@@ -11,7 +11,7 @@ import { peopleOn, type World } from './world.ts'
 export type Model = {
   readonly hr: Hr
   /** In the order in which the runs accepted it. */
-  readonly told: Told[]
+  readonly told: Telling[]
   readonly counted: Set<string>
   readonly withheld: Set<string>
   /** Events that HR has sent off, and those that came in, by what they are known by. */
@@ -22,9 +22,6 @@ export type Model = {
   /** Whom somebody else has changed on the platform. */
   readonly tampered: Set<string>
 }
-
-/** What was told, when that was true, and when the run began that accepted it. */
-type Told = { readonly telling: Telling; readonly at: number; readonly acceptedAt: number }
 
 export function createModel({ people, leavers }: Setup): Model {
   const hr = createHr(people)
@@ -43,11 +40,7 @@ export function createModel({ people, leavers }: Setup): Model {
 
 /** Everybody whom the platform has to hold after what was accepted. */
 export function expectedNow({ hr, told, withheld }: Model): Map<string, ExpectedPerson> {
-  return new Map([...hr.expected(told.map(({ telling }) => telling))].filter(([id]) => !withheld.has(id)))
-}
-
-function doubtfulNow({ hr, told }: Model): Set<string> {
-  return hr.doubtful(told.map(({ telling }) => telling))
+  return new Map([...hr.expected(told)].filter(([id]) => !withheld.has(id)))
 }
 
 export async function takeExport(
@@ -78,11 +71,7 @@ export async function listen(model: Model, { world }: Trial): Promise<void> {
     if (counted.has(run.id)) continue
     counted.add(run.id)
     if (run.options.retract) withheld.add(run.options.retract.identityId)
-    for (const telling of await toldBy(run, model, world)) {
-      const at = Date.parse('rows' in telling ? telling.asOf : telling.at)
-      const acceptedAt = (run.decided_at ?? run.started_at)?.getTime() ?? 0
-      told.push({ telling, at, acceptedAt })
-    }
+    told.push(...(await toldBy(run, model, world)))
     for (const [id, person] of expectedNow({ ...model, withheld: new Set() }))
       sayable.set(id, [...(sayable.get(id) ?? []), person])
   }
@@ -102,19 +91,19 @@ async function toldBy(run: RunRow, { hr, received }: Model, { sync }: World): Pr
 /** What is wrong once everything has been worked off. */
 export async function findings(model: Model, { client, world }: Trial): Promise<string[]> {
   const { db, pool } = world.sync.store
-  const doubtful = [...doubtfulNow(model)]
   const judged = await judge({ client, expected: expectedNow(model), db })
   const { rows: failed } = await pool.query<{ id: string; reason: string }>(
     // Whoever asks for a look at what the platform holds learns that it lets nobody in.
     `select id, reason from runs where state = 'failed' and failure <> 'blocked'`,
   )
   const { rows: events } = await pool.query<{ dedup_key: string; state: string }>(
-    `select dedup_key, case when inbox.state = 'pending' and runs.state is distinct from 'held' then 'forgotten' else inbox.state end
-     as state from inbox left join runs on runs.id = inbox.run_id`,
+    // What an operator cancelled waits for the next event.
+    `select dedup_key, case when inbox.state = 'pending' and coalesce(runs.state, '') not in ('held', 'cancelled')
+     then 'forgotten' else inbox.state end as state from inbox left join runs on runs.id = inbox.run_id`,
   )
   const states = new Map(events.map(({ dedup_key, state }) => [dedup_key, state]))
   return [
-    ...judged.filter((finding) => !doubtful.some((id) => finding.startsWith(id))),
+    ...judged,
     ...failed.map(({ id, reason }) => `run ${id} failed: ${reason}`),
     ...[...model.received].flatMap(([key, { type, at }]) => {
       const state = states.get(key) ?? 'lost'
@@ -126,9 +115,8 @@ export async function findings(model: Model, { client, world }: Trial): Promise<
 /** At no time does the platform say of anybody what no accepted word of HR has said, but that a leaver is still here. */
 export async function nothingUnsaid(model: Model, { client }: Trial): Promise<void> {
   const { sayable, tampered } = model
-  const doubtful = doubtfulNow(model)
   for (const [id, identity] of await peopleOn(client)) {
-    if (tampered.has(id) || doubtful.has(id)) continue
+    if (tampered.has(id)) continue
     const { email, firstName, jobTitle, startedAt, separatedAt } = identity
     const isSaid = (sayable.get(id) ?? []).some(
       (one) =>

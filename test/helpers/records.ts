@@ -19,15 +19,16 @@ export function sighting(identityId: string, said: Partial<Sighting> = {}): Sigh
   }
 }
 
-/** A person whom the platform holds just as HR wants it. */
+/** A person whom the platform holds just as HR wants it, all of it said at the same time. */
 export function entry(identityId: string, known: Partial<RosterEntry> = {}): RosterEntry {
-  const wanted = known.wanted === undefined ? record(identityId) : known.wanted
+  const { wanted = record(identityId), asOf = '2026-11-19T01:00:00.000Z' } = known
   return {
     identityId,
     wanted,
     inferred: false,
     deferredTo: null,
-    asOf: '2026-11-19T01:00:00.000Z',
+    asOf,
+    employmentAsOf: asOf,
     absences: 0,
     confirmed: wanted,
     retracted: null,

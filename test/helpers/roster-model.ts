@@ -25,6 +25,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     inferred: false,
     deferredTo: null,
     asOf: '',
+    employmentAsOf: null,
     absences: 0,
     confirmed: null,
     retracted: null,

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, decideInOrder } from '../../src/identity/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
@@ -59,6 +60,123 @@ describe('several sightings of a person, one after the other', () => {
     const { change } = decideInOrder(known, [stale, fresh], delta)
 
     expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', separatedAt: null } })
+  })
+})
+
+describe('a fact of employment that comes in after a newer change of the record', () => {
+  const known = entry('ana', {
+    wanted: record('ana', { jobTitle: 'Lead' }),
+    asOf: at('11:00'),
+    employmentAsOf: at('09:00'),
+  })
+
+  test('separates and leaves the rest as the newer one has it', () => {
+    const left = sighting('ana', { asOf: at('10:00'), leavingDate: '2026-11-19', action: 'leave' })
+
+    const { change, entry: side, news } = decide(known, left, delta)
+
+    expect(change).toMatchObject({
+      kind: 'leave',
+      record: { jobTitle: 'Lead', separatedAt: '2026-11-19T00:00:00.000Z' },
+      inferred: false,
+    })
+    expect(side).toMatchObject({ asOf: at('11:00'), employmentAsOf: at('10:00') })
+    expect(news.leaves).toBe(true)
+  })
+
+  test('infers the day on which it was true', () => {
+    const yesterday = { asOf: '2026-11-19T23:30:00.000Z', employmentAsOf: null }
+    const left = sighting('ana', { asOf: '2026-11-19T23:00:00.000Z', fields: {}, left: true })
+
+    const { change } = decide({ ...known, ...yesterday }, left, delta)
+
+    expect(change).toMatchObject({ kind: 'leave', inferred: true, record: { separatedAt: '2026-11-19T00:00:00.000Z' } })
+  })
+
+  test('is deferred where its day lies ahead', () => {
+    const leaves = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-11-30' })
+
+    const { change, entry: side } = decide(known, leaves, delta)
+
+    expect(change).toBeNull()
+    expect(side).toMatchObject({ deferredTo: '2026-11-30', asOf: at('11:00'), employmentAsOf: at('10:00') })
+  })
+
+  test('brings a leaver back', () => {
+    const wanted = record('ana', { jobTitle: 'Lead', separatedAt: '2026-10-31T00:00:00.000Z' })
+    const back = sighting('ana', { asOf: at('10:00'), action: 'join' })
+
+    const { change } = decide({ ...known, wanted, confirmed: wanted }, back, delta)
+
+    expect(change).toMatchObject({ kind: 'return', record: { jobTitle: 'Lead', separatedAt: null } })
+  })
+
+  test('counts for nothing where a newer one is known', () => {
+    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+
+    expect(decide(known, left, delta)).toMatchObject({ change: null, entry: null })
+  })
+
+  test('counts where nobody has spoken of the employment yet', () => {
+    const first = decide(undefined, sighting('ana', { asOf: at('11:00'), statesEmployment: false }), delta)
+    const left = sighting('ana', { asOf: at('08:00'), fields: {}, leavingDate: '2026-11-19' })
+
+    const { change } = decide(entry('ana', { ...first.entry }), left, delta)
+
+    expect(first.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: null })
+    expect(change).toMatchObject({ kind: 'leave' })
+  })
+
+  test('may be what a snapshot says, or its silence', () => {
+    const snapshot = nightly({ asOf: at('10:00') })
+
+    const listed = decide(known, sighting('ana', { leavingDate: '2026-11-19' }), snapshot)
+    const absent = decide(known, 'absent', snapshot)
+    const again = decide({ ...known, ...absent.entry }, 'absent', snapshot)
+
+    expect(listed.change).toMatchObject({ kind: 'leave', record: { jobTitle: 'Lead' }, inferred: false })
+    expect(absent).toMatchObject({
+      absent: true,
+      change: { kind: 'leave', record: { jobTitle: 'Lead' }, inferred: true },
+    })
+    expect(absent.entry).toMatchObject({ asOf: at('11:00'), employmentAsOf: at('10:00') })
+    expect(again).toMatchObject({ absent: false, entry: null })
+  })
+
+  test('is not the silence of a snapshot that is older than all that is known', () => {
+    const hired = { ...known, employmentAsOf: null }
+
+    const { change, absent } = decide(hired, 'absent', nightly({ asOf: at('10:00') }))
+
+    expect({ change, absent }).toEqual({ change: null, absent: false })
+  })
+
+  test('ends in the same as in the order of the times, whatever comes when', () => {
+    const fact = fc.record({
+      jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former'),
+      leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
+      statesEmployment: fc.boolean(),
+    })
+    const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
+      some.map(({ jobTitle, leavingDate, statesEmployment }, hour) =>
+        sighting('ana', {
+          asOf: at(`0${hour}:00`),
+          fields: { jobTitle },
+          leavingDate: statesEmployment ? leavingDate : null,
+          statesEmployment,
+        }),
+      ),
+    )
+    const shuffled = facts.chain((inOrder) =>
+      fc.record({ inOrder: fc.constant(inOrder), late: fc.shuffledSubarray(inOrder, { minLength: inOrder.length }) }),
+    )
+
+    fc.assert(
+      fc.property(shuffled, ({ inOrder, late }) => {
+        expect(decideInOrder(undefined, late, delta).entry).toEqual(decideInOrder(undefined, inOrder, delta).entry)
+      }),
+      { numRuns: 500 },
+    )
   })
 })
 

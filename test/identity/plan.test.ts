@@ -22,7 +22,8 @@ describe('what a row makes of a person', () => {
       inferred: false,
       carried: false,
     })
-    expect(stored).toEqual({ wanted, inferred: false, deferredTo: null, asOf: nightly().asOf, absences: 0 })
+    const { asOf } = nightly()
+    expect(stored).toEqual({ wanted, inferred: false, deferredTo: null, asOf, employmentAsOf: asOf, absences: 0 })
   })
 
   test('a person of whom the same is said again is left alone', () => {

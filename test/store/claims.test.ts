@@ -50,9 +50,15 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await stagePeople(db, runId, [
       {
         identityId: 'E1',
-        entry: { wanted: record, inferred: false, deferredTo: null, asOf: now.toISOString(), absences: 0 },
+        entry: {
+          wanted: record,
+          inferred: false,
+          deferredTo: null,
+          asOf: now.toISOString(),
+          employmentAsOf: null,
+          absences: 0,
+        },
         change: { kind: 'join', identityId: 'E1', record, fields: {}, inferred: false, carried: false },
-        asOf: now.toISOString(),
         origin: { file: 'people.csv', line: 2 },
       },
     ])
@@ -62,7 +68,6 @@ describe.each(databases)('claims on $name', ({ place }) => {
       runId,
       connection: 'acme',
       limits: { batchSize: 10, batchBytes: 1000 },
-      wasHeld: false,
       now,
     })
     return runId

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector, Reading, SourceIdentity } from '../../src/connectors/connector.ts'
 import { Mapping } from '../../src/identity/mapping.ts'
 import { listRuns } from '../../src/store/runs.ts'
-import { approveRun, planOnly, rejectRun, requestRun } from '../../src/sync/sync.ts'
+import type { WebhookFeed } from '../../src/sync/context.ts'
+import { approveRun, foldEvents, planOnly, rejectRun, requestRun } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
+import { receive, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, type HrPerson, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
@@ -73,23 +75,23 @@ function reading(given: {
 }
 
 describe.each(databases)('on $name', ({ place }) => {
-  async function open(feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {}) {
+  async function open(feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {}, webhook?: WebhookFeed) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const { client } = await host.tenant()
-    const world = stack.use(await openWorld({ at, client, feed }))
+    const world = stack.use(await openWorld({ at, client, feed, ...(webhook && { webhook }) }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
   /** A world whose source is a folder of deltas, the first of which hires twenty people. */
-  async function openDeltas(rules: Partial<{ mapping: Mapping }> = {}) {
+  async function openDeltas(rules: Partial<{ mapping: Mapping }> = {}, webhook?: WebhookFeed) {
     const folder = deltas()
     folder.files.push({
       name: '01.csv',
       asOf: '2026-11-19T01:00:00.000Z',
       rows: staff(20).map((person) => ({ ...person, action: 'J' })),
     })
-    const opened = await open({ connector: folder.connector, mapping, ...rules })
+    const opened = await open({ connector: folder.connector, mapping, ...rules }, webhook)
     const { world } = opened
     async function ask() {
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
@@ -201,6 +203,35 @@ describe.each(databases)('on $name', ({ place }) => {
 
       expect((await ask()).source).toBeNull()
       expect(folder.settled.at(-1)).toEqual(['02.csv', 'refused'])
+    })
+
+    test('that are held are read again, and those behind them, once an event was accepted about their people', async () => {
+      await using opened = await openDeltas({}, webhookFeed())
+      const { world, client, folder, ask } = opened
+      const leaving = staff(6).map(({ id }) => ({ id, left: '2026-11-18', action: 'L' as const }))
+      folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: leaving })
+      folder.files.push({ name: '03.csv', asOf: '2026-11-20T02:00:00.000Z', rows: [{ id: 'E0009', title: 'Lead' }] })
+      const held = await ask()
+      await receive(world, {
+        type: 'updated',
+        at: '2026-11-20T00:30:00.000Z',
+        employee: { id: 'E0001', title: 'Once' },
+      })
+
+      world.clock.now = new Date(world.clock.now.getTime() + 6000)
+      await foldEvents(world.sync)
+      await world.drain()
+      const runs = await listRuns(world.sync.store.db, { limit: 10 })
+      const anew = runs.find(({ state }) => state === 'held')
+      await approveRun(world.sync, { runId: anew?.id ?? '', digest: anew?.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      const people = await peopleOn(client)
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(anew).toMatchObject({ feed: 'source', source: { name: '02.csv' } })
+      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Once', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(people.get('E0009')?.jobTitle).toBe('Lead')
+      expect(folder.settled).toEqual(['01', '02', '03'].map((name) => [`${name}.csv`, 'accepted']))
     })
 
     test('with an older fact do not undo a newer one', async () => {

@@ -4,7 +4,7 @@ import { personOf, rejectsOf } from '../../src/store/history.ts'
 import { pendingCount } from '../../src/store/inbox.ts'
 import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
 import { listRuns } from '../../src/store/runs.ts'
-import { approveRun, cancelRun, foldEvents, rejectRun } from '../../src/sync/sync.ts'
+import { approveRun, cancelRun, foldEvents, rejectRun, requestRun, retractPerson } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { type HrEvent, receive, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
@@ -205,6 +205,24 @@ describe.each(databases)('on $name', ({ place }) => {
       ])
     })
 
+    test('a departure that comes in after a newer change of the record still separates', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await receive(world, { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0003', first: 'Ana' } })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:30:00.000Z'))
+      await later(world, 6)
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+      await receive(world, updated('E0003', 'Former', '2026-11-20T02:40:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({
+        jobTitle: 'Former',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
     test('events of a run whose job was lost are in it when it is found again', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -354,7 +372,174 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged' })
     })
 
-    test('an export that was held and is approved later leaves out whom an event told of meanwhile', async () => {
+    test('an export that is read late says who has left, and leaves the rest as an event said it since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await receive(world, updated('E0004', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+
+      const people = change(staff(20), { id: 'E0003', left: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
+      await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      const found = await peopleOn(client)
+      expect(found.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
+    })
+
+    test('events of somebody whom the last export did not know count in their own order', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-20T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')).toMatchObject({
+        firstName: 'New',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
+    test('and the next export speaks of that person as of everybody', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const withNew = [{ id: 'E0099', first: 'New', status: 'Active' }, ...staff(20)]
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-19T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await world.night(withNew, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')?.separatedAt).toBeNull()
+    })
+  })
+
+  test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    const person = { id: 'E0099', email: 'e99@acme.example', first: 'New', title: 'Engineer', start: '2026-11-18' }
+    await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+    await receive(world, { type: 'hired', at: '2026-11-18T00:10:00.000Z', employee: person })
+    await later(world, 6)
+    const held = await world.night([{ ...person, status: 'Active' }, ...staff(20)], {
+      asOf: '2026-11-19T01:00:00.000Z',
+    })
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+
+    await receive(world, updated('E0099', 'Intern', '2026-11-18T12:00:00.000Z'))
+    await later(world, 6)
+
+    expect(held.state).toBe('held')
+    expect((await peopleOn(client)).get('E0099')?.jobTitle).toBe('Engineer')
+  })
+
+  describe('a held plan of one feed', () => {
+    const sixLeavers = Array.from({ length: 6 }, (_, i) =>
+      terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
+    )
+
+    /** The run that took the place of the held one. */
+    async function anewOf(world: World, feed: 'source' | 'webhook') {
+      const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 10 })
+      const anew = runs.find((run) => run.feed === feed && run.state !== 'superseded' && !run.options.retract)
+      if (!anew) throw new Error('no run')
+      return anew
+    }
+
+    async function approveAnew(world: World, feed: 'source' | 'webhook'): Promise<void> {
+      const { id, digest } = await anewOf(world, feed)
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+      await world.drain()
+    }
+
+    test('is void once an older export was accepted, and made anew on what that said', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      const people = change(staff(20), { id: 'E0001', title: 'Moved' })
+      const export_ = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+      const approval = approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+
+      await expect(approval).rejects.toThrow(
+        `run ${held.id} is superseded, not held: facts about 6 of its people were accepted since, by run ${export_.id}`,
+      )
+      expect(held.state).toBe('held')
+      expect(export_.state).toBe('finished')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'held', counts: { leave: 6 } })
+      await approveAnew(world, 'webhook')
+      expect((await peopleOn(client)).get('E0001')).toMatchObject({
+        jobTitle: 'Moved',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('is made anew where an export was accepted that is newer and says nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await world.night(staff(20), { asOf: '2026-11-20T03:00:00.000Z' })
+
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'unchanged' })
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('is made anew also where somebody cancels the run that was to do so', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      world.hrSays(change(staff(20), { id: 'E0001', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
+      await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+      const job = world.jobs.find(({ name }) => name === 'run')
+      if (job) await world.workOn(job)
+
+      const { id, state } = await anewOf(world, 'webhook')
+      await cancelRun(world.sync, { runId: id, by: 'ops' })
+      await later(world, 6)
+
+      expect(state).toBe('waiting')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'held', counts: { leave: 6 } })
+    })
+
+    test('does not infer the date of a leaver which an older event has stated since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(7), { asOf: '2026-11-20T01:00:00.000Z', full: true })
+      const stated = terminated('E0001', '2026-11-17', '2026-11-19T12:00:00.000Z')
+
+      await receive(world, stated)
+      await later(world, 6)
+
+      const anew = await anewOf(world, 'source')
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(anew).toMatchObject({ state: 'held', options: { full: true }, counts: { leave: 6 } })
+      await approveAnew(world, 'source')
+      const people = await peopleOn(client)
+      expect(people.get('E0001')?.separatedAt).toBe('2026-11-17T00:00:00.000Z')
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('loses nobody who leaves in it where an event has told something else of them since', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
@@ -362,19 +547,55 @@ describe.each(databases)('on $name', ({ place }) => {
         .slice(6)
         .map((person) => ({ ...person, title: 'Moved' }))
       const held = await world.night(without, { asOf: '2026-11-20T01:00:00.000Z' })
-      await receive(world, updated('E0001', 'Still here', '2026-11-20T01:30:00.000Z'))
+      await receive(world, updated('E0001', 'Was here', '2026-11-20T01:30:00.000Z'))
       await receive(world, terminated('E0010', '2026-11-20', '2026-11-20T01:30:00.000Z'))
       await later(world, 6)
+      await approveAnew(world, 'source')
 
+      const people = await peopleOn(client)
+      expect(held.state).toBe('held')
+      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Was here', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0011')?.jobTitle).toBe('Moved')
+    })
+
+    test('stays where facts were accepted about others only', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
       await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
       await world.drain()
 
       const people = await peopleOn(client)
-      expect(held.state).toBe('held')
-      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Still here', separatedAt: null })
+      expect(people.get('E0001')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Lead', separatedAt: null })
+    })
+
+    test('is made anew without a person who was retracted since; a request to retract waits on', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const retraction = { connection: 'acme', reason: 'sent in error', by: 'ops' }
+      const first = await retractPerson(world.sync, { ...retraction, identityId: 'E0001' })
+      const other = await retractPerson(world.sync, { ...retraction, identityId: 'E0002' })
+      const held = await world.night(staff(20).slice(8), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect((await world.runOf(other.id)).state).toBe('held')
+      expect(await anewOf(world, 'source')).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      await approveAnew(world, 'source')
+      const people = await peopleOn(client)
+      expect(people.has('E0001')).toBe(false)
       expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
-      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
-      expect(people.get('E0011')?.jobTitle).toBe('Moved')
+      expect((await world.runOf(other.id)).state).toBe('held')
     })
   })
 
