@@ -10,7 +10,11 @@ export type Client<T extends OperationTable> = {
   readonly [K in keyof T]: (input: ArgumentsOf<T[K]>, options?: CallOptions) => Promise<Answer<T[K]>>
 }
 
-export type CallOptions = { readonly signal?: AbortSignal }
+export type CallOptions = {
+  readonly signal?: AbortSignal
+  /** The body as JSON, where the caller has it: it is sent as it is. */
+  readonly bodyText?: string
+}
 
 export type ClientOptions = {
   /** With the prefix below which the operations are served. */
@@ -41,8 +45,8 @@ export function createClient<T extends OperationTable>(table: T, options: Client
 function caller(operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
   const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
   const base = new URL(options.baseUrl)
-  return async (input, { signal } = {}) => {
-    const request = await buildRequest(operation, base, input, options.bearer)
+  return async (input, { signal, bodyText } = {}) => {
+    const request = await buildRequest(operation, base, input, { bearer: options.bearer, bodyText })
     const timeout = AbortSignal.timeout(timeoutMs)
     const ending: Ending = { host: base.host, timeoutMs, timeout, signal }
     const progress: Progress = { sent: false }
@@ -71,8 +75,13 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
   }
 }
 
-async function buildRequest(operation: Operation, base: URL, input: Input, bearer: ClientOptions['bearer']) {
-  const body = input.body === undefined ? null : JSON.stringify(input.body)
+async function buildRequest(
+  operation: Operation,
+  base: URL,
+  input: Input,
+  { bearer, bodyText }: { bearer: ClientOptions['bearer']; bodyText: string | undefined },
+) {
+  const body = input.body === undefined ? null : (bodyText ?? JSON.stringify(input.body))
   return {
     origin: base.origin,
     path: requestPath(base, operation, input),

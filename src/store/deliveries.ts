@@ -30,11 +30,12 @@ export type ClaimedDelivery = {
 /** How far a correction of a leaving date has come; stored before the request that it names. */
 export type Step = 'clearing' | 'cleared'
 
-/** A change that is still to be delivered. `record` is null for a retraction only. */
+/** A change that is still to be delivered. `record` is null for a retraction only; `json` is the same as it was stored. */
 export type PendingChange = {
   readonly identityId: string
   readonly kind: ChangeKind
   readonly record: IdentityRecord | null
+  readonly json: string | null
   readonly step: Step | null
 }
 
@@ -82,16 +83,19 @@ export async function claimDelivery(
 export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
   const rows = await db
     .selectFrom('changes')
-    .select(['identity_id', 'kind', 'record', 'step'])
+    .select(['identity_id', 'kind', 'step', sql<string | null>`record::text`.as('json')])
     .where('run_id', '=', runId)
     .where('batch', '=', batch)
     .where('state', '=', 'due')
     .orderBy('identity_id')
     .execute()
-  return rows.map((row) => ({
+  // Read together, since a thousand small texts take longer than a large one.
+  const records: (IdentityRecord | null)[] = JSON.parse(`[${rows.map(({ json }) => json ?? 'null').join(',')}]`)
+  return rows.map(({ json, ...row }, i) => ({
     identityId: row.identity_id,
     kind: row.kind as ChangeKind,
-    record: row.record,
+    record: records[i] ?? null,
+    json,
     step: row.step as Step | null,
   }))
 }

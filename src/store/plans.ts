@@ -46,8 +46,8 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
     await sql`
       insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
       select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
-      from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
-        as c("identityId" text, kind text, record jsonb, fields jsonb, inferred boolean, carried boolean, reason text,
+      from json_to_recordset(${JSON.stringify(changes)}::json)
+        as c("identityId" text, kind text, record json, fields jsonb, inferred boolean, carried boolean, reason text,
           origin jsonb)
       on conflict do nothing`.execute(db)
   }

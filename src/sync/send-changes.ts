@@ -19,6 +19,7 @@ import {
   type Results,
   readBack,
   remove,
+  type Sendable,
   type Sent,
   sameDate,
   update,
@@ -101,7 +102,9 @@ export async function takeOff(work: Work, pending: readonly PendingChange[]): Pr
  * is sent. Whoever turns out to hold another date than the one sent goes through the same correction once.
  */
 export async function correctAndSend(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
-  const people = pending.flatMap(({ kind, record: wanted, step }) => (wanted ? [{ kind, record: wanted, step }] : []))
+  const people = pending.flatMap(({ kind, record: wanted, json, step }) =>
+    wanted && json ? [{ kind, record: wanted, json, step }] : [],
+  )
   const first = await clearAndSend(work, people, (person) => person.kind === 'redate' || person.step !== null)
   if (first.stop || first.ignored.length === 0) return first.stop
   const second = await clearAndSend(work, first.ignored, () => true)
@@ -119,7 +122,7 @@ export async function correctAndSend(work: Work, pending: readonly PendingChange
   return null
 }
 
-type Person = Pick<PendingChange, 'kind' | 'step'> & { readonly record: IdentityRecord }
+type Person = Pick<PendingChange, 'kind' | 'step'> & Sendable
 
 async function clearAndSend(
   work: Work,
@@ -133,10 +136,7 @@ async function clearAndSend(
   const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.record.identityId)))
   const ready = people.filter((person) => !kept.has(person))
   const sentAt = work.ctx.now()
-  const { sent, stop } = await send(
-    work,
-    ready.map((person) => person.record),
-  )
+  const { sent, stop } = await send(work, ready)
   const ignored: Person[] = []
   const outcomes = ready.flatMap((person): Outcome[] => {
     const { identityId, separatedAt } = person.record
@@ -162,7 +162,10 @@ async function clearDates(work: Work, people: readonly Person[]): Promise<{ done
   tellStep(work, 'clearing', people.length)
   const records = people.map((person): IdentityRecord => ({ ...person.record, separatedAt: null }))
   const sentAt = work.ctx.now()
-  const { sent, stop } = await send(work, records)
+  const { sent, stop } = await send(
+    work,
+    records.map((cleared) => ({ record: cleared, json: JSON.stringify(cleared) })),
+  )
   const outcomes = records.flatMap((confirmed): Outcome[] => {
     const { identityId } = confirmed
     const result = sent.get(identityId)
@@ -182,18 +185,18 @@ function tellStep({ ctx, claim }: Work, step: NonNullable<PendingChange['step']>
 }
 
 /** Sends records by the operation that suits the batch: upserts in one request, updates each by its own unless there are too many. */
-async function send(work: Work, records: readonly IdentityRecord[]): Promise<Results> {
+async function send(work: Work, people: readonly Sendable[]): Promise<Results> {
   const { ctx, claim, lane, connection } = work
-  if (records.length === 0) return { sent: new Map(), stop: null }
-  const isOneByOne = claim.kind === 'update' && records.length <= connection.delivery.updateWave
-  if (!isOneByOne || (await targetOf(ctx.store.db, connection.name)).lacksUpdate) return await upsert(lane, records)
-  const updated = await update(lane, records)
-  const missing = records.filter(({ identityId }) => updated.sent.get(identityId)?.kind === 'missing')
+  if (people.length === 0) return { sent: new Map(), stop: null }
+  const isOneByOne = claim.kind === 'update' && people.length <= connection.delivery.updateWave
+  if (!isOneByOne || (await targetOf(ctx.store.db, connection.name)).lacksUpdate) return await upsert(lane, people)
+  const updated = await update(lane, people)
+  const missing = people.filter(({ record: { identityId } }) => updated.sent.get(identityId)?.kind === 'missing')
   const [probe] = missing
   if (!probe || updated.stop) return withoutMissing(updated)
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look tells which.
-  const there = await exists(lane, probe.identityId)
+  const there = await exists(lane, probe.record.identityId)
   if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: there }
   if (there) await setLacksUpdate(ctx.store.db, connection.name)
   const upserted = await upsert(lane, missing)

@@ -34,14 +34,17 @@ export type Sent =
 /** By key what became of whom; whoever is not named was not settled, for the reason in `stop`. */
 export type Results = { readonly sent: ReadonlyMap<string, Sent>; readonly stop: Stop | null }
 
+/** A record, and the same as JSON. */
+export type Sendable = { readonly record: IdentityRecord; readonly json: string }
+
 /**
  * Sends records through the batch upsert. A batch that is refused as a whole is split in half until the guilty are alone, which
  * takes at most two requests for each level of halving and guilty person.
  */
-export async function upsert(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
+export async function upsert(lane: Lane, people: readonly Sendable[]): Promise<Results> {
   const sent = new Map<string, Sent>()
   const unsure: Unsure[] = []
-  const stop = await upsertInto({ lane, sent, unsure, splits: 0, failed: 0 }, records)
+  const stop = await upsertInto({ lane, sent, unsure, splits: 0, failed: 0 }, people)
   const readStop = await settleByReading(lane, unsure, sent)
   return { sent, stop: stop ?? readStop }
 }
@@ -57,10 +60,15 @@ type Upserting = {
   failed: number
 }
 
-async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): Promise<Stop | null> {
+async function upsertInto(into: Upserting, people: readonly Sendable[]): Promise<Stop | null> {
   const { lane, sent, unsure } = into
+  const records = people.map(({ record }) => record)
+  const bodyText = `[${people.map(({ json }) => json).join(',')}]`
   const answer = await change(lane, records.length, (client, options) =>
-    client.upsertHrisUserIdentities({ params: { connectionId: lane.connectionId }, body: [...records] }, options),
+    client.upsertHrisUserIdentities(
+      { params: { connectionId: lane.connectionId }, body: records },
+      { ...options, bodyText },
+    ),
   )
   const judged = judgeAnswer(answer)
   switch (judged.kind) {
@@ -105,7 +113,7 @@ async function upsertInto(into: Upserting, records: readonly IdentityRecord[]): 
       if (into.splits >= mostSplits) return splittingPaused(judged)
       into.splits += 2
       const middle = Math.ceil(records.length / 2)
-      return (await upsertInto(into, records.slice(0, middle))) ?? (await upsertInto(into, records.slice(middle)))
+      return (await upsertInto(into, people.slice(0, middle))) ?? (await upsertInto(into, people.slice(middle)))
     }
     default:
       return judged
@@ -123,7 +131,8 @@ function splittingPaused({ status }: Refused): Stop {
 }
 
 /** Sends each record through the update operation, several at once. */
-export async function update(lane: Lane, records: readonly IdentityRecord[]): Promise<Results> {
+export async function update(lane: Lane, people: readonly Sendable[]): Promise<Results> {
+  const records = people.map(({ record }) => record)
   return await forEach(lane, records, async (record) => {
     const { identityId, ...fields } = record
     const answer = await change(lane, 1, (client, options) =>

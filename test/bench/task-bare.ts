@@ -4,7 +4,7 @@ import { openPlatform, openStore } from '../../src/daemon/parts.ts'
 import { report } from './tasks.ts'
 
 // The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.
-const workers = 5
+const workers = 4
 
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 const bodies = await plannedBodies()

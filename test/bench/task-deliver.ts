@@ -4,10 +4,16 @@ import { startWork } from '../../src/daemon/work.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { report } from './tasks.ts'
 
-// From a run that is planned to the same run finished, with the workers and the queue of the daemon.
+// From the first request of a run that is planned to the same run finished, with the workers and the queue of the daemon, which
+// has them ready. The clock of the bare loop begins with its first request as well.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 const finished = Promise.withResolvers<number>()
+let begin: (() => void) | null = null
 const events = silentEvents((event) => {
+  if (event.event === 'request.begun') {
+    begin?.()
+    begin = null
+  }
   if (event.event !== 'run.finished') return
   if (event.problems === 0) finished.resolve(event.confirmed)
   else finished.reject(new Error(`${event.problems} people were refused`))
@@ -15,7 +21,8 @@ const events = silentEvents((event) => {
 await using parts = await openParts(config, { events, now: () => new Date() })
 await using work = new AsyncDisposableStack()
 
-await report(async () => {
+await report(async (beginNow) => {
+  begin = beginNow
   work.use(await startWork(parts))
   return await finished.promise
 })

@@ -29,10 +29,12 @@ export async function measureReference(previous: string, current: string): Promi
   return Measured.parse({ count: rows, ...measured })
 }
 
-/** Times the work and prints what was measured; the last thing that a task does. */
-export async function report(work: () => Promise<number>): Promise<void> {
-  const startedMs = performance.now()
-  const count = await work()
+/** Times the work, from its beginning or from when it says so, and prints what was measured; the last thing that a task does. */
+export async function report(work: (begin: () => void) => Promise<number>): Promise<void> {
+  let startedMs = performance.now()
+  const count = await work(() => {
+    startedMs = performance.now()
+  })
   const seconds = (performance.now() - startedMs) / 1000
   const measured: Measured = { count, seconds, peakMiB: await peakMiB() }
   process.stdout.write(`${JSON.stringify(measured)}\n`)
