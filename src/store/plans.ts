@@ -236,10 +236,17 @@ export async function commitPlan(
       accepted_end = runs.end_keys,
       exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of then 0 else 1 end
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
+  // A retraction that an earlier run has left undone may have been taken back since this plan was made.
+  await sql`
+    update changes set state = 'dropped' from roster
+    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id and roster.retracted_at is null`.execute(
+    tx,
+  )
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}
     from changes
-    where changes.run_id = ${runId} and changes.kind = 'retract'
+    where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
   await sql`
     with kinds as (
