@@ -568,6 +568,23 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(people.get('E0011')?.jobTitle).toBe('Moved')
     })
 
+    test('of an export is void where older facts were accepted, also about people of whom it said nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Once', '2026-11-19T12:00:00.000Z'))
+      await receive(world, { type: 'hired', at: '2026-11-19T12:00:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await approveAnew(world, 'source')
+
+      const people = await peopleOn(client)
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
+      expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
     test('stays where facts were accepted about others only', async () => {
       await using opened = await open()
       const { world, client } = opened
