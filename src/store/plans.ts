@@ -235,10 +235,17 @@ export async function commitPlan(
       accepted_end = runs.end_keys,
       exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of then 0 else 1 end
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
+  // A retraction that an earlier run has left undone may have been taken back since this plan was made.
+  await sql`
+    update changes set state = 'dropped' from roster
+    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id and roster.retracted_at is null`.execute(
+    tx,
+  )
   await sql`
     update roster set retracted_reason = changes.reason, retracted_at = ${now}
     from changes
-    where changes.run_id = ${runId} and changes.kind = 'retract'
+    where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
   await sql`
     with kinds as (
@@ -269,7 +276,8 @@ export async function commitPlan(
 /**
  * Makes every held plan void that speaks of somebody about whom this one does, and asks for a run that plans anew what it was made
  * from: its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
- * everybody. A retraction that a person asked for rests on nothing but that word, and waits on.
+ * everybody: accepted, it overtakes every plan that waits; held, it has the last word about whoever older facts were accepted of, also
+ * where it names them no more than by listing them. A retraction that a person asked for rests on nothing but that word, and waits on.
  */
 async function planAnew(
   tx: Db,
@@ -278,13 +286,23 @@ async function planAnew(
   const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
     select held.id, held.feed, held.trigger, held.options, count(*)::int as people
     from runs held join runs ours on ours.id = ${runId} cross join lateral (
-      select identity_id from plan_entries where run_id = held.id
-      union select identity_id from changes where run_id = held.id
-    ) named
-    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-      and (ours.mode is not distinct from 'snapshot'
+      select identity_id from (
+        select identity_id from plan_entries where run_id = held.id
+        union select identity_id from changes where run_id = held.id
+      ) named
+      where ours.mode is not distinct from 'snapshot'
         or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
-        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id))
+        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
+      union
+      select entry.identity_id
+      from plan_entries entry left join roster
+        on roster.connection = held.connection and roster.identity_id = entry.identity_id
+      where entry.run_id = ours.id and held.mode = 'snapshot' and (entry.as_of < held.as_of
+        or entry.employment_as_of < held.as_of
+          and (entry.wanted ->> 'separatedAt', entry.deferred_to)
+            is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
+    ) overtaken
+    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
     group by held.id order by held.id`.execute(tx)
   const requested: { runId: string; trigger: Trigger }[] = []
   for (const { id, feed, trigger, options, people } of rows) {

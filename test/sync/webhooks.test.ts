@@ -4,7 +4,15 @@ import { personOf, rejectsOf } from '../../src/store/history.ts'
 import { pendingCount } from '../../src/store/inbox.ts'
 import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
 import { listRuns } from '../../src/store/runs.ts'
-import { approveRun, cancelRun, foldEvents, rejectRun, requestRun, retractPerson } from '../../src/sync/sync.ts'
+import {
+  approveRun,
+  cancelRun,
+  foldEvents,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+} from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { type HrEvent, receive, webhookFeed } from '../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
@@ -560,6 +568,23 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(people.get('E0011')?.jobTitle).toBe('Moved')
     })
 
+    test('of an export is void where older facts were accepted, also about people of whom it said nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Once', '2026-11-19T12:00:00.000Z'))
+      await receive(world, { type: 'hired', at: '2026-11-19T12:00:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await approveAnew(world, 'source')
+
+      const people = await peopleOn(client)
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
+      expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
     test('stays where facts were accepted about others only', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -574,6 +599,27 @@ describe.each(databases)('on $name', ({ place }) => {
       const people = await peopleOn(client)
       expect(people.get('E0001')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
       expect(people.get('E0010')).toMatchObject({ jobTitle: 'Lead', separatedAt: null })
+    })
+
+    test('does not retract anew whose retraction was taken back since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const person = { connection: 'acme', identityId: 'E0007' }
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const request = await retractPerson(world.sync, { ...person, reason: 'sent in error', by: 'ops' })
+      await approveRun(world.sync, { runId: request.id, digest: request.digest ?? '', by: 'ops' })
+      await cancelRun(world.sync, { runId: request.id, by: 'ops' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await restorePerson(world.sync, { ...person, by: 'ops' })
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 6, retract: 1 } })
+      expect((await personOf(world.sync.store.db, person))?.entry?.retracted).toBeNull()
+      expect((await peopleOn(client)).has('E0007')).toBe(true)
     })
 
     test('is made anew without a person who was retracted since; a request to retract waits on', async () => {
