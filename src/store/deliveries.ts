@@ -21,6 +21,8 @@ export type ClaimedDelivery = {
   /** Where the connection goes, as far as that is known already. */
   readonly target: Target
   readonly isBlocked: boolean
+  /** The platform refuses people of the connection, or did so before; perhaps some of this batch. */
+  readonly hasProblems: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
   /** An earlier request may have reached the platform, and nobody knows. */
@@ -48,14 +50,28 @@ export type Outcome = {
   readonly answer: Answer
 }
 
+type ClaimBy = { readonly runId: string; readonly batch: number; readonly owner: Owner; readonly now: Date }
+
 /**
  * Takes a due batch; null where it is done, cancelled, not due yet, or somebody who lives works on it. A batch whose former
  * process ended, or has stopped moving, is unsettled: a request of it may be under way.
  */
-export async function claimDelivery(
+export async function claimDelivery(db: Db, by: ClaimBy): Promise<ClaimedDelivery | null> {
+  // Whether its owner lives is looked up only where it has one, which is seldom.
+  return (await claimFrom('nobody', db, by)) ?? (await claimFrom('somebody', db, by))
+}
+
+async function claimFrom(
+  whom: 'nobody' | 'somebody',
   db: Db,
-  { runId, batch, owner, now }: { runId: string; batch: number; owner: Owner; now: Date },
+  { runId, batch, owner, now }: ClaimBy,
 ): Promise<ClaimedDelivery | null> {
+  const former = sql`deliveries.owner`
+  const takenOver = sql`, taken_over as (
+      insert into takeovers (run_id, batch, owner)
+      select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
+      on conflict do nothing
+    )`
   const { rows } = await sql<ClaimedDelivery>`
     with claimed as (
       update deliveries set owner = ${owner.id}, attempts = deliveries.attempts + 1,
@@ -64,17 +80,14 @@ export async function claimDelivery(
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
         and former.run_id = deliveries.run_id and former.batch = deliveries.batch
-        and ${unowned(sql`deliveries.owner`)}
+        and ${whom === 'nobody' ? sql`${former} is null` : sql`${former} is not null and ${unowned(former)}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
         deliveries.failures, deliveries.unsettled, former.owner as previous
-    ), taken_over as (
-      insert into takeovers (run_id, batch, owner)
-      select run_id, batch, previous from claimed where previous is not null and ${mayStillMove(sql`previous`)}
-      on conflict do nothing
-    )
+    )${whom === 'nobody' ? sql`` : takenOver}
     select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled,
       json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
-      blocked_at is not null as "isBlocked"
+      blocked_at is not null as "isBlocked",
+      exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
     from claimed join connections on connections.name = claimed.connection`.execute(db)
   return rows[0] ?? null
 }
@@ -195,10 +208,12 @@ function changesAs({ runId }: ClaimedDelivery, { outcomes, sentAt, now }: Writte
 
 /** The answer that most of them got. */
 function commonAnswer(outcomes: readonly Outcome[]): Answer {
-  const counts = new Map<string, number>()
-  for (const { answer } of outcomes) counts.set(JSON.stringify(answer), (counts.get(JSON.stringify(answer)) ?? 0) + 1)
-  const [most] = [...counts].sort(([, a], [, b]) => b - a)
-  return most ? JSON.parse(most[0]) : { status: 0 }
+  const alike = Map.groupBy(
+    outcomes,
+    ({ answer: { status, code = '', message = '' } }) => `${status} ${code} ${message}`,
+  )
+  const [most] = [...alike.values()].sort((a, b) => b.length - a.length)
+  return most?.[0]?.answer ?? { status: 0 }
 }
 
 function sameAnswer(a: Answer, b: Answer): boolean {
@@ -250,28 +265,33 @@ async function answerBatch(
   const { runId, batch, attempt, connection } = claim
   const answer = commonAnswer(whole.outcomes)
   const others = whole.outcomes.filter((outcome) => !sameAnswer(outcome.answer, answer))
-  const { rows } = await sql<Ended>`
-    with ended as (
+  const ended = sql`ended as (
       update deliveries set state = 'done', owner = null, due_at = ${dueAt}, requests = requests + ${requests},
         answer = ${JSON.stringify(answer)}, sent_at = ${whole.sentAt}, answered_at = ${whole.now}, confirmed = people - refused,
         unsettled = false, failures = 0, failing_since = null, last_code = null, last_failure = null
       where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
       returning people, confirmed, refused
-    ), told as (
-      ${changesAs(claim, { ...whole, outcomes: others })} and exists (select 1 from ended)
-    ), late as (
-      ${rechecked({ runId, batch, at: recheckTime(now) })} and ${unsettled} and exists (select 1 from ended)
-    ), solved as (
+    )`
+  const told = sql`told as (${changesAs(claim, { ...whole, outcomes: others })} and exists (select 1 from ended))`
+  const late = sql`late as (${rechecked({ runId, batch, at: recheckTime(now) })} and exists (select 1 from ended))`
+  const solved = sql`solved as (
       delete from problems using ended, changes
       where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
         and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
-    )
+    )`
+  // What is seldom needed costs planning in every batch.
+  const parts = [
+    ended,
+    ...(others.length > 0 ? [told] : []),
+    ...(unsettled ? [late] : []),
+    ...(claim.hasProblems ? [solved] : []),
+  ]
+  const { rows } = await sql<Ended>`
+    with ${sql.join(parts)}
     select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
     from ended`.execute(db)
-  const [ended] = rows
-  return ended
-    ? { people: ended.people, confirmed: ended.confirmed, refused: ended.refused, isBlocked: ended.isBlocked }
-    : null
+  const [row] = rows
+  return row ? { people: row.people, confirmed: row.confirmed, refused: row.refused, isBlocked: row.isBlocked } : null
 }
 
 async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Ended | null> {
