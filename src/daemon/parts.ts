@@ -5,8 +5,7 @@ import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/csv.ts'
 import { httpConnector } from '../connectors/http.ts'
 import { sftpConnector } from '../connectors/sftp.ts'
-import { customConnections } from '../contract/custom-connections.ts'
-import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
+import { deliveryOperations } from '../contract/delivery-operations.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { createClient } from '../http/client.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
@@ -77,15 +76,12 @@ export function openPlatform(
   store: Pick<Database<StoreSchema>, 'pool'> | null,
 ): Platform & AsyncDisposable {
   const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
-  const client = createClient(
-    { ...customConnections, ...hrisUserIdentities },
-    {
-      baseUrl: platform.baseUrl,
-      bearer: () => platform.apiKey.read(),
-      dispatcher,
-      timeoutMs: platform.timeoutMs,
-    },
-  )
+  const client = createClient(deliveryOperations, {
+    baseUrl: platform.baseUrl,
+    bearer: () => platform.apiKey.read(),
+    dispatcher,
+    timeoutMs: platform.timeoutMs,
+  })
   return {
     client,
     baseUrl: platform.baseUrl,

@@ -227,6 +227,8 @@ export type Settled = {
   readonly people: number
   /** The connection is blocked, perhaps since this batch was claimed. */
   readonly isBlocked: boolean
+  /** So much of the run was still due when this batch ended that another one closes it. */
+  readonly isFarFromDone: boolean
 }
 
 /** How an attempt ended, besides what became of people. */
@@ -288,10 +290,13 @@ async function answerBatch(
   ]
   const { rows } = await sql<Ended>`
     with ${sql.join(parts)}
-    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
+    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", ${farFromDone(runId)} as "isFarFromDone",
+      set_config('synchronous_commit', 'off', true)
     from ended`.execute(db)
   const [row] = rows
-  return row ? { people: row.people, confirmed: row.confirmed, refused: row.refused, isBlocked: row.isBlocked } : null
+  if (!row) return null
+  const { people, confirmed, refused, isBlocked, isFarFromDone } = row
+  return { people, confirmed, refused, isBlocked, isFarFromDone }
 }
 
 async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Ended | null> {
@@ -319,7 +324,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .where((eb) => eb.and(held(claim)))
       .execute()
     if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
-    return { ...counts, isBlocked: delivery.isBlocked }
+    return { ...counts, isBlocked: delivery.isBlocked, isFarFromDone: delivery.isFarFromDone }
   })
 }
 
@@ -461,6 +466,15 @@ function rechecked({ runId, batch, at }: { runId: string; batch: number; at: Dat
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`
 }
 
+/** More batches than this do not end at the same moment; if they did, the sweep would close their run. */
+const mostEndingTogether = 50
+
+/** In SQL, whether more of a run is due than can end together with the batch that is asking. */
+function farFromDone(runId: string): RawBuilder<boolean> {
+  return sql<boolean>`(
+    select count(*) > ${mostEndingTogether} from deliveries due where due.run_id = ${runId} and due.state = 'due')`
+}
+
 /** In SQL, whether a connection is blocked. */
 function blocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
@@ -517,7 +531,13 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
-    .select(['people', 'failures', 'failing_since', blocked(claim.connection).as('isBlocked')])
+    .select([
+      'people',
+      'failures',
+      'failing_since',
+      blocked(claim.connection).as('isBlocked'),
+      farFromDone(claim.runId).as('isFarFromDone'),
+    ])
     .where((eb) => eb.and(held(claim)))
 }
 

@@ -1,7 +1,6 @@
 import type { Connector } from '../connectors/connector.ts'
 import type { WebhookSettings } from '../connectors/webhook-settings.ts'
-import type { customConnections } from '../contract/custom-connections.ts'
-import type { hrisUserIdentities } from '../contract/hris-user-identities.ts'
+import type { deliveryOperations } from '../contract/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
 import type { Client } from '../http/client.ts'
 import type { Guards } from '../identity/guards.ts'
@@ -14,7 +13,7 @@ import type { Events } from '../telemetry/events.ts'
 import type { Pace } from './pace.ts'
 
 /** The operations of the platform that a sync needs. */
-export type PlatformClient = Client<typeof customConnections & typeof hrisUserIdentities>
+export type PlatformClient = Client<typeof deliveryOperations>
 
 export type Platform = {
   readonly client: PlatformClient

@@ -280,7 +280,7 @@ export function sameDate(a: string | null, b: string | null): boolean {
   return Date.parse(a) === Date.parse(b)
 }
 
-function taken(status: number, identity: Identity): Sent {
+function taken(status: number, identity: Pick<Identity, 'separatedAt'>): Sent {
   return { kind: 'taken', status, stored: identity.separatedAt }
 }
 

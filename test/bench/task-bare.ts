@@ -10,9 +10,7 @@ const config = await loadConfig(process.argv[2] ?? '', process.env)
 const bodies = await plannedBodies()
 const headers = { authorization: `Bearer ${await config.platform.apiKey.read()}`, 'content-type': 'application/json' }
 const dispatcher = new Agent()
-// A platform that has just started is slower; that is nobody's merit.
-await post(await newConnection('Warm-up'), bodies.slice(0, 1))
-const target = await newConnection('Bare')
+const target = await newConnection(`Bare ${process.pid}`)
 
 await report(async () => {
   const queue = [...bodies]

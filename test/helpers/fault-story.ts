@@ -1,10 +1,5 @@
-import { customConnections } from '../../src/contract/custom-connections.ts'
-import {
-  byIdentityId,
-  hrisUserIdentities,
-  type Identity,
-  type IdentityRecord,
-} from '../../src/contract/hris-user-identities.ts'
+import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
+import { byIdentityId, type Identity, type IdentityRecord } from '../../src/contract/hris-user-identities.ts'
 import { Failure } from '../../src/errors.ts'
 import { createClient } from '../../src/http/client.ts'
 import { Postponed } from '../../src/queue/postponed.ts'
@@ -20,7 +15,6 @@ import { createHr, type ExpectedPerson } from './hr-model.ts'
 import { judge } from './judge.ts'
 import { type Host, openWorld, peopleOn } from './world.ts'
 
-const operations = { ...customConnections, ...hrisUserIdentities }
 const changing: readonly (OperationName | null)[] = [
   'upsertHrisUserIdentities',
   'updateHrisUserIdentity',
@@ -44,7 +38,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   const { at } = opening.use(await pglitePlace())
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const clientTo = (baseUrl: string, timeoutMs = patientMs): PlatformClient =>
-    createClient(operations, { baseUrl, bearer: key, timeoutMs })
+    createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs })
   const world = opening.use(
     await openWorld({
       at,

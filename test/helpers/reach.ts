@@ -1,10 +1,7 @@
-import { customConnections } from '../../src/contract/custom-connections.ts'
-import { hrisUserIdentities } from '../../src/contract/hris-user-identities.ts'
+import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
 import { createClient } from '../../src/http/client.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import type { Host, World } from './world.ts'
-
-const tables = { ...customConnections, ...hrisUserIdentities }
 
 /** From now on the world reaches the platform through another client. */
 export function reach(world: World, client: PlatformClient): void {
@@ -13,12 +10,12 @@ export function reach(world: World, client: PlatformClient): void {
 
 /** A client of an address at which nobody listens. */
 export function nobody(): PlatformClient {
-  return createClient(tables, { baseUrl: 'http://127.0.0.1:9/public/v2', bearer: 'key' })
+  return createClient(deliveryOperations, { baseUrl: 'http://127.0.0.1:9/public/v2', bearer: 'key' })
 }
 
 /** A client whose key the platform does not know. */
 export function withWrongKey({ platform }: Host): PlatformClient {
-  return createClient(tables, { baseUrl: platform.baseUrl, bearer: 'wrong' })
+  return createClient(deliveryOperations, { baseUrl: platform.baseUrl, bearer: 'wrong' })
 }
 
 /** Answers for everybody whose key begins so that the platform will not have them. */

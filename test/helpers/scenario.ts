@@ -1,5 +1,4 @@
-import { customConnections } from '../../src/contract/custom-connections.ts'
-import { hrisUserIdentities } from '../../src/contract/hris-user-identities.ts'
+import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
 import { Failure } from '../../src/errors.ts'
 import { createClient } from '../../src/http/client.ts'
 import { Guards } from '../../src/identity/guards.ts'
@@ -86,9 +85,8 @@ export async function runScenario(host: Host, at: string, scenario: Scenario): P
   const { seed, nights, people, faultRate } = scenario
   await using proxy = await startFaultProxy({ target: host.platform.baseUrl })
   const { key, client } = await host.tenant()
-  const operations = { ...customConnections, ...hrisUserIdentities }
   const clientWaiting = (timeoutMs: number) =>
-    createClient(operations, { baseUrl: proxy.baseUrl, bearer: key, timeoutMs })
+    createClient(deliveryOperations, { baseUrl: proxy.baseUrl, bearer: key, timeoutMs })
   await using world = await openWorld({
     at,
     client: clientWaiting(400),

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../../src/connectors/connector.ts'
-import { customConnections } from '../../src/contract/custom-connections.ts'
-import { hrisUserIdentities, type Identity } from '../../src/contract/hris-user-identities.ts'
+import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
+import type { Identity } from '../../src/contract/hris-user-identities.ts'
 import { openDatabase } from '../../src/database/database.ts'
 import { createClient } from '../../src/http/client.ts'
 import { walk } from '../../src/http/walk.ts'
@@ -82,8 +82,7 @@ export async function startHost(at: string): Promise<Host> {
         termsAcceptedAt: '2026-01-01T00:00:00.000Z',
       })
       const { key } = await operator.createKey({ account: name, name: 'test', permissions: 'all' })
-      const tables = { ...customConnections, ...hrisUserIdentities }
-      return { name, key, client: createClient(tables, { baseUrl: platform.baseUrl, bearer: key }) }
+      return { name, key, client: createClient(deliveryOperations, { baseUrl: platform.baseUrl, bearer: key }) }
     },
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
   }
