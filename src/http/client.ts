@@ -81,7 +81,7 @@ async function buildRequest(
   input: Input,
   { bearer, bodyText }: { bearer: ClientOptions['bearer']; bodyText: string | undefined },
 ) {
-  const body = input.body === undefined ? null : (bodyText ?? JSON.stringify(input.body))
+  const body = bodyText ?? (input.body === undefined ? null : JSON.stringify(input.body))
   return {
     origin: base.origin,
     path: requestPath(base, operation, input),

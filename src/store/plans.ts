@@ -44,8 +44,8 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
   if (changes.length > 0) {
     await sql`
-      insert into changes (run_id, identity_id, kind, record, fields, inferred, carried, reason, origin, state)
-      select ${runId}, "identityId", kind, record, fields, coalesce(inferred, false), carried, reason, origin, 'planned'
+      insert into changes (run_id, identity_id, kind, record, separated_at, fields, inferred, carried, reason, origin, state)
+      select ${runId}, "identityId", kind, record, record ->> 'separatedAt', fields, coalesce(inferred, false), carried, reason, origin, 'planned'
       from json_to_recordset(${JSON.stringify(changes)}::json)
         as c("identityId" text, kind text, record json, fields jsonb, inferred boolean, carried boolean, reason text,
           origin jsonb)

@@ -85,6 +85,7 @@ type ChangesTable = {
   identity_id: string
   kind: string
   record: NullableJson<IdentityRecord>
+  separated_at: string | null
   fields: NullableJson<FieldChanges>
   inferred: boolean
   carried: boolean

@@ -18,6 +18,7 @@ import {
   type Lane,
   type Results,
   readBack,
+  recordOf,
   remove,
   type Sendable,
   type Sent,
@@ -62,16 +63,16 @@ export async function settleByReading(
     pending.map(({ identityId }) => identityId),
   )
   if (stop) return { left: pending, stop }
-  const settled = pending.filter(({ identityId, record }) => {
+  const settled = pending.filter(({ identityId, json }) => {
     const identity = found.get(identityId)
-    return record === null ? identity === undefined : identity !== undefined && holdsAll(identity, record)
+    return json === null ? identity === undefined : identity !== undefined && holdsAll(identity, recordOf({ json }))
   })
   await record(
     work,
-    settled.map(({ identityId, record: wanted }) => ({
+    settled.map(({ identityId, json }) => ({
       identityId,
       state: 'confirmed' as const,
-      holds: wanted === null ? { confirmed: null } : 'wanted',
+      holds: json === null ? { confirmed: null } : 'wanted',
       answer: { status: 200, message: 'read back: the platform has it' },
     })),
     sentAt,
@@ -102,9 +103,7 @@ export async function takeOff(work: Work, pending: readonly PendingChange[]): Pr
  * is sent. Whoever turns out to hold another date than the one sent goes through the same correction once.
  */
 export async function correctAndSend(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
-  const people = pending.flatMap(({ kind, record: wanted, json, step }) =>
-    wanted && json ? [{ kind, record: wanted, json, step }] : [],
-  )
+  const people = pending.filter((person): person is Person => person.json !== null)
   const first = await clearAndSend(work, people, (person) => person.kind === 'redate' || person.step !== null)
   if (first.stop || first.ignored.length === 0) return first.stop
   const second = await clearAndSend(work, first.ignored, () => true)
@@ -112,7 +111,7 @@ export async function correctAndSend(work: Work, pending: readonly PendingChange
   const message = 'the platform keeps another leaving date than the one sent'
   await record(
     work,
-    second.ignored.map(({ record: { identityId } }) => ({
+    second.ignored.map(({ identityId }) => ({
       identityId,
       state: 'problem' as const,
       answer: { status: 200, code: 'date_kept', message },
@@ -122,7 +121,7 @@ export async function correctAndSend(work: Work, pending: readonly PendingChange
   return null
 }
 
-type Person = Pick<PendingChange, 'kind' | 'step'> & Sendable
+type Person = PendingChange & Sendable
 
 async function clearAndSend(
   work: Work,
@@ -133,17 +132,17 @@ async function clearAndSend(
   const cleared = await clearDates(work, uncleared)
   if (cleared.stop) return { ignored: [], stop: cleared.stop }
 
-  const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.record.identityId)))
+  const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.identityId)))
   const ready = people.filter((person) => !kept.has(person))
   const sentAt = work.ctx.now()
   const { sent, stop } = await send(work, ready)
   const ignored: Person[] = []
   const outcomes = ready.flatMap((person): Outcome[] => {
-    const { identityId, separatedAt } = person.record
+    const { identityId, separatedAt } = person
     const result = sent.get(identityId)
     if (!result) return []
     if (result.kind !== 'taken') return [refusedOutcome(identityId, result)]
-    if (separatedAt !== undefined && !sameDate(result.stored, separatedAt)) {
+    if (!sameDate(result.stored, separatedAt)) {
       ignored.push({ ...person, step: null })
       return []
     }
@@ -157,14 +156,18 @@ async function clearAndSend(
 async function clearDates(work: Work, people: readonly Person[]): Promise<{ done: Set<string>; stop: Stop | null }> {
   const done = new Set<string>()
   if (people.length === 0) return { done, stop: null }
-  const identityIds = people.map((person) => person.record.identityId)
+  const identityIds = people.map(({ identityId }) => identityId)
   if (!(await storeStep(work.ctx.store.db, work.claim, { identityIds, step: 'clearing' }))) throw new Overtaken()
   tellStep(work, 'clearing', people.length)
-  const records = people.map((person): IdentityRecord => ({ ...person.record, separatedAt: null }))
+  const records = people.map((person): IdentityRecord => ({ ...recordOf(person), separatedAt: null }))
   const sentAt = work.ctx.now()
   const { sent, stop } = await send(
     work,
-    records.map((cleared) => ({ record: cleared, json: JSON.stringify(cleared) })),
+    records.map((cleared) => ({
+      identityId: cleared.identityId,
+      separatedAt: null,
+      json: JSON.stringify(cleared),
+    })),
   )
   const outcomes = records.flatMap((confirmed): Outcome[] => {
     const { identityId } = confirmed
@@ -191,12 +194,12 @@ async function send(work: Work, people: readonly Sendable[]): Promise<Results> {
   const isOneByOne = claim.kind === 'update' && people.length <= connection.delivery.updateWave
   if (!isOneByOne || (await targetOf(ctx.store.db, connection.name)).lacksUpdate) return await upsert(lane, people)
   const updated = await update(lane, people)
-  const missing = people.filter(({ record: { identityId } }) => updated.sent.get(identityId)?.kind === 'missing')
+  const missing = people.filter(({ identityId }) => updated.sent.get(identityId)?.kind === 'missing')
   const [probe] = missing
   if (!probe || updated.stop) return withoutMissing(updated)
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look tells which.
-  const there = await exists(lane, probe.record.identityId)
+  const there = await exists(lane, probe.identityId)
   if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: there }
   if (there) await setLacksUpdate(ctx.store.db, connection.name)
   const upserted = await upsert(lane, missing)

@@ -34,8 +34,12 @@ export type Sent =
 /** By key what became of whom; whoever is not named was not settled, for the reason in `stop`. */
 export type Results = { readonly sent: ReadonlyMap<string, Sent>; readonly stop: Stop | null }
 
-/** A record, and the same as JSON. */
-export type Sendable = { readonly record: IdentityRecord; readonly json: string }
+/** A record as JSON, and what has to be known of it without reading it. */
+export type Sendable = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }
+
+export function recordOf({ json }: Pick<Sendable, 'json'>): IdentityRecord {
+  return JSON.parse(json)
+}
 
 /**
  * Sends records through the batch upsert. A batch that is refused as a whole is split in half until the guilty are alone, which
@@ -50,7 +54,7 @@ export async function upsert(lane: Lane, people: readonly Sendable[]): Promise<R
 }
 
 /** Somebody of whom an answer does not tell enough; `unchanged`: the platform says that nothing differed, and only the leaving date is in doubt. */
-type Unsure = { readonly record: IdentityRecord; readonly unchanged: boolean }
+type Unsure = { readonly person: Sendable; readonly unchanged: boolean }
 
 type Upserting = {
   readonly lane: Lane
@@ -62,40 +66,41 @@ type Upserting = {
 
 async function upsertInto(into: Upserting, people: readonly Sendable[]): Promise<Stop | null> {
   const { lane, sent, unsure } = into
-  const records = people.map(({ record }) => record)
+  const input = {
+    params: { connectionId: lane.connectionId },
+    // Only for who looks at it: what is sent is the text.
+    get body() {
+      return people.map(recordOf)
+    },
+  }
   const bodyText = `[${people.map(({ json }) => json).join(',')}]`
-  const answer = await change(lane, records.length, (client, options) =>
-    client.upsertHrisUserIdentities(
-      { params: { connectionId: lane.connectionId }, body: records },
-      { ...options, bodyText },
-    ),
+  const answer = await change(lane, people.length, (client, options) =>
+    client.upsertHrisUserIdentities(input, { ...options, bodyText }),
   )
   const judged = judgeAnswer(answer)
   switch (judged.kind) {
     case 'done': {
       const results = judged.body
       // A list of another length, or one that names another person anywhere, cannot be matched to what was sent: everybody is looked up.
-      const isMatched = results.every(
-        ({ data }, position) => !data || data.identityId === records[position]?.identityId,
-      )
-      if (results.length !== records.length || !isMatched) {
-        unsure.push(...records.map((record) => ({ record, unchanged: false })))
+      const isMatched = results.every(({ data }, position) => !data || data.identityId === people[position]?.identityId)
+      if (results.length !== people.length || !isMatched) {
+        unsure.push(...people.map((person) => ({ person, unchanged: false })))
         return null
       }
       results.forEach((result, position) => {
-        const record = records[position]
-        if (!record) return
+        const person = people[position]
+        if (!person) return
         if (result.statusCode >= 500) into.failed++
         else if (result.statusCode >= 400) {
           const message = result.error?.message ?? 'the platform gave no reason'
-          sent.set(record.identityId, { kind: 'refused', code: 'item_refused', status: result.statusCode, message })
+          sent.set(person.identityId, { kind: 'refused', code: 'item_refused', status: result.statusCode, message })
         } else if (result.data) {
-          sent.set(record.identityId, taken(result.statusCode, result.data))
-        } else if (record.separatedAt) {
+          sent.set(person.identityId, taken(result.statusCode, result.data))
+        } else if (person.separatedAt) {
           // Nothing changed, which also happens where a stored leaving date kept the sent one out.
-          unsure.push({ record, unchanged: true })
+          unsure.push({ person, unchanged: true })
         } else {
-          sent.set(record.identityId, { kind: 'taken', status: result.statusCode, stored: null })
+          sent.set(person.identityId, { kind: 'taken', status: result.statusCode, stored: null })
         }
       })
       return into.failed === 0 ? null : itemsFailed(into.failed)
@@ -105,14 +110,14 @@ async function upsertInto(into: Upserting, people: readonly Sendable[]): Promise
       return blockedBy('connection_missing', judged.status, message)
     }
     case 'refused': {
-      const [only, ...others] = records
+      const [only, ...others] = people
       if (only && others.length === 0) {
         sent.set(only.identityId, { ...judged, code: 'person_refused' })
         return null
       }
       if (into.splits >= mostSplits) return splittingPaused(judged)
       into.splits += 2
-      const middle = Math.ceil(records.length / 2)
+      const middle = Math.ceil(people.length / 2)
       return (await upsertInto(into, people.slice(0, middle))) ?? (await upsertInto(into, people.slice(middle)))
     }
     default:
@@ -132,9 +137,8 @@ function splittingPaused({ status }: Refused): Stop {
 
 /** Sends each record through the update operation, several at once. */
 export async function update(lane: Lane, people: readonly Sendable[]): Promise<Results> {
-  const records = people.map(({ record }) => record)
-  return await forEach(lane, records, async (record) => {
-    const { identityId, ...fields } = record
+  return await forEach(lane, people, async (person) => {
+    const { identityId, ...fields } = recordOf(person)
     const answer = await change(lane, 1, (client, options) =>
       client.updateHrisUserIdentity({ params: paramsOf(lane, identityId), body: fields }, options),
     )
@@ -181,15 +185,15 @@ async function settleByReading(lane: Lane, unsure: readonly Unsure[], sent: Map<
   if (unsure.length === 0) return null
   const { found, stop } = await readBack(
     lane,
-    unsure.map(({ record }) => record.identityId),
+    unsure.map(({ person }) => person.identityId),
   )
-  for (const { record, unchanged } of unsure) {
-    const identity = found.get(record.identityId)
+  for (const { person, unchanged } of unsure) {
+    const identity = found.get(person.identityId)
     // Who is not there, or is there with something else than was sent, is sent again in the next attempt.
-    if (identity && (unchanged || holds(identity, record))) sent.set(record.identityId, taken(200, identity))
+    if (identity && (unchanged || holds(identity, recordOf(person)))) sent.set(person.identityId, taken(200, identity))
   }
   if (stop) return stop
-  const open = unsure.filter(({ record }) => !sent.has(record.identityId)).length
+  const open = unsure.filter(({ person }) => !sent.has(person.identityId)).length
   return open === 0
     ? null
     : {

@@ -16,7 +16,8 @@ where not exists (
   where changes.run_id = acknowledged.run_id and changes.identity_id = acknowledged.identity_id
     and changes.state in ('due', 'confirmed') and deliveries.answer is not null);
 
--- Read once, to be sent, and never looked into.
-alter table changes alter column record type json using record::json;
+-- A record is sent as it is stored; only its leaving date is looked at.
+alter table changes alter column record type json using record::json, add column separated_at text;
+update changes set separated_at = record ->> 'separatedAt' where state in ('planned', 'due');
 `,
 }
