@@ -323,7 +323,9 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .where((eb) => eb.and(held(claim)))
       .execute()
     if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
-    return { ...counts, isBlocked: delivery.isBlocked, isFarFromDone: delivery.isFarFromDone }
+    const { rows } = await sql<Pick<Ended, 'isBlocked' | 'isFarFromDone'>>`
+      select ${blocked(claim.connection)} as "isBlocked", ${farFromDone(claim.runId)} as "isFarFromDone"`.execute(tx)
+    return { ...counts, isBlocked: rows[0]?.isBlocked ?? false, isFarFromDone: rows[0]?.isFarFromDone ?? false }
   })
 }
 
@@ -530,13 +532,7 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
-    .select([
-      'people',
-      'failures',
-      'failing_since',
-      blocked(claim.connection).as('isBlocked'),
-      farFromDone(claim.runId).as('isFarFromDone'),
-    ])
+    .select(['people', 'failures', 'failing_since'])
     .where((eb) => eb.and(held(claim)))
 }
 

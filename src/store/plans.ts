@@ -171,15 +171,16 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
-  // What was tried and never answered, or is under way right now, may have reached the platform.
-  const tried = await tx
-    .selectFrom('deliveries')
-    .select('batch')
+  // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
+  const cancelled = await tx
+    .updateTable('deliveries')
+    .set({ state: 'cancelled' })
     .where('run_id', '=', runId)
     .where('state', '=', 'due')
-    .where('attempts', '>', 0)
+    .returning(['batch', 'attempts'])
     .execute()
-  for (const { batch } of tried) await doubtBatch(tx, { runId, batch, now })
+  // What was tried and never answered, or is under way right now, may have reached the platform.
+  for (const { batch, attempts } of cancelled) if (attempts > 0) await doubtBatch(tx, { runId, batch, now })
   await sql`
     update changes set state = 'dropped'
     where run_id = ${runId} and state in ('planned', 'due') and not exists (
@@ -187,12 +188,6 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
       where answered.run_id = changes.run_id and answered.batch = changes.batch and answered.answer is not null)`.execute(
     tx,
   )
-  await tx
-    .updateTable('deliveries')
-    .set({ state: 'cancelled' })
-    .where('run_id', '=', runId)
-    .where('state', '=', 'due')
-    .execute()
 }
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }

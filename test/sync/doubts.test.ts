@@ -239,6 +239,26 @@ describe.each(databases)('on $name', ({ place }) => {
     return { [Symbol.dispose]: () => Object.assign(world.sync, { enqueue }) }
   }
 
+  test('a run whose process ended right after its last batch is closed by the next sweep, and the next one starts', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const { events } = world.sync
+    const dies = () => {
+      throw new Error('the process is gone')
+    }
+    Object.assign(world.sync, { events: { ...events, outcomesRecorded: dies } })
+    const { id, state } = await world.night(staff(5))
+    Object.assign(world.sync, { events })
+    world.hrSays(staff(6), nextNight)
+    const next = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+
+    await world.minute()
+
+    expect(state).toBe('delivering')
+    expect(await world.runOf(id)).toMatchObject({ state: 'finished', confirmed: 5 })
+    expect(await world.runOf(next.id)).toMatchObject({ state: 'finished', confirmed: 1 })
+  })
+
   test('while the queue is away a run is noted, and the sweep starts it when the queue is back', async () => {
     await using opened = await open()
     const { world, client } = opened
