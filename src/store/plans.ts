@@ -205,7 +205,13 @@ export type Committed = {
  */
 export async function commitPlan(
   tx: Db,
-  { runId, connection, limits, now }: { runId: string; connection: string; limits: BatchLimits; now: Date },
+  {
+    runId,
+    connection,
+    limits,
+    speaksOfAbsent,
+    now,
+  }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
 ): Promise<Committed> {
   const requested = await planAnew(tx, { runId, connection, now })
   await noteBehind(tx, { runId, connection })
@@ -228,7 +234,7 @@ export async function commitPlan(
   await sql`
     update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
       accepted_end = runs.end_keys,
-      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of then 0 else 1 end
+      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of or not ${speaksOfAbsent} then 0 else 1 end
     from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
   // A retraction that an earlier run has left undone may have been taken back since this plan was made.
   await sql`

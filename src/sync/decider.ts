@@ -29,7 +29,7 @@ export function createDecider({
   stage,
   everybody,
   inOrder,
-  stale,
+  eachForItself,
   planContext,
 }: {
   db: Db
@@ -37,8 +37,8 @@ export function createDecider({
   stage: Stage
   everybody: boolean
   inOrder: boolean
-  /** The source is a snapshot from before the newest accepted one. */
-  stale: boolean
+  /** What the source says is kept for each of its people, also where it says the same again: it does not speak of everybody. */
+  eachForItself: boolean
   planContext: PlanContext
 }) {
   const tallied = tally()
@@ -196,7 +196,7 @@ export function createDecider({
     { identityId, origin }: Pick<PlannedPerson, 'identityId' | 'origin'>,
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    const stored = stale || sayingNews(entry, decision, planContext) ? decision.entry : null
+    const stored = eachForItself || sayingNews(entry, decision, planContext) ? decision.entry : null
     return stored || change ? [{ identityId, entry: stored, change, origin }] : []
   }
 }

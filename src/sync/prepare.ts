@@ -56,8 +56,16 @@ export async function preparePlan(
   }
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
-  const stale = isStale(reading, accepted.asOf)
-  const people = createDecider({ db, connection: connection.name, stage, everybody, inOrder, stale, planContext })
+  const eachForItself = isStale(reading, accepted.asOf) || rules.absence === 'ignore'
+  const people = createDecider({
+    db,
+    connection: connection.name,
+    stage,
+    everybody,
+    inOrder,
+    eachForItself,
+    planContext,
+  })
 
   for await (const rows of reading.rows) {
     signal.throwIfAborted()

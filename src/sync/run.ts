@@ -143,8 +143,13 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
 /** Makes an accepted plan the connection's truth. */
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<Committed> {
-  const about = { runId: run.id, connection: run.connection }
-  const committed = await commitPlan(tx, { ...about, limits: connection.delivery, now })
+  const committed = await commitPlan(tx, {
+    runId: run.id,
+    connection: run.connection,
+    limits: connection.delivery,
+    speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
+    now,
+  })
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return committed

@@ -68,6 +68,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
       runId,
       connection: 'acme',
       limits: { batchSize: 10, batchBytes: 1000 },
+      speaksOfAbsent: true,
       now,
     })
     return runId

@@ -4,6 +4,7 @@ import { personOf, rejectsOf } from '../../src/store/history.ts'
 import { pendingCount } from '../../src/store/inbox.ts'
 import { listEvents, retryEvents } from '../../src/store/inbox-review.ts'
 import { listRuns } from '../../src/store/runs.ts'
+import type { SourceFeed } from '../../src/sync/context.ts'
 import {
   approveRun,
   cancelRun,
@@ -15,7 +16,7 @@ import {
 } from '../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../helpers/databases.ts'
 import { type HrEvent, receive, webhookFeed } from '../helpers/events.ts'
-import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -45,11 +46,11 @@ async function lastRun(world: World) {
 }
 
 describe.each(databases)('on $name', ({ place }) => {
-  async function open(webhook = webhookFeed()) {
+  async function open(webhook = webhookFeed(), feed: Partial<SourceFeed> = {}) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const { client } = await host.tenant()
-    const world = stack.use(await openWorld({ at, client, webhook }))
+    const world = stack.use(await openWorld({ at, client, webhook, feed }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
@@ -426,6 +427,21 @@ describe.each(databases)('on $name', ({ place }) => {
 
       expect((await peopleOn(client)).get('E0099')?.separatedAt).toBeNull()
     })
+  })
+
+  test('an export whose silence means nothing has spoken of those whom it lists, and of nobody else', async () => {
+    await using opened = await open(webhookFeed(), { absence: 'ignore' })
+    const { world, client } = opened
+    await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+    await world.night(without(staff(20), 'E0003'), { asOf: '2026-11-20T01:00:00.000Z' })
+    await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+    await receive(world, terminated('E0004', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+
+    await later(world, 6)
+
+    const found = await peopleOn(client)
+    expect(found.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    expect(found.get('E0004')?.separatedAt).toBeNull()
   })
 
   test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
