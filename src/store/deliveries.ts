@@ -95,21 +95,28 @@ async function claimFrom(
 
 /** What is left to do in a batch, in key order. */
 export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
-  const rows = await db
-    .selectFrom('changes')
-    .select([
-      'identity_id as identityId',
-      'kind',
-      'step',
-      'separated_at as separatedAt',
-      sql<string | null>`record::text`.as('json'),
-    ])
-    .where('run_id', '=', runId)
-    .where('batch', '=', batch)
-    .where('state', '=', 'due')
-    .orderBy('identity_id')
-    .execute()
-  return rows as PendingChange[]
+  // One row with a text for each column: a thousand rows cost more than everything else that the store does for a batch.
+  const { rows } = await sql<{ [K in 'kinds' | 'steps' | 'dates' | 'records']: string } & { ids: string[] | null }>`
+    select json_agg(identity_id) as ids, string_agg(kind, ',') as kinds, string_agg(coalesce(step, ''), ',') as steps,
+      string_agg(coalesce(separated_at, ''), ',') as dates, string_agg(coalesce(record::text, ''), E'\n') as records
+    from (
+      select identity_id, kind, step, separated_at, record from changes
+      where run_id = ${runId} and batch = ${batch} and state = 'due' order by identity_id
+    ) due`.execute(db)
+  const [due] = rows
+  if (!due?.ids) return []
+  const kinds = due.kinds.split(',') as ChangeKind[]
+  const steps = due.steps.split(',') as (Step | '')[]
+  const dates = due.dates.split(',')
+  // JSON escapes the line ends within it.
+  const records = due.records.split('\n')
+  return due.ids.map((identityId, i) => ({
+    identityId,
+    kind: kinds[i] as ChangeKind,
+    step: steps[i] || null,
+    separatedAt: dates[i] || null,
+    json: records[i] || null,
+  }))
 }
 
 /** Stores the step before its request goes out. False: another attempt has taken the batch over, and nothing may be sent. */
