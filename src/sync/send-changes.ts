@@ -137,17 +137,15 @@ async function clearAndSend(
   const sentAt = work.ctx.now()
   const { sent, stop } = await send(work, ready)
   const ignored: Person[] = []
-  const outcomes = ready.flatMap((person): Outcome[] => {
+  const outcomes: Outcome[] = []
+  for (const person of ready) {
     const { identityId, separatedAt } = person
     const result = sent.get(identityId)
-    if (!result) return []
-    if (result.kind !== 'taken') return [refusedOutcome(identityId, result)]
-    if (!sameDate(result.stored, separatedAt)) {
-      ignored.push({ ...person, step: null })
-      return []
-    }
-    return [{ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } }]
-  })
+    if (!result) continue
+    if (result.kind !== 'taken') outcomes.push(refusedOutcome(identityId, result))
+    else if (!sameDate(result.stored, separatedAt)) ignored.push({ ...person, step: null })
+    else outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
+  }
   await record(work, outcomes, sentAt)
   return { ignored, stop }
 }
