@@ -3,8 +3,8 @@ import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
 import type { ChangeKind } from '../identity/change.ts'
 import type { IdentityRecord } from '../identity/record.ts'
 import type { Target } from './connections.ts'
-import type { Owner } from './owner.ts'
-import { isAtWork, mayStillMove, unowned } from './owner.ts'
+import { rechecked, recheckTime } from './doubts.ts'
+import { mayStillMove, type Owner, unowned } from './owner.ts'
 import { moveRun } from './runs.ts'
 import type { Answer, Db } from './schema.ts'
 
@@ -233,8 +233,6 @@ export type Settled = {
   readonly people: number
   /** The connection is blocked, perhaps since this batch was claimed. */
   readonly isBlocked: boolean
-  /** So much of the run was still due when this batch ended that another one closes it. */
-  readonly isFarFromDone: boolean
 }
 
 /** How an attempt ended, besides what became of people. */
@@ -296,18 +294,20 @@ async function answerBatch(
   ]
   const { rows } = await sql<Ended>`
     with ${sql.join(parts)}
-    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", ${farFromDone(runId)} as "isFarFromDone",
-      set_config('synchronous_commit', 'off', true)
+    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
     from ended`.execute(db)
   const [row] = rows
   if (!row) return null
-  const { people, confirmed, refused, isBlocked, isFarFromDone } = row
-  return { people, confirmed, refused, isBlocked, isFarFromDone }
+  const { people, confirmed, refused, isBlocked } = row
+  return { people, confirmed, refused, isBlocked }
 }
 
 async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<Ended | null> {
   return await db.transaction().execute(async (tx) => {
-    const delivery = await holdsDelivery(tx, claim)
+    const delivery = await heldDelivery(tx, claim)
+      .select(blocked(claim.connection).as('isBlocked'))
+      .forUpdate()
+      .executeTakeFirst()
     if (!delivery) return null
     const counts = { people: delivery.people, ...(await countOutcomes(tx, claim)) }
     const isDone = counts.people === counts.confirmed + counts.refused
@@ -330,9 +330,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .where((eb) => eb.and(held(claim)))
       .execute()
     if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
-    const { rows } = await sql<Pick<Ended, 'isBlocked' | 'isFarFromDone'>>`
-      select ${blocked(claim.connection)} as "isBlocked", ${farFromDone(claim.runId)} as "isFarFromDone"`.execute(tx)
-    return { ...counts, isBlocked: rows[0]?.isBlocked ?? false, isFarFromDone: rows[0]?.isFarFromDone ?? false }
+    return { ...counts, isBlocked: delivery.isBlocked }
   })
 }
 
@@ -445,84 +443,9 @@ export async function hasten(db: Db, { connection, now }: { connection: string; 
   return rows[0]?.people ?? 0
 }
 
-/** How long a request that was given up may take to reach the platform all the same: longer than proxies and servers keep one. */
-const lateMs = 15 * 60_000
-
-function recheckTime(now: Date): Date {
-  return new Date(now.getTime() + lateMs)
-}
-
-/**
- * Marks the people of a batch: a request about them may have reached the platform after the batch was given to another process,
- * or was dropped. The next run reads back what is there, and one more does when no such request can be under way any more.
- */
-export async function doubtBatch(
-  db: Db,
-  { runId, batch, now }: { runId: string; batch: number; now: Date },
-): Promise<void> {
-  await sql`
-    update roster set doubted = true, recheck_at = ${recheckTime(now)} from changes, runs
-    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
-      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
-}
-
-/** What is known of the people of a settled batch holds for now; a request that was given up may still arrive. */
-function rechecked({ runId, batch, at }: { runId: string; batch: number; at: Date }): RawBuilder<unknown> {
-  return sql`
-    update roster set recheck_at = ${at} from changes, runs
-    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
-      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`
-}
-
-/** More batches than this do not end at the same moment; if they did, the sweep would close their run. */
-const mostEndingTogether = 50
-
-/** In SQL, whether more of a run is due than can end together with the batch that is asking. */
-function farFromDone(runId: string): RawBuilder<boolean> {
-  return sql<boolean>`(
-    select count(*) > ${mostEndingTogether} from deliveries due where due.run_id = ${runId} and due.state = 'due')`
-}
-
 /** In SQL, whether a connection is blocked. */
 function blocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
-}
-
-/** Doubts everybody whose time to be looked at once more has come; answers the connections that this concerns. */
-export async function doubtRechecks(db: Db, now: Date): Promise<string[]> {
-  const { rows } = await sql<{ connection: string }>`
-    with due as (update roster set doubted = true, recheck_at = null where recheck_at <= ${now} returning connection)
-    select distinct connection from due`.execute(db)
-  return rows.map(({ connection }) => connection)
-}
-
-/** Forgets that a batch was taken over from a process, once nothing of that one can be under way any more. */
-export async function settleTakeover(
-  db: Db,
-  { runId, batch, owner }: { runId: string; batch: number; owner: number },
-): Promise<void> {
-  await db
-    .deleteFrom('takeovers')
-    .where('run_id', '=', runId)
-    .where('batch', '=', batch)
-    .where('owner', '=', owner)
-    .execute()
-}
-
-/** The batches that were taken over from a process that has ended since, or from this one, which does not work on them any more. */
-export async function endedTakeovers(
-  db: Db,
-  owner: Owner,
-): Promise<{ readonly runId: string; readonly batch: number; readonly owner: number; readonly connection: string }[]> {
-  const rows = await db
-    .selectFrom('takeovers')
-    .innerJoin('runs', 'runs.id', 'takeovers.run_id')
-    .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.owner', 'runs.connection'])
-    .where(sql<boolean>`(takeovers.owner = ${owner.id} or not ${mayStillMove(sql`takeovers.owner`)})`)
-    .execute()
-  return rows.filter(
-    ({ runId, batch, ...row }) => row.owner !== owner.id || !isAtWork(owner, { kind: 'batch', runId, batch }),
-  )
 }
 
 /** Forgets what the platform held of people before they were taken with their whole batch; until then the view `behind` leaves them out. */

@@ -145,9 +145,8 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   if (attempt.progress.whole) tellOutcomes(attempt, attempt.progress.whole.outcomes)
   if (stop === null && settled.isBlocked) await free(ctx, claim)
   tellSent(attempt, settled)
-  if (settled.remaining > 0) {
-    if (stop) tellStop(attempt, stop, pauseMs)
-  } else if (!settled.isFarFromDone) await finishRun(ctx, claim)
+  if (settled.remaining === 0) await finishRun(ctx, claim)
+  else if (stop) tellStop(attempt, stop, pauseMs)
 }
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {

@@ -1,4 +1,5 @@
-import { type ClaimedDelivery, doubtBatch, doubtRechecks, endedTakeovers, settleTakeover } from '../store/deliveries.ts'
+import type { ClaimedDelivery } from '../store/deliveries.ts'
+import { doubtBatch, doubtRechecks, endedTakeovers, settleTakeover } from '../store/doubts.ts'
 import { doubtedKeys, noteReadBack, rosterEntries } from '../store/roster.ts'
 import { type ClaimedRun, holdsRun } from '../store/run-claims.ts'
 import { addWaitingRun } from '../store/runs.ts'

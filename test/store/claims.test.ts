@@ -7,12 +7,12 @@ import {
   closeRun,
   dueDeliveries,
   endDelivery,
-  endedTakeovers,
   recordOutcomes,
   runsToClose,
   stillHolds,
   storeStep,
 } from '../../src/store/deliveries.ts'
+import { endedTakeovers } from '../../src/store/doubts.ts'
 import { releaseLeft } from '../../src/store/left.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { type Owner, takeOwner, workingOn } from '../../src/store/owner.ts'
