@@ -25,6 +25,7 @@ export type PlatformSchema = {
     origin: 'operator' | 'identity_sync' | 'api_key'
     created_at: Instant
     updated_at: Instant
+    changed_in: WritingTransaction
   }
   api_keys: {
     id: Generated<number>
@@ -117,5 +118,21 @@ export type PlatformSchema = {
     created: number
     changed: number
     counts: JSONColumnType<Record<EmploymentStatus, number>>
+  }
+  events: {
+    id: Generated<number>
+    uuid: Generated<string>
+    account_id: number
+    type: string
+    category: string
+    source: 'PUBLIC_API' | 'APP' | 'SCHEDULED'
+    description: string
+    request_description: string | null
+    user_id: number | null
+    connection_id: number | null
+    workspace_id: number | null
+    metadata: JSONColumnType<Record<string, unknown>>
+    created_at: Instant
+    changed_in: WritingTransaction
   }
 }
