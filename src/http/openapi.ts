@@ -76,7 +76,8 @@ function describePaths(areas: readonly Area[], describe: Describe): Json {
 }
 
 function describeOperation(name: string, tag: string, operation: Operation, describe: Describe): Json {
-  const { summary, description, permission, entitlement, params, query, body } = operation
+  const { summary, permission, entitlement, params, query, body } = operation
+  const description = describeNeeds(operation)
   const parameters = [...describeParameters(params, 'path', describe), ...describeParameters(query, 'query', describe)]
   return {
     operationId: name,
@@ -90,6 +91,18 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
     ...(permission && { 'x-permissions': [permission].flat() }),
     ...(entitlement && { 'x-entitlement': entitlement }),
   }
+}
+
+// Readers of a rendered document see no extensions, so what a caller needs is said in words as well.
+function describeNeeds({ description, permission = [], entitlement }: Operation): string {
+  const permissions = [permission].flat().map((name) => `\`${name}\``)
+  return [
+    description,
+    permissions.length > 0 && `Needs the permission ${permissions.join(' or ')}.`,
+    entitlement && `Needs the feature \`${entitlement}\` in the plan of the account.`,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
 function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'query', describe: Describe): Json[] {

@@ -17,7 +17,10 @@ import { type SyncSchedule, startNightlySync } from './nightly.ts'
 import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
+import { serveReferencePage } from './reference-page.ts'
 import type { PlatformSchema } from './schema.ts'
+
+const documentPath = `${platformPrefix}/openapi.json`
 
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
@@ -92,7 +95,8 @@ async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, opt
     version: '2',
     servers: [platformPrefix],
   })
-  app.get(`${platformPrefix}/openapi.json`, async () => document)
+  app.get(documentPath, async () => document)
+  serveReferencePage(app, documentPath)
 }
 
 function serveOperator(app: FastifyInstance, db: Kysely<PlatformSchema>, token: string, now: () => Date): void {
