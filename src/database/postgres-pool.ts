@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import { createPool } from './base-pool.ts'
 import type { Pool } from './pool.ts'
+import { PreparingClient } from './prepared.ts'
 import { settingArguments } from './session-settings.ts'
 
 const defaultPoolSize = 10
@@ -46,6 +47,7 @@ export function createPostgresPool(
     .join(' ')
     .trim()
   return createPool({
+    Client: PreparingClient,
     connectionString: bare.href,
     options,
     max: poolSize,

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { prepared } from '../database/prepared.ts'
 import { Failure } from '../errors.ts'
 import type { CreatedKey, KeyInput, KeyListing } from './operator-contract.ts'
 import type { KeyAccess, PlatformSchema } from './schema.ts'
@@ -15,6 +16,11 @@ export type Caller = {
   readonly access: KeyAccess
   readonly permissions: ReadonlySet<string>
 }
+
+type KeyRow = Pick<
+  Selectable<PlatformSchema['api_keys']>,
+  'account_id' | 'user_id' | 'access' | 'permissions' | 'expires_at' | 'revoked_at'
+> & { readonly terms_accepted_at: Date | null; readonly entitlements: readonly string[] }
 
 /** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
 export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, now: Date): Promise<CreatedKey> {
@@ -76,16 +82,14 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
 
 /** Who calls with `key`, or null where it is unknown, expired or revoked. */
 export async function findCaller(db: Kysely<PlatformSchema>, key: string, now: Date): Promise<Caller | null> {
-  const row = await db
-    .selectFrom('api_keys')
-    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
-    .leftJoin('entitlements', 'entitlements.account_id', 'accounts.id')
-    .select(['api_keys.account_id', 'api_keys.user_id', 'api_keys.access', 'api_keys.permissions'])
-    .select(['api_keys.expires_at', 'api_keys.revoked_at', 'accounts.terms_accepted_at'])
-    .select(sql<string[]>`array_remove(array_agg(entitlements.name), null)`.as('entitlements'))
-    .where('api_keys.hash', '=', hashKey(key))
-    .groupBy(['api_keys.id', 'accounts.id'])
-    .executeTakeFirst()
+  const { rows } = await sql<KeyRow>`${sql.raw(prepared)}
+    select key.account_id, key.user_id, key.access, key.permissions, key.expires_at, key.revoked_at, account.terms_accepted_at,
+      array(select name from entitlements where entitlements.account_id = account.id) as entitlements
+    from api_keys as key
+    join accounts as account on account.id = key.account_id
+    where key.hash = ${hashKey(key)}
+  `.execute(db)
+  const [row] = rows
   if (!row || keyState(row, now) !== 'active') return null
   return {
     accountId: row.account_id,

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { prepared } from '../database/prepared.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
 import { type Position, readCursor, writeCursor } from './cursors.ts'
@@ -105,7 +106,7 @@ async function orderedRows<T extends Listed>(ctx: PlatformContext, step: Step<T>
   const after = from
     ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${sortValue(from.at, order.column)}, ${from.id}::bigint)`
     : sql``
-  const { rows } = await sql<Row<T>>`
+  const { rows } = await sql<Row<T>>`${sql.raw(prepared)}
     select * from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
   `.execute(ctx.db)
   return rows.map((row) => ({ row, late: false }))

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
+import { prepared } from '../../src/database/prepared.ts'
 import { databases, emptyTables } from '../helpers/databases.ts'
 
 type Tables = { note: { id: number; text: string | null } }
@@ -38,6 +39,17 @@ describe.each(databases)('a pool over $name', ({ place }) => {
     )
 
     expect(rows).toEqual([{ path: 'rollcall,bullmq', zone: 'UTC' }])
+  })
+
+  test('a statement that asks for it is planned once for a connection of a server, and answers the same on both engines', async () => {
+    await using lent = await lend()
+    const answers = await Promise.all(
+      [1, 2, 3].map(async (id) => (await lent.client.query(`${prepared}SELECT $1::int AS id`, [id])).rows[0].id),
+    )
+    const { rows } = await lent.client.query('SELECT statement FROM pg_prepared_statements')
+
+    expect(answers).toEqual([1, 2, 3])
+    expect(rows).toEqual(database.kind === 'postgres' ? [{ statement: `${prepared}SELECT $1::int AS id` }] : [])
   })
 
   test('a result tells the command and the number of rows it touched', async () => {
