@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util'
 import { startServer } from '../helpers/servers.ts'
 import { openPlace } from './place.ts'
+import { measurePlatform } from './platform.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--json]
-npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]`
+npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
+npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -19,6 +21,9 @@ const { positionals, values } = parseArgs({
     stores: { type: 'string', default: stores.join(',') },
     rate: { type: 'string', default: '2000' },
     seconds: { type: 'string', default: '30' },
+    identities: { type: 'string', default: '1000000' },
+    assets: { type: 'string', default: '100000' },
+    controls: { type: 'string', default: '100000' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -26,8 +31,14 @@ const bench = benches[positionals[0] ?? '']
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
 const load = { rate: Number(values.rate), seconds: Number(values.seconds) }
+const amounts = {
+  identities: Number(values.identities),
+  assets: Number(values.assets),
+  controls: Number(values.controls),
+}
 
-if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
+else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
 else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
 else {
   process.stderr.write(`${usage}\n`)
@@ -116,6 +127,20 @@ async function benchWebhook(): Promise<Row[]> {
     'most / bare': ratio(closed.perSecond, bare.closed.perSecond),
     'CPU s': round(cpuSeconds),
     'peak MiB': Math.round(peakMiB),
+  }))
+}
+
+/** The platform's lists, batches and identity sync against bare SQL and bare routes. */
+async function benchPlatform(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const compared = await measurePlatform(server.url, amounts)
+  return compared.map(({ what, ours, reference, unit, ratio: found, asked }) => ({
+    what,
+    ours: round(ours),
+    reference: round(reference),
+    unit,
+    ratio: round(found),
+    asked,
   }))
 }
 

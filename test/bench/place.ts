@@ -68,10 +68,14 @@ export async function openPlace({ server, redis, people }: PlaceOptions): Promis
   return { ...files, emptyCsv, env, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** A new database of the server; disposing drops it. */
-export async function newDatabase(server: string): Promise<AsyncDisposable & { readonly url: string }> {
+/** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */
+export async function newDatabase(
+  server: string,
+  copied?: string,
+): Promise<AsyncDisposable & { readonly url: string }> {
   const name = `bench_${randomUUID().replaceAll('-', '')}`
-  await runOn(server, `CREATE DATABASE ${name}`)
+  const template = copied === undefined ? '' : ` TEMPLATE ${new URL(copied).pathname.slice(1)}`
+  await runOn(server, `CREATE DATABASE ${name}${template}`)
   const url = new URL(server)
   url.pathname = `/${name}`
   return { url: url.href, [Symbol.asyncDispose]: () => runOn(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
@@ -87,15 +91,28 @@ async function runOn(server: string, sql: string): Promise<void> {
   }
 }
 
-const Served = z.object({ baseUrl: z.string() })
+const Served = z.object({ baseUrl: z.string(), operatorUrl: z.string() })
 
-/** The platform in a process of its own, so that its work is not counted as ours. */
-async function startPlatform({ database, keyFile }: { database: string; keyFile: string }) {
+/** The platform in a process of its own, so that its work is not counted as ours. It answers as many requests as it can. */
+export async function startPlatform({
+  database,
+  keyFile,
+  env,
+}: {
+  readonly database: string
+  readonly keyFile: string
+  readonly env?: Readonly<Record<string, string>>
+}) {
   const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--seed', seed, '--key-file', keyFile]
-  const child = spawn(process.execPath, [main, ...words, '--database', database], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const { baseUrl } = Served.parse(await firstDocument(child))
+  const child = spawn(process.execPath, [main, ...words, '--database', database], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  })
+  const { baseUrl, operatorUrl } = Served.parse(await firstDocument(child))
   return {
     baseUrl,
+    operatorUrl,
+    pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')

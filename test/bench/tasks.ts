@@ -40,14 +40,14 @@ export async function report(work: (begin: () => void) => Promise<number>): Prom
   process.stdout.write(`${JSON.stringify(measured)}\n`)
 }
 
-/** The most memory that this process has held. */
-export async function peakMiB(): Promise<number> {
-  return (await peakKiB()) / 1024
+/** The most memory that this process has held, or another one of this machine. */
+export async function peakMiB(pid: number | 'self' = 'self'): Promise<number> {
+  return (await peakKiB(pid)) / 1024
 }
 
-async function peakKiB(): Promise<number> {
+async function peakKiB(pid: number | 'self'): Promise<number> {
   // What resourceUsage tells includes the process that started this one.
-  const status = await readFile('/proc/self/status', 'utf8').catch(() => '')
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
   return peak === undefined ? process.resourceUsage().maxRSS : Number(peak)
 }
