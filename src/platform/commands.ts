@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { accountCommands } from './commands/accounts.ts'
+import { entitlementCommands } from './commands/entitlements.ts'
+import { exportCommands } from './commands/export.ts'
 import { identitySyncCommands } from './commands/identity-syncs.ts'
 import { keyCommands } from './commands/keys.ts'
 import { openapiCommand } from './commands/openapi.ts'
@@ -11,8 +13,10 @@ export function platformCommands(program: Command): void {
   const platform = program.command('platform').description('Run and operate the compliance platform on this machine')
   serveCommand(platform)
   accountCommands(platform)
+  entitlementCommands(platform)
   keyCommands(platform)
   identitySyncCommands(platform)
   seedCommand(platform)
+  exportCommands(platform)
   openapiCommand(platform)
 }

@@ -4,18 +4,19 @@ import { sql } from 'kysely'
 import { customConnections } from '../contract/custom-connections.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
-import { platformAreas, platformPrefix } from '../contract/platform.ts'
+import { platformPrefix } from '../contract/platform.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
-import { openapi } from '../http/openapi.ts'
+import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './api-keys.ts'
 import { admit, bearerToken } from './authorize.ts'
 import type { PlatformContext } from './context.ts'
 import { cursorSecret } from './cursors.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
+import { platformDocument } from './document.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
 import { migrations } from './migrations/index.ts'
 import { type SyncSchedule, startNightlySync } from './nightly.ts'
@@ -24,6 +25,7 @@ import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
 import { personnelHandlers } from './personnel.ts'
 import type { PlatformSchema } from './schema.ts'
+import { serveExport } from './serve-export.ts'
 import { workspaceHandlers } from './workspaces.ts'
 
 export type PlatformOptions = {
@@ -38,6 +40,12 @@ export type PlatformOptions = {
   readonly operatorToken?: string
   /** Runs on the open database before anybody can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
+  /** Of one address on the public interface; left out or null: as many as it likes. */
+  readonly requestsPerMinute?: number | null
+  /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
+  readonly trustedProxies?: readonly string[]
+  /** The public addresses of the interface, for its document; without them the document names the path alone. */
+  readonly baseAddresses?: readonly string[]
   readonly logger?: FastifyBaseLogger
   readonly now?: () => Date
   /** For tests: a reply that the contract does not list becomes a 500. */
@@ -65,7 +73,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const database = opening.use(await openPlatformDatabase(options.database))
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
-  const app = createApp(options.logger ? { logger: options.logger } : {})
+  const app = createApp({
+    ...(options.logger && { logger: options.logger }),
+    ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
+  })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
   await servePublic(app, database.db, options)
@@ -82,31 +93,29 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 }
 
 async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, options: PlatformOptions): Promise<void> {
-  const { now = () => new Date(), validateResponses = false } = options
+  const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
+  if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
   const shared = { db, now, cursorSecret: await cursorSecret(db) }
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
     authorize: async (request, operation) => {
       const key = bearerToken(request.headers.authorization)
-      const caller = admit(key === null ? null : await findCaller(db, key, now()), operation)
-      return { ...shared, operation, ...caller }
+      const caller = key === null ? null : await findCaller(db, { key, address: request.ip, now: now() })
+      return { ...shared, operation, ...admit(caller, operation) }
     },
   }
   mount(app, customConnections, customConnectionHandlers, mounting)
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, mounting)
   mount(app, personnel, personnelHandlers, mounting)
   mount(app, workspaces, workspaceHandlers, mounting)
-  const document = openapi(platformAreas, {
-    title: 'Compliance Management Public API',
-    version: '2',
-    servers: [platformPrefix],
-  })
+  const document = platformDocument(options.baseAddresses)
   app.get(`${platformPrefix}/openapi.json`, async () => document)
 }
 
 function serveOperator(app: FastifyInstance, db: Kysely<PlatformSchema>, token: string, now: () => Date): void {
   const operator = databaseOperator(db, now)
+  serveExport(app, operator, token)
   mount(app, operatorOperations, operatorHandlers, {
     prefix: operatorPrefix,
     authorize: async (request) => {

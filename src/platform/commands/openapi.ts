@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { platformAreas, platformPrefix } from '../../contract/platform.ts'
-import { openapi } from '../../http/openapi.ts'
-import { print } from './operating.ts'
+import { platformDocument } from '../document.ts'
+import { baseAddresses, print } from './operating.ts'
 
 /** Adds `platform openapi`. */
 export function openapiCommand(platform: Command): void {
@@ -9,9 +8,6 @@ export function openapiCommand(platform: Command): void {
     .command('openapi')
     .description('Print the OpenAPI document of the public interface')
     .option('--json', 'the document is JSON in any case')
-    .action(() =>
-      print(
-        openapi(platformAreas, { title: 'Compliance Management Public API', version: '2', servers: [platformPrefix] }),
-      ),
-    )
+    .option('--server <url...>', 'the base addresses that it names (default: the path alone)', baseAddresses)
+    .action(({ server }: { server?: string[] }) => print(platformDocument(server)))
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { Failure } from '../../errors.ts'
+import { describeIssues } from '../../http/issues.ts'
 import type { Operator } from '../operator.ts'
 import { openOperator } from '../operator-access.ts'
 
@@ -28,19 +29,27 @@ export function operating(command: Command): Command {
 
 /** Does `work` on the platform that the options name and shows what comes of it. */
 export async function asOperator<T>(
-  { database, url, json }: OperatingOptions,
+  options: OperatingOptions,
   work: (operator: Operator) => Promise<T>,
   render: (result: T) => string,
 ): Promise<void> {
+  show(options, await withOperator(options, work), render)
+}
+
+/** Does `work` on the platform that the options name. */
+export async function withOperator<T>(
+  { database, url }: OperatingOptions,
+  work: (operator: Operator) => Promise<T>,
+): Promise<T> {
   await using access = await openOperator({ database, url, token: process.env.PLATFORM_OPERATOR_TOKEN || undefined })
-  show({ json }, await work(access.operator), render)
+  return await work(access.operator)
 }
 
 /** What the options say as a value of `schema`; a mistake is a usage failure in one line. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
-  throw new Failure('usage', z.prettifyError(parsed.error).replaceAll('\n', ' '))
+  throw new Failure('usage', describeIssues(parsed.error))
 }
 
 export function show<T>({ json }: { json?: boolean | undefined }, result: T, render: (result: T) => string): void {
@@ -50,6 +59,15 @@ export function show<T>({ json }: { json?: boolean | undefined }, result: T, ren
 
 export function print(document: unknown): void {
   process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** For commander: collects the base addresses under which the interface is reached, without the slash at their ends. */
+export function baseAddresses(text: string, before: readonly string[] = []): string[] {
+  const url = URL.parse(text)
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError('It must be an address such as https://api.example.com/public/v2.')
+  return [...before, url.href.replace(/\/+$/, '')]
 }
 
 /** For commander: a whole number that no column is too small for. */

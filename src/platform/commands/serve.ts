@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { pino } from 'pino'
+import { AddressRange } from '../operator-contract.ts'
 import { startService, untilStopped } from '../serve.ts'
-import { type LocatedOptions, located, show, wholeNumber } from './operating.ts'
+import { baseAddresses, type LocatedOptions, located, show, wholeNumber } from './operating.ts'
 
 type ServeOptions = LocatedOptions & {
   readonly host: string
@@ -11,9 +12,13 @@ type ServeOptions = LocatedOptions & {
   readonly sync: boolean
   readonly seed?: string
   readonly keyFile?: string
+  readonly requestsPerMinute: number
+  readonly trustProxy?: string[]
+  readonly baseAddress?: string[]
 }
 
 const defaultPort = 4010
+const defaultRequestsPerMinute = 500
 const stderr = 2
 
 /** Adds `platform serve`. */
@@ -26,10 +31,25 @@ export function serveCommand(platform: Command): void {
     .option('--no-sync', 'run the identity sync only by hand')
     .option('--seed <file>', 'seed the database while it has no account')
     .option('--key-file <path>', 'keep a working all-access key of the first account in this file, for its owner only')
+    .option(
+      '--requests-per-minute <number>',
+      'how many requests one address may send to the public interface; 0: as many as it likes',
+      wholeNumber,
+      defaultRequestsPerMinute,
+    )
+    .option('--trust-proxy <address...>', 'the reverse proxies whose X-Forwarded-For names the caller', addressRanges)
+    .option(
+      '--base-address <url...>',
+      'the public addresses of the interface, for its document (default: the path alone)',
+      baseAddresses,
+    )
     .action(async (options: ServeOptions) => {
       await using service = await startService({
         ...options,
         sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,
+        requestsPerMinute: options.requestsPerMinute || null,
+        trustedProxies: options.trustProxy,
+        baseAddresses: options.baseAddress,
         operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
         logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
       })
@@ -41,6 +61,12 @@ export function serveCommand(platform: Command): void {
       )
       await untilStopped()
     })
+}
+
+function addressRanges(text: string, before: readonly string[] = []): string[] {
+  const parsed = AddressRange.safeParse(text)
+  if (!parsed.success) throw new InvalidArgumentError('It must be an address, or a network such as 10.0.0.0/8.')
+  return [...before, parsed.data]
 }
 
 function portNumber(text: string): number {
