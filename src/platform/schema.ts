@@ -1,18 +1,19 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { EmploymentStatus } from '../contract/personnel.ts'
+import type { ControlSchema } from './control-schema.ts'
 
-type Instant = ColumnType<Date, Date | string, Date | string>
-type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
+export type Instant = ColumnType<Date, Date | string, Date | string>
+export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
 
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
-type WritingTransaction = ColumnType<never, never, never>
+export type WritingTransaction = ColumnType<never, never, never>
 
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
-export type PlatformSchema = {
+export type PlatformSchema = ControlSchema & {
   settings: { name: string; value: string }
   accounts: { id: Generated<number>; name: string; terms_accepted_at: OptionalInstant; created_at: Instant }
   entitlements: { account_id: number; name: string }
