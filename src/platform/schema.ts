@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
 
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -135,4 +136,16 @@ export type PlatformSchema = {
     created_at: Instant
     changed_in: WritingTransaction
   }
+  custom_field_definitions: {
+    id: Generated<number>
+    account_id: number
+    name: string
+    type: CustomFieldType
+    entity_types: CustomFieldEntity[]
+    is_required: boolean
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
 }
