@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
 import type { ControlSchema } from './control-schema.ts'
 
@@ -136,4 +137,16 @@ export type PlatformSchema = ControlSchema & {
     created_at: Instant
     changed_in: WritingTransaction
   }
+  custom_field_definitions: {
+    id: Generated<number>
+    account_id: number
+    name: string
+    type: CustomFieldType
+    entity_types: CustomFieldEntity[]
+    is_required: boolean
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
 }
