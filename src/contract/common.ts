@@ -3,6 +3,10 @@ import { z } from 'zod'
 /** The longest text that fits the platform's short columns, counted in UTF-16 units. */
 export const shortTextLimit = 191
 
+/** The longest address of a page, and the longest of longer texts. */
+export const urlLimit = 768
+export const longTextLimit = 30_000
+
 /** A text that every part of the platform can store: databases refuse NUL, and half of a surrogate pair is no character. */
 export function text(maxLength: number) {
   return z
@@ -50,32 +54,104 @@ export const NamedExceptionResponse = z
   .meta({ id: 'ExceptionResponsePublicV2Dto', description: 'The request as such cannot be fulfilled.' })
 export type NamedExceptionResponse = z.infer<typeof NamedExceptionResponse>
 
+export const FrameworkTag = z
+  .enum([
+    'CUSTOM',
+    'NONE',
+    'SOC_2',
+    'ISO27001',
+    'CCPA',
+    'GDPR',
+    'HIPAA',
+    'PCI',
+    'SCF',
+    'NIST80053',
+    'NISTCSF',
+    'CMMC',
+    'NIST800171',
+    'MSSSPA',
+    'FFIEC',
+    'ISO27701',
+    'COBIT',
+    'SOX_ITGC',
+    'ISO270012022',
+    'CCM',
+    'CYBER_ESSENTIALS',
+    'ISO270172015',
+    'ISO270182019',
+    'FEDRAMP',
+    'NISTAI',
+    'PCI4',
+    'NISTCSF2',
+    'NIS2',
+    'DORA',
+    'ISO420012023',
+    'DRATA_ESSENTIALS',
+    'NIST800171R3',
+    'CIS8',
+    'CYBER_ESSENTIALS_32',
+    'FEDRAMP20X',
+    'HITRUST',
+    'MSSSPA11',
+    'ESSENTIAL_EIGHT',
+    'NYDFS',
+    'TISAX',
+    'ISO270182025',
+    'CCPA2026',
+    'ISO277012025',
+    'CPS230',
+    'CYFUN',
+    'AIUC_1',
+    'ALL',
+  ])
+  .meta({ id: 'FrameworkTagEnum' })
+export type FrameworkTag = z.infer<typeof FrameworkTag>
+
 export const SortField = z.enum(['createdAt', 'updatedAt']).meta({ id: 'SortTypeLimitedEnum' })
 export const SortDirection = z.enum(['ASC', 'DESC']).meta({ id: 'SortDirectionEnum' })
 
-/** The query parameters that every list takes. */
-export const listQuery = {
+/** The query parameters of a list that counts nothing. */
+export const uncountedListQuery = {
   cursor: z.string().optional().describe('Where to go on: the cursor of the page before. Left out for the first page.'),
   size: z.int().min(1).max(500).default(50).describe('How many entries a page holds at most.'),
   sort: SortField.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
   sortDir: SortDirection.optional().describe('The direction of the order; ascending where it is left out.'),
+}
+
+/** The query parameters that nearly every list takes. */
+export const listQuery = {
+  ...uncountedListQuery,
   includeTotalCount: z
     .boolean()
     .default(false)
     .describe('Whether to count all matches. Only the first page carries the count.'),
 }
 
+const cursor = z.string().nullish().describe('Asks for the next page. Absent on the last one.')
+
 export const Pagination = z
   .object({
-    cursor: z.string().nullish().describe('Asks for the next page. Absent on the last one.'),
+    cursor,
     totalCount: z.int().min(0).nullish().describe('All matches, on the first page of a walk that asked for them.'),
   })
   .meta({ id: 'PaginationTotalCountResponsePublicV2Dto' })
 export type Pagination = z.infer<typeof Pagination>
 
+export const UncountedPagination = z.object({ cursor }).meta({ id: 'PaginationResponsePublicV2Dto' })
+
 /** The envelope of a list. */
 export function page<T extends z.ZodType>(entry: T) {
   return z.object({ data: z.array(entry).describe('The page.'), pagination: Pagination })
+}
+
+/** The envelope of a list that counts nothing. */
+export function uncountedPage<T extends z.ZodType>(entry: T) {
+  return z.object({ data: z.array(entry).describe('The page.'), pagination: UncountedPagination })
+}
+
+/** The `expand[]` parameter of an operation. */
+export function expandQuery<T extends z.ZodEnum>(expansion: T) {
+  return { 'expand[]': z.array(expansion).optional().describe('What else an answer shall carry.') }
 }
 
 export const UserCompact = z
@@ -89,6 +165,20 @@ export const UserCompact = z
   })
   .meta({ id: 'UserCompactResponsePublicV2Dto', description: 'A user of the platform in short.' })
 export type UserCompact = z.infer<typeof UserCompact>
+
+export const OwnersSubcollection = z
+  .object({ data: z.array(UserCompact).max(10), totalCount: z.int().min(0) })
+  .meta({ id: 'OwnersSubcollectionResponsePublicV2Dto', description: 'At most ten owners, and how many there are.' })
+
+/** The value that a caller gives to a field of the account's own; one of `id` and `name` says which. */
+export const CustomFieldSubmit = z
+  .object({
+    id: Id.optional(),
+    name: text(shortTextLimit).optional(),
+    value: text(longTextLimit).nullable().describe('Null removes the value.'),
+  })
+  .meta({ id: 'CustomFieldSubmitRequestPublicV2Dto' })
+export type CustomFieldSubmit = z.infer<typeof CustomFieldSubmit>
 
 export const CustomFieldValue = z
   .object({ customFieldId: Id, name: z.string(), value: z.string().nullish() })

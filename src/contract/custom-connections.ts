@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
+import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
 import { operations } from './operation.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
@@ -111,7 +111,7 @@ export type CustomConnection = z.infer<typeof CustomConnection>
 export const CustomConnectionPage = page(CustomConnection).meta({ id: 'CustomConnectionsResponsePublicV2Dto' })
 
 const params = z.object({ connectionId: Id })
-const expand = { 'expand[]': z.array(CustomConnectionExpand).optional().describe('What else an answer shall carry.') }
+const expand = expandQuery(CustomConnectionExpand)
 
 /** Connections to systems that the platform has no integration of its own for. */
 export const customConnections = operations({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CustomFieldValue, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
+import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
 import { operations } from './operation.ts'
 
 export const EmploymentStatus = z
@@ -124,7 +124,7 @@ export const PersonRef = z.union([Id, z.templateLiteral(['email:', z.string().mi
 })
 export type PersonRef = z.infer<typeof PersonRef>
 
-const expand = { 'expand[]': z.array(PersonnelExpand).optional().describe('What else an answer shall carry.') }
+const expand = expandQuery(PersonnelExpand)
 
 /** The people of the account: what identity sync makes of users and HR records. */
 export const personnel = operations({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, listQuery, page, Timestamp } from './common.ts'
+import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 import { operations } from './operation.ts'
 
 export const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
@@ -48,7 +48,7 @@ export const workspaces = operations({
     permission: 'workspaces-get',
     query: z.object({
       ...listQuery,
-      'expand[]': z.array(WorkspaceExpand).optional().describe('What else an answer shall carry.'),
+      ...expandQuery(WorkspaceExpand),
     }),
     success: { 200: WorkspacePage },
     errors: [400, 401, 403, 412, 500],

@@ -5,8 +5,8 @@ import type { PlatformSchema } from './schema.ts'
 
 /** Where a walk stands: the sort value and id of the last record given, and for a walk backwards in time what it knew at its start. */
 export type Position = {
-  /** Milliseconds since 1970 of the sort value. */
-  readonly at: number
+  /** The sort value; a moment in milliseconds since 1970. */
+  readonly at: number | string
   readonly id: number
   /** The transactions that the walk's start could see, as the database writes a snapshot. */
   readonly snapshot?: string | undefined
@@ -15,7 +15,7 @@ export type Position = {
 }
 
 const Position = z.strictObject({
-  at: z.int(),
+  at: z.union([z.int(), z.string()]),
   id: z.int(),
   snapshot: z.string().optional(),
   late: z.boolean().optional(),

@@ -92,7 +92,7 @@ async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
     )
     update users
     set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,
-        updated_at = greatest(users.updated_at, ${at}::timestamptz)
+        updated_at = greatest(users.updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
     from wanted
     where users.id = wanted.id
       and (users.first_name, users.last_name, users.email) is distinct from (wanted.first_name, wanted.last_name, wanted.email)

@@ -4,20 +4,24 @@ import type { PlatformContext } from './context.ts'
 import { type Position, readCursor, writeCursor } from './cursors.ts'
 import type { PlatformSchema } from './schema.ts'
 
-/** What can be listed: tables whose rows carry `id`, `created_at`, `updated_at` and `changed_in`. */
-type Rows = {
-  workspaces: Selectable<PlatformSchema['workspaces']>
-  custom_connections: Selectable<PlatformSchema['custom_connections']>
-  hris_user_identities: Selectable<PlatformSchema['hris_user_identities']>
-  personnel: Selectable<PlatformSchema['personnel']>
-}
-type Listed = keyof Rows
-type Row<T extends Listed> = Rows[T]
+/** What can be listed: tables whose rows carry `id`, `created_at` and `changed_in`, and `updated_at` where a list is sorted by it. */
+type Listed = {
+  [T in keyof PlatformSchema]: Selectable<PlatformSchema[T]> extends { id: number; created_at: Date } ? T : never
+}[keyof PlatformSchema]
+type Row<T extends Listed> = Selectable<PlatformSchema[T]> & { readonly id: number }
+
+/** The columns behind the values of `sort`. Each of them needs an index together with `id`. */
+const columns = {
+  createdAt: { name: 'created_at', type: 'timestamptz' },
+  updatedAt: { name: 'updated_at', type: 'timestamptz' },
+  name: { name: 'name', type: 'text' },
+  controlNumber: { name: 'control_number', type: 'bigint' },
+} as const
 
 export type ListQuery = {
   readonly cursor?: string | undefined
   readonly size: number
-  readonly sort?: 'createdAt' | 'updatedAt' | undefined
+  readonly sort?: keyof typeof columns | undefined
   readonly sortDir?: 'ASC' | 'DESC' | undefined
   readonly includeTotalCount?: boolean | undefined
 }
@@ -41,10 +45,7 @@ export async function listPage<T extends Listed>(
   ctx: PlatformContext,
   { table, where, filter = {}, query }: Listing<T>,
 ): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
-  const order = {
-    column: query.sort === 'updatedAt' ? 'updated_at' : 'created_at',
-    dir: query.sortDir ?? 'ASC',
-  } as const
+  const order: Order = { column: columns[query.sort ?? 'createdAt'], dir: query.sortDir ?? 'ASC' }
   const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
   const from = query.cursor === undefined ? null : knownPosition(ctx, scope, query.cursor)
   const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
@@ -61,7 +62,8 @@ export async function listPage<T extends Listed>(
   }
 }
 
-type Order = { readonly column: 'created_at' | 'updated_at'; readonly dir: 'ASC' | 'DESC' }
+type Column = (typeof columns)[keyof typeof columns]
+type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
 type Found<T extends Listed> = { readonly row: Row<T>; readonly late: boolean }
 type Step<T extends Listed> = {
   readonly table: T
@@ -84,7 +86,7 @@ function knownPosition(ctx: PlatformContext, scope: string, cursor: string): Pos
 // A row that changes during a walk from the newest to the oldest `updatedAt` jumps to where the walk has already been.
 // Such a walk therefore remembers what its start could see, and ends with the rows that changed since.
 async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string | undefined> {
-  if (order.column !== 'updated_at' || order.dir !== 'DESC') return undefined
+  if (order.column !== columns.updatedAt || order.dir !== 'DESC') return undefined
   const { rows } = await sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`.execute(ctx.db)
   return rows[0]?.snapshot
 }
@@ -98,10 +100,10 @@ async function rowsAfter<T extends Listed>(ctx: PlatformContext, step: Step<T>):
 
 async function orderedRows<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
   const { table, where, order, from, limit } = step
-  const column = sql.ref(order.column)
+  const column = sql.ref(order.column.name)
   const dir = sql.raw(order.dir)
   const after = from
-    ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${new Date(from.at)}::timestamptz, ${from.id}::bigint)`
+    ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${sortValue(from.at, order.column)}, ${from.id}::bigint)`
     : sql``
   const { rows } = await sql<Row<T>>`
     select * from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
@@ -115,7 +117,9 @@ async function lateRows<T extends Listed>(
   snapshot: string,
   limit: number,
 ): Promise<Found<T>[]> {
-  const after = from?.late ? sql`and (updated_at, id) > (${new Date(from.at)}::timestamptz, ${from.id}::bigint)` : sql``
+  const after = from?.late
+    ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`
+    : sql``
   const { rows } = await sql<Row<T>>`
     select * from ${sql.table(table)}
     where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
@@ -132,5 +136,12 @@ async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unkn
 }
 
 function positionOf<T extends Listed>({ row, late }: Found<T>, order: Order, snapshot: string | undefined): Position {
-  return { at: row[order.column].getTime(), id: row.id, snapshot, late: late || undefined }
+  const value = (row as Readonly<Record<string, unknown>>)[order.column.name]
+  if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: late || undefined }
+  if (typeof value === 'string' || typeof value === 'number') return { at: value, id: row.id }
+  throw new Error(`the column ${order.column.name} holds nothing to sort by`)
+}
+
+function sortValue(at: Position['at'], { type }: Column): RawBuilder<unknown> {
+  return sql`${type === 'timestamptz' ? new Date(at) : at}::${sql.raw(type)}`
 }

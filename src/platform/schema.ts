@@ -1,18 +1,20 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
+import type { ControlSchema } from './control-schema.ts'
 
-type Instant = ColumnType<Date, Date | string, Date | string>
-type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
+export type Instant = ColumnType<Date, Date | string, Date | string>
+export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
 
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
-type WritingTransaction = ColumnType<never, never, never>
+export type WritingTransaction = ColumnType<never, never, never>
 
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
-export type PlatformSchema = {
+export type PlatformSchema = ControlSchema & {
   settings: { name: string; value: string }
   accounts: { id: Generated<number>; name: string; terms_accepted_at: OptionalInstant; created_at: Instant }
   entitlements: { account_id: number; name: string }
@@ -25,6 +27,7 @@ export type PlatformSchema = {
     origin: 'operator' | 'identity_sync' | 'api_key'
     created_at: Instant
     updated_at: Instant
+    changed_in: WritingTransaction
   }
   api_keys: {
     id: Generated<number>
@@ -118,4 +121,32 @@ export type PlatformSchema = {
     changed: number
     counts: JSONColumnType<Record<EmploymentStatus, number>>
   }
+  events: {
+    id: Generated<number>
+    uuid: Generated<string>
+    account_id: number
+    type: string
+    category: string
+    source: 'PUBLIC_API' | 'APP' | 'SCHEDULED'
+    description: string
+    request_description: string | null
+    user_id: number | null
+    connection_id: number | null
+    workspace_id: number | null
+    metadata: JSONColumnType<Record<string, unknown>>
+    created_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_field_definitions: {
+    id: Generated<number>
+    account_id: number
+    name: string
+    type: CustomFieldType
+    entity_types: CustomFieldEntity[]
+    is_required: boolean
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
 }

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { SeedResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
+import { seedCustomFields } from './seed-custom-fields.ts'
 import type { SeedAccount, SeedDocument } from './seed-document.ts'
 
 /** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
@@ -12,6 +13,7 @@ export async function seed(db: Kysely<PlatformSchema>, { accounts }: SeedDocumen
       added.accounts += isNew ? 1 : 0
       added.workspaces += await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
       added.people += await seedPeople(trx, { accountId: id, people: account.people, now })
+      await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
     }
     return added
   })

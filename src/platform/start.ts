@@ -1,11 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
-import { customConnections } from '../contract/custom-connections.ts'
-import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
-import { personnel } from '../contract/personnel.ts'
 import { platformAreas, platformPrefix } from '../contract/platform.ts'
-import { workspaces } from '../contract/workspaces.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
@@ -15,16 +11,13 @@ import { findCaller } from './api-keys.ts'
 import { admit, bearerToken } from './authorize.ts'
 import type { PlatformContext } from './context.ts'
 import { cursorSecret } from './cursors.ts'
-import { customConnectionHandlers } from './custom-connections.ts'
-import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
+import { mountAreas } from './handlers.ts'
 import { migrations } from './migrations/index.ts'
 import { type SyncSchedule, startNightlySync } from './nightly.ts'
 import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
-import { personnelHandlers } from './personnel.ts'
 import type { PlatformSchema } from './schema.ts'
-import { workspaceHandlers } from './workspaces.ts'
 
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
@@ -93,10 +86,7 @@ async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, opt
       return { ...shared, operation, ...caller }
     },
   }
-  mount(app, customConnections, customConnectionHandlers, mounting)
-  mount(app, hrisUserIdentities, hrisUserIdentityHandlers, mounting)
-  mount(app, personnel, personnelHandlers, mounting)
-  mount(app, workspaces, workspaceHandlers, mounting)
+  mountAreas(app, mounting)
   const document = openapi(platformAreas, {
     title: 'Compliance Management Public API',
     version: '2',

@@ -3,5 +3,16 @@ import { accounts } from './0001-accounts.ts'
 import { connections } from './0002-connections.ts'
 import { identities } from './0003-identities.ts'
 import { personnel } from './0004-personnel.ts'
+import { events } from './0005-events.ts'
+import { inventory } from './0007-inventory.ts'
+import { controls } from './0008-controls.ts'
 
-export const migrations: readonly Migration[] = [accounts, connections, identities, personnel]
+export const migrations: readonly Migration[] = [
+  accounts,
+  connections,
+  identities,
+  personnel,
+  events,
+  inventory,
+  controls,
+]

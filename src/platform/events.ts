@@ -1,0 +1,112 @@
+import type { Kysely } from 'kysely'
+import type { Operation } from '../contract/operation.ts'
+import type { PlatformContext } from './context.ts'
+import type { PlatformSchema } from './schema.ts'
+
+/** The kinds of writes, each with the category under which it is listed. HRIS records have no kinds of their own in the contract: they count as records of their connection. */
+const categories = {
+  PROVIDER_CONNECTION_CREATED: 'CONNECTION',
+  PROVIDER_CONNECTION_UPDATED: 'CONNECTION',
+  PROVIDER_CONNECTION_REMOVED: 'CONNECTION',
+  CUSTOM_RESOURCE_RECORD_CREATED: 'CUSTOM_CONNECTION',
+  CUSTOM_RESOURCE_RECORD_UPDATED: 'CUSTOM_CONNECTION',
+  CUSTOM_RESOURCE_RECORD_REMOVED: 'CUSTOM_CONNECTION',
+  USER_IDENTITY_PERSONNEL_SYNCED: 'PERSONNEL',
+  EMPLOYMENT_STATUS_UPDATED: 'PERSONNEL',
+  FORCE_SYNC_ON_A_PERSON: 'PERSONNEL',
+  FORCE_SYNC_ON_SOME: 'PERSONNEL',
+  FORCE_SYNC_ON_ALL: 'PERSONNEL',
+  RESYNC_DATA: 'RESYNC',
+  BACKGROUND_CHECK_MANUAL: 'PERSONNEL',
+  DEVICE_LINKED: 'DEVICE',
+  DEVICE_DELETED: 'DEVICE',
+  MANUAL_ASSET_CREATED: 'ASSET',
+  MANUAL_ASSET_UPDATED: 'ASSET',
+  MANUAL_ASSET_DELETED: 'ASSET',
+  CREATE_CONTROL: 'GRC',
+  EDIT_CONTROL_INFO: 'GRC',
+  CONTROL_NOTE_ADDED: 'GRC',
+  CONTROL_NOTE_EDITED: 'GRC',
+  CONTROL_NOTE_DELETED: 'GRC',
+  CONTROL_OWNER_ADDED: 'GRC',
+  CONTROL_OWNER_DELETED: 'GRC',
+  AUDIT_CREATED: 'AUDIT',
+  AUDIT_STATUS_CHANGED: 'AUDIT',
+  AUDIT_REQUESTS_BULK_CREATED: 'AUDIT',
+  REQUEST_STATUS_CHANGED: 'AUDIT',
+  REQUEST_MESSAGE_SENT: 'AUDIT',
+  PUBLIC_API_KEY_CREATED: 'PUBLIC_API_KEY',
+  PUBLIC_API_KEY_REVOKED: 'PUBLIC_API_KEY',
+  ENTITLEMENT_ENABLED: 'COMPANY',
+  ENTITLEMENT_DISABLED: 'COMPANY',
+  TERMS_AGREED: 'COMPANY',
+  COMPANY_DATA_UPDATED: 'COMPANY',
+  WORKSPACE_CREATED: 'MULTIPLE_PRODUCT_SUPPORT',
+} as const
+
+export type EventType = keyof typeof categories
+
+/** Who wrote. `name` of an operator is the name of the sign-in, or null for the command line. */
+export type Actor =
+  | { readonly kind: 'api_key'; readonly userId: number; readonly operation: Operation }
+  | { readonly kind: 'operator'; readonly name: string | null; readonly command: string }
+  | { readonly kind: 'schedule'; readonly job: string }
+
+export type NewEvent = {
+  readonly type: EventType
+  /** One sentence in the past tense, without personal values that the object itself does not show. */
+  readonly description: string
+  /** What was written: its kind and the id that the interface answers for it. */
+  readonly target: Target
+  /** Where one request wrote several things: each of them. */
+  readonly targets?: readonly Target[]
+  readonly connectionId?: number
+  readonly workspaceId?: number
+}
+
+type Target = { readonly kind: string; readonly id: number | string }
+
+/** Records what a request wrote. `trx` is the transaction of the write, so that there is never one without the other. */
+export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformContext, event: NewEvent): Promise<void> {
+  const actor = { kind: 'api_key', userId: ctx.callerId, operation: ctx.operation } as const
+  await storeEvent(trx, { accountId: ctx.accountId, actor, at: ctx.now() }, event)
+}
+
+/** Records what anybody wrote to an account. */
+export async function storeEvent(
+  trx: Kysely<PlatformSchema>,
+  { accountId, actor, at }: { accountId: number; actor: Actor; at: Date },
+  { type, description, target, targets, connectionId, workspaceId }: NewEvent,
+): Promise<void> {
+  await trx
+    .insertInto('events')
+    .values({
+      account_id: accountId,
+      type,
+      category: categories[type],
+      description,
+      ...actorColumns(actor),
+      connection_id: connectionId ?? null,
+      workspace_id: workspaceId ?? null,
+      metadata: JSON.stringify({ targetEntity: target, ...(targets && { targetEntities: targets }) }),
+      created_at: at,
+    })
+    .execute()
+}
+
+function actorColumns(actor: Actor) {
+  switch (actor.kind) {
+    case 'api_key': {
+      const { method, path } = actor.operation
+      return { source: 'PUBLIC_API', user_id: actor.userId, request_description: `${method} ${path}` } as const
+    }
+    case 'operator': {
+      const by = actor.name === null ? actor.command : `${actor.command} by ${actor.name}`
+      return { source: 'APP', user_id: null, request_description: `operator: ${by}` } as const
+    }
+    case 'schedule':
+      return { source: 'SCHEDULED', user_id: null, request_description: actor.job } as const
+    default:
+      return actor satisfies never
+  }
+}
