@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../errors.ts'
+import { findAccount } from './accounts.ts'
 import type { CreatedKey, KeyInput, KeyListing } from './operator-contract.ts'
 import type { KeyAccess, PlatformSchema } from './schema.ts'
 
@@ -95,13 +96,6 @@ export async function findCaller(db: Kysely<PlatformSchema>, key: string, now: D
     access: row.access,
     permissions: new Set(row.permissions),
   }
-}
-
-/** The account of that name, or the failure that tells the operator so. */
-export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
-  const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
-  if (account) return account
-  throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
 }
 
 // A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.

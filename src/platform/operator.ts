@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import { Failure } from '../errors.ts'
 import type { AccountInput } from './account-input.ts'
-import { createKey, findAccount, listKeys, revokeKey } from './api-keys.ts'
+import { createAccount, findAccount } from './accounts.ts'
+import { createKey, listKeys, revokeKey } from './api-keys.ts'
 import { syncIdentities } from './identity-sync.ts'
 import type { AccountSummary, CreatedKey, KeyInput, KeyListing, SeedResult, SyncResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -31,23 +31,4 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
     },
     seed: (document) => seed(db, document, now()),
   }
-}
-
-async function createAccount(
-  db: Kysely<PlatformSchema>,
-  { name, entitlements, termsAcceptedAt }: AccountInput,
-  now: Date,
-): Promise<AccountSummary> {
-  return db.transaction().execute(async (trx) => {
-    const account = await trx
-      .insertInto('accounts')
-      .values({ name, terms_accepted_at: termsAcceptedAt, created_at: now })
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .returning(['id', 'name'])
-      .executeTakeFirst()
-    if (!account) throw new Failure('conflict', `the platform already has an account "${name}"; choose another name`)
-    const rows = [...new Set(entitlements)].map((entitlement) => ({ account_id: account.id, name: entitlement }))
-    if (rows.length > 0) await trx.insertInto('entitlements').values(rows).execute()
-    return account
-  })
 }
