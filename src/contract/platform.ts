@@ -1,3 +1,5 @@
+import { auditRequests } from './audit-requests.ts'
+import { audits } from './audits.ts'
 import { controlLibrary } from './control-library.ts'
 import { controlNotes } from './control-notes.ts'
 import { controlOwners } from './control-owners.ts'
@@ -21,6 +23,8 @@ export const platformAreas = [
   { tag: 'Control Notes', operations: controlNotes },
   { tag: 'Control Owners', operations: controlOwners },
   { tag: 'Control Library', operations: controlLibrary },
+  { tag: 'Audits', operations: audits },
+  { tag: 'Audit Requests', operations: auditRequests },
 ] as const satisfies readonly { readonly tag: string; readonly operations: OperationTable }[]
 
 /** The operations of all areas in one table, for a client. */
@@ -33,4 +37,6 @@ export const platformOperations = {
   ...controlNotes,
   ...controlOwners,
   ...controlLibrary,
+  ...audits,
+  ...auditRequests,
 }

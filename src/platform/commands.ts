@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { accountCommands } from './commands/accounts.ts'
+import { auditRequestCommands } from './commands/audit-requests.ts'
+import { auditCommands } from './commands/audits.ts'
 import { identitySyncCommands } from './commands/identity-syncs.ts'
 import { keyCommands } from './commands/keys.ts'
 import { openapiCommand } from './commands/openapi.ts'
@@ -14,5 +16,7 @@ export function platformCommands(program: Command): void {
   keyCommands(platform)
   identitySyncCommands(platform)
   seedCommand(platform)
+  auditCommands(platform)
+  auditRequestCommands(platform)
   openapiCommand(platform)
 }

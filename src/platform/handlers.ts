@@ -1,9 +1,13 @@
 import type { FastifyInstance } from 'fastify'
+import { auditRequests } from '../contract/audit-requests.ts'
+import { audits } from '../contract/audits.ts'
 import { customConnections } from '../contract/custom-connections.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
+import { auditRequestHandlers } from './audit-requests.ts'
+import { auditHandlers } from './audits.ts'
 import type { PlatformContext } from './context.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
@@ -16,4 +20,6 @@ export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformC
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
   mount(app, workspaces, workspaceHandlers, options)
+  mount(app, audits, auditHandlers, options)
+  mount(app, auditRequests, auditRequestHandlers, options)
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { text } from '../contract/common.ts'
+import { FrameworkTag, longTextLimit, shortTextLimit, text, urlLimit } from '../contract/common.ts'
 import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../contract/control-classes.ts'
-import { FrameworkTag } from '../contract/framework-tags.ts'
 import { Name } from './account-input.ts'
 import { type Checking, checkKnown, checkKnownKeys, checkUnique } from './document-checks.ts'
 
@@ -9,15 +8,13 @@ import { type Checking, checkKnown, checkKnownKeys, checkUnique } from './docume
 export const codeLimit = 20
 
 /** The longest question and activity of a control. */
-export const promptLimit = 768
-
-export const longTextLimit = 30_000
+export const promptLimit = urlLimit
 
 const maxInteger = 2_147_483_647
 
 export const Code = text(codeLimit).min(1)
 
-export const FrameworkSlug = text(191).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
+export const FrameworkSlug = text(shortTextLimit).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
   error: 'must be lower-case letters and digits, joined by single hyphens',
 })
 

@@ -61,6 +61,26 @@ function remoteOperator(url: string, token: string): Access {
       const answer = await client.seed({ body })
       return answer.status === 201 ? answer.body : fail(url, answer)
     },
+    async createAudit(body) {
+      const answer = await client.createAudit({ body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
+    async setAuditStatus(auditId, body) {
+      const answer = await client.setAuditStatus({ params: { auditId }, body })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async createAuditRequest(auditId, body) {
+      const answer = await client.createAuditRequest({ params: { auditId }, body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
+    async setAuditRequestStatus(requestId, body) {
+      const answer = await client.setAuditRequestStatus({ params: { requestId }, body })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async addAuditRequestMessage(requestId, body) {
+      const answer = await client.addAuditRequestMessage({ params: { requestId }, body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
   }
   return { operator, [Symbol.asyncDispose]: () => dispatcher.close() }
 }

@@ -3,6 +3,7 @@ import { Id, Timestamp } from '../contract/common.ts'
 import { operations } from '../contract/operation.ts'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { AccountInput, Name } from './account-input.ts'
+import { auditOperations } from './audit-contract.ts'
 import { SeedDocument } from './seed-document.ts'
 
 /** Where a running platform serves its operator, beside the public interface. */
@@ -109,4 +110,5 @@ export const operatorOperations = operations({
     success: { 201: SeedResult },
     errors: [400, 401, 500],
   },
+  ...auditOperations,
 })

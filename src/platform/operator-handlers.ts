@@ -27,6 +27,21 @@ export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
   async seed(operator, { body }) {
     return { status: 201, body: await operator.seed(body) }
   },
+  async createAudit(operator, { body }) {
+    return { status: 201, body: await refusing(operator.createAudit(body)) }
+  },
+  async setAuditStatus(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.setAuditStatus(params.auditId, body)) }
+  },
+  async createAuditRequest(operator, { params, body }) {
+    return { status: 201, body: await refusing(operator.createAuditRequest(params.auditId, body)) }
+  },
+  async setAuditRequestStatus(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.setAuditRequestStatus(params.requestId, body)) }
+  },
+  async addAuditRequestMessage(operator, { params, body }) {
+    return { status: 201, body: await refusing(operator.addAuditRequestMessage(params.requestId, body)) }
+  },
 }
 
 /** Lets in whoever presents `token`. */

@@ -3,6 +3,7 @@ import type { AccountInput } from './account-input.ts'
 import { createAccount, findAccount } from './accounts.ts'
 import { createKey, listKeys, revokeKey } from './api-keys.ts'
 import { syncIdentities } from './identity-sync.ts'
+import { type AuditOperator, databaseAuditOperator } from './operate-audits.ts'
 import type { AccountSummary, CreatedKey, KeyInput, KeyListing, SeedResult, SyncResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
@@ -16,7 +17,7 @@ export type Operator = {
   revokeKey(id: number): Promise<void>
   syncIdentities(account: string): Promise<SyncResult>
   seed(document: SeedDocument): Promise<SeedResult>
-}
+} & AuditOperator
 
 /** The operator's functions on the platform's own database. */
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
@@ -30,5 +31,6 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
       return syncIdentities(db, { accountId: id, trigger: 'operator', now })
     },
     seed: (document) => seed(db, document, now()),
+    ...databaseAuditOperator(db, now),
   }
 }

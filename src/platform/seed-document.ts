@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import { AuditRequestStatus } from '../contract/audit-requests.ts'
 import { AuditFramework, AuditStatus, AuditType } from '../contract/audits.ts'
-import { Email, SubmittedTimestamp, shortTextLimit, text } from '../contract/common.ts'
+import { Email, longTextLimit, SubmittedTimestamp, shortTextLimit, text, urlLimit } from '../contract/common.ts'
 import { BackgroundCheckType, HipaaTrainingType, Language, SecurityTrainingType } from '../contract/company-choices.ts'
 import { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import { AccountInput, Name } from './account-input.ts'
-import { Code, FrameworkSlug, LibraryDocument, longTextLimit, promptLimit } from './library-document.ts'
-import { checkAccounts } from './seed-references.ts'
+import { Code, FrameworkSlug, LibraryDocument, promptLimit } from './library-document.ts'
+import { checkAccounts, checkAudit, checkRequest } from './seed-references.ts'
 
 const LongText = text(longTextLimit).min(1)
 const Prompt = text(promptLimit).min(1)
-const Address = text(promptLimit).min(1)
+// The database knows no year 0, and four digits hold no year after 9999.
+const Day = z.iso.date().refine((day) => day >= '1000-01-01', { error: 'must lie after the year 999' })
+const Address = text(urlLimit).min(1)
 
 export const SeedCompany = z.strictObject({
   domain: Name,
@@ -61,7 +63,7 @@ export const SeedEvidence = z.strictObject({
   name: Name,
   template: Code.optional().describe('The evidence of the library that it answers.'),
   kind: z.enum(['REPORT', 'EXTERNAL']),
-  validUntil: z.iso.date().nullable().default(null).describe('Its last day; null: it stays valid.'),
+  validUntil: Day.nullable().default(null).describe('Its last day; null: it stays valid.'),
 })
 export type SeedEvidence = z.infer<typeof SeedEvidence>
 
@@ -97,31 +99,35 @@ export const SeedMessage = z.strictObject({
 })
 export type SeedMessage = z.infer<typeof SeedMessage>
 
-export const SeedRequest = z.strictObject({
-  code: Code,
-  title: Name,
-  description: LongText.nullable().default(null),
-  status: AuditRequestStatus.default('OUTSTANDING'),
-  owners: z.array(Email).default([]),
-  controls: z.array(Code).default([]),
-  messages: z.array(SeedMessage).default([]),
-})
+export const SeedRequest = z
+  .strictObject({
+    code: Code,
+    title: Name,
+    description: LongText.nullable().default(null),
+    status: AuditRequestStatus.default('OUTSTANDING'),
+    owners: z.array(Email).default([]),
+    controls: z.array(Code).default([]),
+    messages: z.array(SeedMessage).default([]),
+  })
+  .check(checkRequest)
 export type SeedRequest = z.infer<typeof SeedRequest>
 
 /** An audit; its framework and period distinguish it from the others of its workspace. */
-export const SeedAudit = z.strictObject({
-  framework: AuditFramework,
-  auditType: AuditType.default('FULL_AUDIT'),
-  isInternalAudit: z.boolean().default(false),
-  status: AuditStatus.default('PREPARING'),
-  startDate: z.iso.date(),
-  endDate: z.iso.date(),
-  completedAt: SubmittedTimestamp.nullable().default(null),
-  auditors: z.array(z.strictObject({ name: Name, email: Email })).default([]),
-  internalAuditors: z.array(Email).default([]),
-  controls: z.array(Code).default([]),
-  requests: z.array(SeedRequest).default([]),
-})
+export const SeedAudit = z
+  .strictObject({
+    framework: AuditFramework,
+    auditType: AuditType.default('FULL_AUDIT'),
+    isInternalAudit: z.boolean().default(false),
+    status: AuditStatus.default('PREPARING'),
+    startDate: Day,
+    endDate: Day,
+    completedAt: SubmittedTimestamp.nullable().default(null),
+    auditors: z.array(z.strictObject({ name: Name, email: Email })).default([]),
+    internalAuditors: z.array(Email).default([]),
+    controls: z.array(Code).default([]),
+    requests: z.array(SeedRequest).default([]),
+  })
+  .check(checkAudit)
 export type SeedAudit = z.infer<typeof SeedAudit>
 
 export const SeedWorkspace = z.strictObject({

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import { LibraryDocument } from './library-document.ts'
-import { SeedDocument } from './seed-document.ts'
+import { SeedAudit, SeedDocument, SeedRequest } from './seed-document.ts'
 
 const NamesLibrary = z.looseObject({ library: z.string() })
 
@@ -24,6 +24,16 @@ export async function readSeed(file: string): Promise<SeedDocument> {
 export async function readLibrary(file: string): Promise<LibraryDocument> {
   const what = 'control library'
   return checked(LibraryDocument, { file, what, document: await readYaml(file, what) })
+}
+
+/** An audit in a YAML or JSON file, as a seed would hold it; fails like a seed. */
+export async function readAudit(file: string): Promise<SeedAudit> {
+  return checked(SeedAudit, { file, what: 'audit', document: await readYaml(file, 'audit') })
+}
+
+/** The same for a request of an audit. */
+export async function readAuditRequest(file: string): Promise<SeedRequest> {
+  return checked(SeedRequest, { file, what: 'audit request', document: await readYaml(file, 'audit request') })
 }
 
 function checked<S extends z.ZodType>(

@@ -1,6 +1,6 @@
 import { type Checking, checkKnown, checkKnownKeys, checkKnownOne, checkUnique, complain } from './document-checks.ts'
 import type { LibraryDocument } from './library-document.ts'
-import type { SeedAccount, SeedAudit, SeedControl, SeedDocument, SeedWorkspace } from './seed-document.ts'
+import type { SeedAccount, SeedAudit, SeedControl, SeedDocument, SeedRequest, SeedWorkspace } from './seed-document.ts'
 
 type Path = readonly (string | number)[]
 type Names = { has(name: string): boolean }
@@ -34,6 +34,26 @@ export function checkAccounts(checking: Checking<SeedDocument>): void {
   for (const [index, account] of accounts.entries()) checkAccount(checking, ['accounts', index], account, templates)
 }
 
+/** Complains about an audit whose dates or lists contradict themselves. */
+export function checkAudit(checking: Checking<SeedAudit>): void {
+  const { startDate, endDate, status, completedAt, auditors, internalAuditors, controls, requests } = checking.value
+  if (endDate < startDate) complain(checking, ['endDate'], 'lies before startDate')
+  if ((status === 'COMPLETED') !== (completedAt !== null)) {
+    complain(checking, ['completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
+  }
+  checkUnique(checking, { path: ['auditors'], what: 'auditor', values: auditors.map(({ email }) => lower(email)) })
+  checkUnique(checking, { path: ['internalAuditors'], what: 'person', values: internalAuditors.map(lower) })
+  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
+  checkUnique(checking, { path: ['requests'], what: 'request', values: requests.map(({ code }) => code) })
+}
+
+/** Complains about a request that lists somebody or something twice. */
+export function checkRequest(checking: Checking<SeedRequest>): void {
+  const { owners, controls } = checking.value
+  checkUnique(checking, { path: ['owners'], what: 'person', values: owners.map(lower) })
+  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
+}
+
 /** The code of a control: its own, or that of its template. */
 export function codeOf({ code, template }: SeedControl): string {
   return code ?? template ?? ''
@@ -56,7 +76,7 @@ function checkAccount(checking: Checking<SeedDocument>, path: Path, account: See
   checkUnique(checking, {
     path: [...path, 'people'],
     what: 'person',
-    values: people.map(({ email }) => email.toLowerCase()),
+    values: people.map(({ email }) => lower(email)),
   })
   checkUnique(checking, { path: [...path, 'policies'], what: 'policy', values: policies.map(({ name }) => name) })
   checkUnique(checking, {
@@ -84,8 +104,12 @@ function checkAccount(checking: Checking<SeedDocument>, path: Path, account: See
 }
 
 function inAnyCase(emails: readonly string[]): Names {
-  const known = new Set(emails.map((email) => email.toLowerCase()))
-  return { has: (email) => known.has(email.toLowerCase()) }
+  const known = new Set(emails.map(lower))
+  return { has: (email) => known.has(lower(email)) }
+}
+
+function lower(email: string): string {
+  return email.toLowerCase()
 }
 
 function checkWorkspace(checking: Checking<SeedDocument>, path: Path, workspace: SeedWorkspace, scope: Scope): void {
@@ -121,7 +145,7 @@ function checkWorkspace(checking: Checking<SeedDocument>, path: Path, workspace:
     checkControl(checking, [...path, 'controls', index], control, { ...scope, workspace })
   }
   for (const [index, audit] of audits.entries()) {
-    checkAudit(checking, [...path, 'audits', index], audit, { ...scope, controls: new Set(controls.map(codeOf)) })
+    checkAuditNames(checking, [...path, 'audits', index], audit, { ...scope, codes: new Set(controls.map(codeOf)) })
   }
 }
 
@@ -183,42 +207,28 @@ function checkRequirements(
   }
 }
 
-function checkAudit(
+function checkAuditNames(
   checking: Checking<SeedDocument>,
   path: Path,
-  audit: SeedAudit,
-  { people, controls }: Scope & { controls: Names },
+  { auditors, internalAuditors, controls, requests }: SeedAudit,
+  { people, codes }: Scope & { codes: Names },
 ): void {
-  const { auditors, internalAuditors, requests } = audit
-  if (audit.endDate < audit.startDate) complain(checking, [...path, 'endDate'], 'lies before startDate')
-  if ((audit.status === 'COMPLETED') !== (audit.completedAt !== null)) {
-    complain(checking, [...path, 'completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
-  }
-  const addresses = auditors.map(({ email }) => email.toLowerCase())
-  checkUnique(checking, { path: [...path, 'auditors'], what: 'auditor', values: addresses })
-  checkUnique(checking, { path: [...path, 'requests'], what: 'request', values: requests.map(({ code }) => code) })
   const writers = inAnyCase(auditors.map(({ email }) => email))
-  const lists = [
-    { path: [...path, 'internalAuditors'], what: 'person', values: internalAuditors, known: people },
-    { path: [...path, 'controls'], what: 'control in this workspace', values: audit.controls, known: controls },
-    ...requests.flatMap((request, index) => [
-      { path: [...path, 'requests', index, 'owners'], what: 'person', values: request.owners, known: people },
-      {
-        path: [...path, 'requests', index, 'controls'],
-        what: 'control in this workspace',
-        values: request.controls,
-        known: controls,
-      },
-    ]),
-  ]
-  for (const list of lists) {
-    checkKnown(checking, list)
-    checkUnique(checking, list)
-  }
-  for (const [index, { messages }] of requests.entries()) {
-    for (const [at, { by }] of messages.entries()) {
+  checkKnown(checking, { path: [...path, 'internalAuditors'], what: 'person', values: internalAuditors, known: people })
+  checkKnown(checking, {
+    path: [...path, 'controls'],
+    what: 'control in this workspace',
+    values: controls,
+    known: codes,
+  })
+  for (const [index, request] of requests.entries()) {
+    const place = [...path, 'requests', index]
+    const what = 'control in this workspace'
+    checkKnown(checking, { path: [...place, 'owners'], what: 'person', values: request.owners, known: people })
+    checkKnown(checking, { path: [...place, 'controls'], what, values: request.controls, known: codes })
+    for (const [at, { by }] of request.messages.entries()) {
       checkKnownOne(checking, {
-        path: [...path, 'requests', index, 'messages', at, 'by'],
+        path: [...place, 'messages', at, 'by'],
         what: 'person or auditor',
         value: by,
         known: { has: (email) => people.has(email) || writers.has(email) },

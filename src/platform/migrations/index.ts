@@ -6,6 +6,7 @@ import { personnel } from './0004-personnel.ts'
 import { events } from './0005-events.ts'
 import { inventory } from './0007-inventory.ts'
 import { controls } from './0008-controls.ts'
+import { audits } from './0009-audits.ts'
 
 export const migrations: readonly Migration[] = [
   accounts,
@@ -15,4 +16,5 @@ export const migrations: readonly Migration[] = [
   events,
   inventory,
   controls,
+  audits,
 ]
