@@ -108,7 +108,7 @@ export const operatorOperations = operations({
     summary: 'Add what a seed names and is not there yet.',
     body: SeedDocument,
     success: { 201: SeedResult },
-    errors: [400, 401, 500],
+    errors: [400, 401, 404, 500],
   },
   ...auditOperations,
 })

@@ -25,7 +25,7 @@ export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
     return { status: 201, body: await refusing(operator.syncIdentities(body.account)) }
   },
   async seed(operator, { body }) {
-    return { status: 201, body: await operator.seed(body) }
+    return { status: 201, body: await refusing(operator.seed(body)) }
   },
   async createAudit(operator, { body }) {
     return { status: 201, body: await refusing(operator.createAudit(body)) }
