@@ -6,6 +6,7 @@ import { auditorsOf, controlsOfAudits, internalAuditorsOf } from './audit-expans
 import type { PlatformContext } from './context.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
+import { requireWorkspace } from './workspaces.ts'
 
 type Row = Selectable<PlatformSchema['audits']>
 type Expansions = readonly ('auditors' | 'internalAuditors' | 'controls')[]
@@ -13,7 +14,7 @@ type Expansions = readonly ('auditors' | 'internalAuditors' | 'controls')[]
 export const auditHandlers: Handlers<typeof audits, PlatformContext> = {
   async listAudits(ctx, { params, query }) {
     const { workspaceId } = params
-    await requireWorkspace(ctx, workspaceId)
+    await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
     const { rows, pagination } = await listPage(ctx, {
       table: 'audits',
       where: sql`workspace_id = ${workspaceId}`,
@@ -48,16 +49,6 @@ export async function findAudit(
     .executeTakeFirst()
   if (row) return row
   throw new Refusal(404, `There is no audit ${auditId} in a workspace ${workspaceId}`)
-}
-
-async function requireWorkspace(ctx: PlatformContext, workspaceId: number): Promise<void> {
-  const row = await ctx.db
-    .selectFrom('workspaces')
-    .select('id')
-    .where('account_id', '=', ctx.accountId)
-    .where('id', '=', workspaceId)
-    .executeTakeFirst()
-  if (!row) throw new Refusal(404, `There is no workspace ${workspaceId}`)
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<AuditItem[]> {

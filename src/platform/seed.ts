@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { SeedResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
+import { seedAudits } from './seed-audits.ts'
 import { seedControls } from './seed-controls.ts'
 import { seedCustomFields } from './seed-custom-fields.ts'
 import type { SeedAccount, SeedDocument } from './seed-document.ts'
@@ -22,6 +23,7 @@ export async function seed(
       added.people += await seedPeople(trx, { accountId: id, people: account.people, now })
       await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
       await seedControls(trx, { accountId: id, policies: account.policies, workspaces: account.workspaces, now })
+      await seedAudits(trx, { accountId: id, workspaces: account.workspaces, now })
     }
     return added
   })
