@@ -1,3 +1,9 @@
+import { auditRequests } from './audit-requests.ts'
+import { audits } from './audits.ts'
+import { controlLibrary } from './control-library.ts'
+import { controlNotes } from './control-notes.ts'
+import { controlOwners } from './control-owners.ts'
+import { controls } from './controls.ts'
 import { customConnections } from './custom-connections.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import type { OperationTable } from './operation.ts'
@@ -13,7 +19,24 @@ export const platformAreas = [
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
   { tag: 'Workspaces', operations: workspaces },
+  { tag: 'Controls', operations: controls },
+  { tag: 'Control Notes', operations: controlNotes },
+  { tag: 'Control Owners', operations: controlOwners },
+  { tag: 'Control Library', operations: controlLibrary },
+  { tag: 'Audits', operations: audits },
+  { tag: 'Audit Requests', operations: auditRequests },
 ] as const satisfies readonly { readonly tag: string; readonly operations: OperationTable }[]
 
 /** The operations of all areas in one table, for a client. */
-export const platformOperations = { ...customConnections, ...hrisUserIdentities, ...personnel, ...workspaces }
+export const platformOperations = {
+  ...customConnections,
+  ...hrisUserIdentities,
+  ...personnel,
+  ...workspaces,
+  ...controls,
+  ...controlNotes,
+  ...controlOwners,
+  ...controlLibrary,
+  ...audits,
+  ...auditRequests,
+}

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../errors.ts'
-import type { AccountInput, AccountListing, AccountSummary } from './operator-contract.ts'
+import type { AccountInput } from './account-input.ts'
+import type { AccountListing, AccountSummary } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 
 type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &

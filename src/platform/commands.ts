@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { accountCommands } from './commands/accounts.ts'
+import { auditRequestCommands } from './commands/audit-requests.ts'
+import { auditCommands } from './commands/audits.ts'
 import { entitlementCommands } from './commands/entitlements.ts'
 import { exportCommands } from './commands/export.ts'
 import { identitySyncCommands } from './commands/identity-syncs.ts'
@@ -18,5 +20,7 @@ export function platformCommands(program: Command): void {
   identitySyncCommands(platform)
   seedCommand(platform)
   exportCommands(platform)
+  auditCommands(platform)
+  auditRequestCommands(platform)
   openapiCommand(platform)
 }

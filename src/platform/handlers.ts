@@ -1,10 +1,22 @@
 import type { FastifyInstance } from 'fastify'
+import { auditRequests } from '../contract/audit-requests.ts'
+import { audits } from '../contract/audits.ts'
+import { controlLibrary } from '../contract/control-library.ts'
+import { controlNotes } from '../contract/control-notes.ts'
+import { controlOwners } from '../contract/control-owners.ts'
+import { controls } from '../contract/controls.ts'
 import { customConnections } from '../contract/custom-connections.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
+import { auditRequestHandlers } from './audit-requests.ts'
+import { auditHandlers } from './audits.ts'
 import type { PlatformContext } from './context.ts'
+import { controlLibraryHandlers } from './control-library.ts'
+import { controlNoteHandlers } from './control-notes.ts'
+import { controlOwnerHandlers } from './control-owners.ts'
+import { controlHandlers } from './controls.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
 import { personnelHandlers } from './personnel.ts'
@@ -16,4 +28,10 @@ export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformC
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
   mount(app, workspaces, workspaceHandlers, options)
+  mount(app, controls, controlHandlers, options)
+  mount(app, controlNotes, controlNoteHandlers, options)
+  mount(app, controlOwners, controlOwnerHandlers, options)
+  mount(app, controlLibrary, controlLibraryHandlers, options)
+  mount(app, audits, auditHandlers, options)
+  mount(app, auditRequests, auditRequestHandlers, options)
 }

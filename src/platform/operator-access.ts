@@ -83,6 +83,26 @@ function remoteOperator(url: string, token: string): Access {
       return answer.status === 201 ? answer.body : fail(url, answer)
     },
     writeExport: (sink) => fetchExport({ url, token, dispatcher, sink }),
+    async createAudit(body) {
+      const answer = await client.createAudit({ body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
+    async setAuditStatus(auditId, body) {
+      const answer = await client.setAuditStatus({ params: { auditId }, body })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async createAuditRequest(auditId, body) {
+      const answer = await client.createAuditRequest({ params: { auditId }, body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
+    async setAuditRequestStatus(requestId, body) {
+      const answer = await client.setAuditRequestStatus({ params: { requestId }, body })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async addAuditRequestMessage(requestId, body) {
+      const answer = await client.addAuditRequestMessage({ params: { requestId }, body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
   }
   return { operator, [Symbol.asyncDispose]: () => dispatcher.close() }
 }

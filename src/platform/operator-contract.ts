@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { Id, SubmittedTimestamp, shortTextLimit, Timestamp, text } from '../contract/common.ts'
+import { Id, SubmittedTimestamp, Timestamp } from '../contract/common.ts'
 import { operations } from '../contract/operation.ts'
 import { EmploymentStatus } from '../contract/personnel.ts'
+import { AccountInput, Name } from './account-input.ts'
+import { auditOperations } from './audit-contract.ts'
 import { refuseUnknownPermissions } from './permissions.ts'
+import { SeedDocument } from './seed-document.ts'
 
 /** Where a running platform serves its operator, beside the public interface. */
 export const operatorPrefix = '/operator/v1'
-
-/** How the operator names an account, a key or a feature. */
-export const Name = text(shortTextLimit).min(1)
 
 /** An IPv4 or IPv6 address, or a network in CIDR notation. */
 export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
@@ -17,15 +17,6 @@ export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]
 
 const mostAddresses = 100
 const mostEntitlements = 100
-const longTextLimit = 30_000
-const addressLimit = 768
-
-export const AccountInput = z.strictObject({
-  name: Name.describe('How the operator names the account; unique on this platform.'),
-  entitlements: z.array(Name).describe('The features of its plan.'),
-  termsAcceptedAt: SubmittedTimestamp.nullable().describe('When its terms were accepted; null: not yet.'),
-})
-export type AccountInput = z.infer<typeof AccountInput>
 
 export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
 export type AccountSummary = z.infer<typeof AccountSummary>
@@ -99,26 +90,6 @@ export const SyncResult = z
   })
   .meta({ id: 'IdentitySync' })
 export type SyncResult = z.infer<typeof SyncResult>
-
-export const SeedDocument = z.strictObject({
-  accounts: z.array(
-    AccountInput.extend({
-      workspaces: z
-        .array(
-          z.strictObject({
-            name: Name,
-            primary: z.boolean().default(false),
-            description: text(longTextLimit).nullable().default(null),
-            howItWorks: text(longTextLimit).nullable().default(null),
-            url: text(addressLimit).nullable().default(null),
-          }),
-        )
-        .default([]),
-      people: z.array(z.strictObject({ email: z.email().max(191), firstName: Name, lastName: Name })).default([]),
-    }),
-  ),
-})
-export type SeedDocument = z.infer<typeof SeedDocument>
 
 export const SeedResult = z
   .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })
@@ -213,6 +184,7 @@ export const operatorOperations = operations({
     summary: 'Add what a seed names and is not there yet.',
     body: SeedDocument,
     success: { 201: SeedResult },
-    errors: [400, 401, 500],
+    errors: [400, 401, 404, 500],
   },
+  ...auditOperations,
 })

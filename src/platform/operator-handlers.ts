@@ -40,7 +40,22 @@ export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
     return { status: 201, body: await refusing(operator.syncIdentities(body.account)) }
   },
   async seed(operator, { body }) {
-    return { status: 201, body: await operator.seed(body) }
+    return { status: 201, body: await refusing(operator.seed(body)) }
+  },
+  async createAudit(operator, { body }) {
+    return { status: 201, body: await refusing(operator.createAudit(body)) }
+  },
+  async setAuditStatus(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.setAuditStatus(params.auditId, body)) }
+  },
+  async createAuditRequest(operator, { params, body }) {
+    return { status: 201, body: await refusing(operator.createAuditRequest(params.auditId, body)) }
+  },
+  async setAuditRequestStatus(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.setAuditRequestStatus(params.requestId, body)) }
+  },
+  async addAuditRequestMessage(operator, { params, body }) {
+    return { status: 201, body: await refusing(operator.addAuditRequestMessage(params.requestId, body)) }
   },
 }
 

@@ -1,22 +1,23 @@
 import type { Writable } from 'node:stream'
 import type { Kysely } from 'kysely'
+import type { AccountInput } from './account-input.ts'
 import { acceptTerms, createAccount, findAccount, listAccounts, showAccount } from './accounts.ts'
 import { createKey, listKeys, revokeKey } from './api-keys.ts'
 import { grantEntitlements, revokeEntitlements } from './entitlements.ts'
 import { syncIdentities } from './identity-sync.ts'
+import { type AuditOperator, databaseAuditOperator } from './operate-audits.ts'
 import type {
-  AccountInput,
   AccountListing,
   AccountSummary,
   CreatedKey,
   KeyInput,
   KeyListing,
-  SeedDocument,
   SeedResult,
   SyncResult,
 } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
+import type { SeedDocument } from './seed-document.ts'
 import { writeExport } from './write-export.ts'
 
 /** What the operator may do, be it on the database itself or through a running platform. */
@@ -35,7 +36,7 @@ export type Operator = {
   seed(document: SeedDocument): Promise<SeedResult>
   /** Writes everything that the platform holds, as one JSON document, and leaves `sink` open. */
   writeExport(sink: Writable): Promise<void>
-}
+} & AuditOperator
 
 /** The operator's functions on the platform's own database. */
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
@@ -55,5 +56,6 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
     },
     seed: (document) => seed(db, document, now()),
     writeExport: (sink) => writeExport(db, { sink, now: now() }),
+    ...databaseAuditOperator(db, now),
   }
 }

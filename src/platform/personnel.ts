@@ -3,6 +3,7 @@ import type { Person, PersonnelReset, PersonRef, personnel } from '../contract/p
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
+import { customFieldsOf } from './custom-fields.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -92,9 +93,7 @@ async function resetPeople(
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
-  if (expand.includes('customFields') && !ctx.entitlements.has('CUSTOM_FIELDS_AND_FORMULAS')) {
-    throw new Refusal(403, 'The plan of the account does not include CUSTOM_FIELDS_AND_FORMULAS')
-  }
+  const customFields = expand.includes('customFields') ? await customFieldsOf(ctx, 'PERSONNEL', rows) : null
   const ids = [
     ...(expand.includes('user') ? rows.map((row) => row.user_id) : []),
     ...(expand.includes('reasonProvider') ? rows.map((row) => row.reason_provider_id) : []),
@@ -113,6 +112,6 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     ...(expand.includes('user') && { user: users.get(row.user_id) }),
     ...(expand.includes('reasonProvider') && { reasonProvider: users.get(row.reason_provider_id ?? 0) ?? null }),
     ...(expand.includes('complianceChecks') && { complianceChecks: [] }),
-    ...(expand.includes('customFields') && { customFields: [] }),
+    ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
   }))
 }

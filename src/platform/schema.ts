@@ -1,18 +1,23 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
+import type { AuditSchema } from './audit-schema.ts'
+import type { ControlSchema } from './control-schema.ts'
 
-type Instant = ColumnType<Date, Date | string, Date | string>
-type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
+export type Instant = ColumnType<Date, Date | string, Date | string>
+export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
 
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
-type WritingTransaction = ColumnType<never, never, never>
+export type WritingTransaction = ColumnType<never, never, never>
 
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
 
 /** The tables of the platform's database as Kysely sees them. */
-export type PlatformSchema = {
+export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema
+
+type CoreSchema = {
   settings: { name: string; value: string }
   accounts: { id: Generated<number>; name: string; terms_accepted_at: OptionalInstant; created_at: Instant }
   entitlements: { account_id: number; name: string }
@@ -136,4 +141,16 @@ export type PlatformSchema = {
     created_at: Instant
     changed_in: WritingTransaction
   }
+  custom_field_definitions: {
+    id: Generated<number>
+    account_id: number
+    name: string
+    type: CustomFieldType
+    entity_types: CustomFieldEntity[]
+    is_required: boolean
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
 }

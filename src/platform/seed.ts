@@ -1,18 +1,29 @@
 import { type Kysely, sql } from 'kysely'
-import type { SeedDocument, SeedResult } from './operator-contract.ts'
+import type { SeedResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
-
-type SeedAccount = SeedDocument['accounts'][number]
+import { seedAudits } from './seed-audits.ts'
+import { seedControls } from './seed-controls.ts'
+import { seedCustomFields } from './seed-custom-fields.ts'
+import type { SeedAccount, SeedDocument } from './seed-document.ts'
+import { seedLibrary } from './seed-library.ts'
 
 /** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
-export async function seed(db: Kysely<PlatformSchema>, { accounts }: SeedDocument, now: Date): Promise<SeedResult> {
+export async function seed(
+  db: Kysely<PlatformSchema>,
+  { library, accounts }: SeedDocument,
+  now: Date,
+): Promise<SeedResult> {
   return db.transaction().execute(async (trx) => {
+    if (library) await seedLibrary(trx, library, now)
     const added = { accounts: 0, workspaces: 0, people: 0 }
     for (const account of accounts) {
       const { id, isNew } = await seedAccount(trx, account, now)
       added.accounts += isNew ? 1 : 0
       added.workspaces += await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
       added.people += await seedPeople(trx, { accountId: id, people: account.people, now })
+      await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
+      await seedControls(trx, { accountId: id, policies: account.policies, workspaces: account.workspaces, now })
+      await seedAudits(trx, { accountId: id, workspaces: account.workspaces, now })
     }
     return added
   })

@@ -1,9 +1,13 @@
-import { type Selectable, sql } from 'kysely'
-import type { Workspace, workspaces } from '../contract/workspaces.ts'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Framework, Workspace, workspaces } from '../contract/workspaces.ts'
 import type { Handlers } from '../http/mount.ts'
+import { Refusal } from '../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
+
+type Row = Selectable<PlatformSchema['workspaces']>
+type Expansions = readonly ('frameworks' | 'personnelScope')[]
 
 export const workspaceHandlers: Handlers<typeof workspaces, PlatformContext> = {
   async listWorkspaces(ctx, { query }) {
@@ -12,16 +16,41 @@ export const workspaceHandlers: Handlers<typeof workspaces, PlatformContext> = {
       where: sql`account_id = ${ctx.accountId}`,
       query,
     })
-    return { status: 200, body: { data: rows.map((row) => present(row, query['expand[]'])), pagination } }
+    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
   },
 }
 
-// Frameworks and personnel scopes are not set up on this platform: a workspace has none of the former and no scope.
-function present(
-  row: Selectable<PlatformSchema['workspaces']>,
-  expand: readonly ('frameworks' | 'personnelScope')[] = [],
-): Workspace {
-  return {
+/** Refuses a workspace that the account does not have. */
+export async function requireWorkspace(
+  db: Kysely<PlatformSchema>,
+  accountId: number,
+  workspaceId: number,
+): Promise<void> {
+  const row = await workspaceAt(db, accountId, workspaceId).executeTakeFirst()
+  if (!row) refuseUnknown(workspaceId)
+}
+
+/** As `requireWorkspace`, and keeps the workspace from being deleted until the transaction ends. */
+export async function keepWorkspace(
+  trx: Kysely<PlatformSchema>,
+  accountId: number,
+  workspaceId: number,
+): Promise<void> {
+  const row = await workspaceAt(trx, accountId, workspaceId).forKeyShare().executeTakeFirst()
+  if (!row) refuseUnknown(workspaceId)
+}
+
+function workspaceAt(db: Kysely<PlatformSchema>, accountId: number, workspaceId: number) {
+  return db.selectFrom('workspaces').select('id').where('account_id', '=', accountId).where('id', '=', workspaceId)
+}
+
+function refuseUnknown(workspaceId: number): never {
+  throw new Refusal(404, `There is no workspace ${workspaceId}`)
+}
+
+async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Workspace[]> {
+  const frameworks = expand.includes('frameworks') ? await frameworksOf(ctx.db, rows) : null
+  return rows.map((row) => ({
     id: row.id,
     primary: row.is_primary,
     name: row.name,
@@ -31,7 +60,32 @@ function present(
     howItWorks: row.how_it_works,
     url: row.url,
     logo: row.logo,
-    ...(expand.includes('frameworks') && { frameworks: [] }),
+    ...(frameworks && { frameworks: frameworks.get(row.id) ?? [] }),
+    // Personnel scopes are not set up on this platform.
     ...(expand.includes('personnelScope') && { scopedPersonnelCount: null }),
-  }
+  }))
+}
+
+async function frameworksOf(
+  db: Kysely<PlatformSchema>,
+  workspaces: readonly Row[],
+): Promise<ReadonlyMap<number, Framework[]>> {
+  const rows = await db
+    .selectFrom('workspace_frameworks as enabled')
+    .innerJoin('frameworks', 'frameworks.id', 'enabled.framework_id')
+    .selectAll('frameworks')
+    .select(['enabled.workspace_id', 'enabled.enabled_at'])
+    .where(sql<boolean>`enabled.workspace_id = any(${workspaces.map(({ id }) => id)}::bigint[])`)
+    .orderBy('frameworks.id')
+    .execute()
+  const present = (row: (typeof rows)[number]): Framework => ({
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    enabledAt: row.enabled_at.toISOString(),
+  })
+  const grouped = Map.groupBy(rows, (row) => row.workspace_id)
+  return new Map([...grouped].map(([id, group]) => [id, group.map(present)]))
 }

@@ -57,4 +57,49 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
       /^GET \/workspaces (?:query expand\[\]\[\] value personnelScope|200\.data\[\]\.scopedPersonnelCount \S+): published none, /,
     reason: 'The platform is known to offer this expansion; the published document does not list it.',
   },
+  {
+    matches: /(?:[iI]ds?\[\]\[\]|\.testIds\.\w+\[\]) minimum: published none, ours 1$/,
+    reason: 'Lists of ids whose name has brackets already, and the ids of tests: counted from 1 as well.',
+  },
+  {
+    matches: /^DELETE \S+ 200\.pagination\.cursor required: published true, ours false$/,
+    reason: 'Deleting an owner answers a page of those that remain, and pages leave the cursor out at their end.',
+  },
+  {
+    matches: /\.owners\.data maxItems: published none, ours 10$/,
+    reason: 'The contract says in words that an owners subcollection holds at most ten.',
+  },
+  {
+    matches: /^\w+ \S+\/notes(?:\/\{noteId\})? (?:path noteId|query excludeIds\[\]) format: published none, ours uuid$/,
+    reason: 'Notes are named by UUIDs; another text names none, and the database would not compare it.',
+  },
+  {
+    matches: / query (?:search|codes\[\]\[\]|frameworkSlug) maxLength: published none, ours 191$/,
+    reason: 'A text that is compared with names has the limit of names.',
+  },
+  {
+    matches: / body\.(?:code|comment) minLength: published none, ours 1$/,
+    reason: 'A code without a character names nothing, and a note without one says nothing.',
+  },
+  {
+    matches:
+      / body\.customFields\[\]\.(?:name maxLength: published none, ours 191|value maxLength: published none, ours 30000)$/,
+    reason: 'The limits of short and long texts: values are stored.',
+  },
+  {
+    matches: /^POST \S+\/controls body\.(?:base64Files|externalEvidence\S*) \w+: published \w+, ours none$/,
+    reason: 'This platform stores no files, so it refuses them; a caller would otherwise think them stored.',
+  },
+  {
+    matches: /^GET \S+\/controls\/\{controlId\} query (?:cursor|size|sort|sortDir) .*, ours none$/,
+    reason: 'One control is no list; the published document carries these parameters without a use.',
+  },
+  {
+    matches: /^GET \S+ path auditId format: published none, ours uuid$/,
+    reason: 'Audits are named by UUIDs, as the published answers say; another text names none.',
+  },
+  {
+    matches: /^PUT \/workspaces\/\{workspaceId\}\/controls\/\{controlId\}: published only$/,
+    reason: 'The specification lists no operation that edits a control.',
+  },
 ]

@@ -52,7 +52,7 @@ test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 
 
   expect([created.exit, sync.exit, revoked.exit, await ended]).toEqual([0, 0, 0, 0])
   expect([listed.status, refused.status]).toEqual([200, 401])
-  expect(sync.stdout).toContain('UNKNOWN 3')
+  expect(sync.stdout).toContain('UNKNOWN 12')
   expect(await errors).not.toContain(key)
 })
 

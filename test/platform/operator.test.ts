@@ -40,15 +40,14 @@ describe.each(databases)('seeding on $name', ({ place }) => {
     const first = await opened.operator.seed(seed)
     const second = await opened.operator.seed(seed)
 
-    expect(first).toEqual({ accounts: 1, workspaces: 2, people: 3 })
+    expect(first).toEqual({ accounts: 1, workspaces: 2, people: 12 })
     expect(second).toEqual({ accounts: 0, workspaces: 0, people: 0 })
     const client = await opened.clientOf('Acme', 'all')
     const people = bodyOf(await client.listPersonnel({ query: { 'expand[]': ['user'] } }), 200).data
-    expect(people.map(({ user, employmentStatus }) => [user?.firstName, employmentStatus])).toEqual([
-      ['Nora', 'UNKNOWN'],
-      ['Tomás', 'UNKNOWN'],
-      ['Priya', 'UNKNOWN'],
-    ])
+    expect(people.map(({ user }) => user?.firstName)).toEqual(
+      seed.accounts[0]?.people.map((person) => person.firstName),
+    )
+    expect(new Set(people.map(({ employmentStatus }) => employmentStatus))).toEqual(new Set(['UNKNOWN']))
     expect((await client.listCustomConnections({ query: {} })).status).toBe(200)
   })
 
@@ -112,7 +111,7 @@ test('a folder that a service holds is operated through that service', async () 
   const listed = await access.operator.listKeys()
 
   expect(account).toEqual({ id: expect.any(Number), name: 'Other' })
-  expect(sync).toMatchObject({ trigger: 'operator', counts: { UNKNOWN: 3 } })
+  expect(sync).toMatchObject({ trigger: 'operator', counts: { UNKNOWN: 12 } })
   expect(listed).toEqual([
     expect.objectContaining({ id: created.id, state: 'revoked', permissions: ['personnel-get'] }),
   ])

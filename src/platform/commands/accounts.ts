@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { AccountInput, type AccountListing, Name } from '../operator-contract.ts'
+import { AccountInput, Name } from '../account-input.ts'
+import type { AccountListing } from '../operator-contract.ts'
 import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
 
 export type AccountOptions = OperatingOptions & { readonly account: string }

@@ -4,6 +4,19 @@ import { connections } from './0002-connections.ts'
 import { identities } from './0003-identities.ts'
 import { personnel } from './0004-personnel.ts'
 import { events } from './0005-events.ts'
+import { inventory } from './0007-inventory.ts'
+import { controls } from './0008-controls.ts'
+import { audits } from './0009-audits.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
 
-export const migrations: readonly Migration[] = [accounts, connections, identities, personnel, events, keyAddresses]
+export const migrations: readonly Migration[] = [
+  accounts,
+  connections,
+  identities,
+  personnel,
+  events,
+  inventory,
+  controls,
+  audits,
+  keyAddresses,
+]
