@@ -135,4 +135,12 @@ export type PlatformSchema = {
     created_at: Instant
     changed_in: WritingTransaction
   }
+  background_checks: {
+    id: Generated<number>
+    user_id: number
+    filed_on: string
+    url: string
+    created_at: Instant
+    updated_at: Instant
+  }
 }
