@@ -2,18 +2,11 @@ import { z } from 'zod'
 import { Id, Timestamp } from '../contract/common.ts'
 import { operations } from '../contract/operation.ts'
 import { EmploymentStatus } from '../contract/personnel.ts'
+import { AccountInput, Name } from './account-input.ts'
+import { SeedDocument } from './seed-document.ts'
 
 /** Where a running platform serves its operator, beside the public interface. */
 export const operatorPrefix = '/operator/v1'
-
-const Name = z.string().min(1).max(191)
-
-export const AccountInput = z.strictObject({
-  name: Name.describe('How the operator names the account; unique on this platform.'),
-  entitlements: z.array(Name).describe('The features of its plan.'),
-  termsAcceptedAt: Timestamp.nullable().describe('When its terms were accepted; null: not yet.'),
-})
-export type AccountInput = z.infer<typeof AccountInput>
 
 export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
 export type AccountSummary = z.infer<typeof AccountSummary>
@@ -61,26 +54,6 @@ export const SyncResult = z
   })
   .meta({ id: 'IdentitySync' })
 export type SyncResult = z.infer<typeof SyncResult>
-
-export const SeedDocument = z.strictObject({
-  accounts: z.array(
-    AccountInput.extend({
-      workspaces: z
-        .array(
-          z.strictObject({
-            name: Name,
-            primary: z.boolean().default(false),
-            description: z.string().nullable().default(null),
-            howItWorks: z.string().nullable().default(null),
-            url: z.string().nullable().default(null),
-          }),
-        )
-        .default([]),
-      people: z.array(z.strictObject({ email: z.email().max(191), firstName: Name, lastName: Name })).default([]),
-    }),
-  ),
-})
-export type SeedDocument = z.infer<typeof SeedDocument>
 
 export const SeedResult = z
   .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })

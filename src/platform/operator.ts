@@ -1,19 +1,12 @@
 import type { Kysely } from 'kysely'
 import { Failure } from '../errors.ts'
+import type { AccountInput } from './account-input.ts'
 import { createKey, findAccount, listKeys, revokeKey } from './api-keys.ts'
 import { syncIdentities } from './identity-sync.ts'
-import type {
-  AccountInput,
-  AccountSummary,
-  CreatedKey,
-  KeyInput,
-  KeyListing,
-  SeedDocument,
-  SeedResult,
-  SyncResult,
-} from './operator-contract.ts'
+import type { AccountSummary, CreatedKey, KeyInput, KeyListing, SeedResult, SyncResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
+import type { SeedDocument } from './seed-document.ts'
 
 /** What the operator may do, be it on the database itself or through a running platform. */
 export type Operator = {

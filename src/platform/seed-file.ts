@@ -1,22 +1,51 @@
 import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { z } from 'zod'
 import { Failure } from '../errors.ts'
-import { SeedDocument } from './operator-contract.ts'
+import { LibraryDocument } from './library-document.ts'
+import { SeedDocument } from './seed-document.ts'
 
-/** The seed in a YAML file; a file that is missing or wrong is a failure that names the place inside it. */
+const NamesLibrary = z.looseObject({ library: z.string() })
+
+/**
+ * The seed in a YAML file, with the library in the file that its key `library` names, beside it. A file that is missing or
+ * wrong is a failure that names the file and the place inside it.
+ */
 export async function readSeed(file: string): Promise<SeedDocument> {
-  const checked = SeedDocument.safeParse(parseYaml(file, await readText(file)))
-  if (checked.success) return checked.data
-  const issues = checked.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`)
-  throw new Failure('config_invalid', `${file} is no seed: ${issues.join('; ')}`)
+  const document = await readYaml(file, 'seed')
+  const naming = NamesLibrary.safeParse(document)
+  if (!naming.success) return checked(SeedDocument, { file, what: 'seed', document })
+  const library = await readLibrary(resolve(dirname(file), naming.data.library))
+  return checked(SeedDocument, { file, what: 'seed', document: { ...naming.data, library } })
 }
 
-async function readText(file: string): Promise<string> {
+/** The control library in a YAML file; fails like a seed. */
+export async function readLibrary(file: string): Promise<LibraryDocument> {
+  const what = 'control library'
+  return checked(LibraryDocument, { file, what, document: await readYaml(file, what) })
+}
+
+function checked<S extends z.ZodType>(
+  schema: S,
+  { file, what, document }: { file: string; what: string; document: unknown },
+): z.output<S> {
+  const parsed = schema.safeParse(document)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the document'}: ${message}`)
+  throw new Failure('config_invalid', `${file} is no ${what}: ${issues.join('; ')}`)
+}
+
+async function readYaml(file: string, what: string): Promise<unknown> {
+  return parseYaml(file, await readText(file, what))
+}
+
+async function readText(file: string, what: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-    throw new Failure('source_unreadable', `cannot read the seed ${file} (${code})`, { cause: error })
+    throw new Failure('source_unreadable', `cannot read the ${what} ${file} (${code})`, { cause: error })
   }
 }
 

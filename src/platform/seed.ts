@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { SeedDocument, SeedResult } from './operator-contract.ts'
+import type { SeedResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
-
-type SeedAccount = SeedDocument['accounts'][number]
+import type { SeedAccount, SeedDocument } from './seed-document.ts'
 
 /** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
 export async function seed(db: Kysely<PlatformSchema>, { accounts }: SeedDocument, now: Date): Promise<SeedResult> {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { IdentityRecord } from '../../src/contract/hris-user-identities.ts'
 import type { Person } from '../../src/contract/personnel.ts'
+import { SeedDocument } from '../../src/platform/seed-document.ts'
 import { bodyOf, entitlement, newHrisConnection, type TestPlatform } from './platforms.ts'
 
 /** An account of its own for a test, with one HRIS connection and the people whom a directory already knows. */
@@ -9,9 +10,8 @@ export async function newCompany(
   people: readonly { email: string; firstName: string; lastName: string }[] = [],
 ) {
   const { name, client } = await opened.newAccount()
-  await opened.operator.seed({
-    accounts: [{ name, entitlements: [entitlement], termsAcceptedAt: null, workspaces: [], people: [...people] }],
-  })
+  const account = { name, entitlements: [entitlement], termsAcceptedAt: null, people: [...people] }
+  await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
   const connectionId = await newHrisConnection(client)
   const persons = async () => {
     const list = await client.listPersonnel({ query: { 'expand[]': ['user'], size: 500 } })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CustomConnectionCreate } from '../../src/contract/custom-connections.ts'
+import { SeedDocument } from '../../src/platform/seed-document.ts'
 import { databases } from '../helpers/databases.ts'
 import {
   bodyOf,
@@ -20,20 +21,13 @@ describe.each(databases)('custom connections on $name', ({ place }) => {
 
   beforeAll(async () => {
     opened = await openTestPlatform(place)
-    await opened.operator.seed({
-      accounts: [
-        {
-          name: 'Acme',
-          entitlements: [entitlement],
-          termsAcceptedAt: '2026-01-01T00:00:00Z',
-          workspaces: [
-            { name: 'Cloud', primary: true, description: 'The product.', howItWorks: null, url: null },
-            { name: 'Pay', primary: false, description: null, howItWorks: null, url: null },
-          ],
-          people: [],
-        },
-      ],
-    })
+    const account = {
+      name: 'Acme',
+      entitlements: [entitlement],
+      termsAcceptedAt: '2026-01-01T00:00:00Z',
+      workspaces: [{ name: 'Cloud', primary: true, description: 'The product.' }, { name: 'Pay' }],
+    }
+    await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
     client = await opened.clientOf('Acme', 'all')
     workspaceIds = bodyOf(await client.listWorkspaces({ query: {} }), 200).data.map(({ id }) => id)
   })

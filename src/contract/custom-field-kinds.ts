@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+export const CustomFieldType = z.enum([
+  'TEXT',
+  'NUMBER',
+  'CURRENCY',
+  'OPTIONS',
+  'FORMULA',
+  'OPTIONS_NUMERIC',
+  'LONG_TEXT',
+  'URL',
+])
+export type CustomFieldType = z.infer<typeof CustomFieldType>
+
+/** What may carry values of custom fields on this platform. */
+export const CustomFieldEntity = z.enum(['CONTROL', 'ASSET', 'PERSONNEL'])
+export type CustomFieldEntity = z.infer<typeof CustomFieldEntity>
