@@ -1,10 +1,6 @@
 import { z } from 'zod'
 import { Id, Timestamp } from './common.ts'
-
-export const BackgroundCheckType = z
-  .enum(['KARMACHECK', 'MANUAL', 'CERTN', 'CHECKR', 'HRIS_RIPPLING', 'STERLING', 'HIRERIGHT', 'VETTY'])
-  .meta({ id: 'BackgroundCheckTypeEnum' })
-export type BackgroundCheckType = z.infer<typeof BackgroundCheckType>
+import { BackgroundCheckType } from './company-choices.ts'
 
 const BackgroundCheckSource = z.enum([
   'DRATA',
