@@ -2,6 +2,7 @@ import { customConnections } from './custom-connections.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import type { OperationTable } from './operation.ts'
 import { personnel } from './personnel.ts'
+import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
 /** Where a platform serves its operations. */
@@ -12,8 +13,15 @@ export const platformAreas = [
   { tag: 'Custom Connections', operations: customConnections },
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
+  { tag: 'Users', operations: users },
   { tag: 'Workspaces', operations: workspaces },
 ] as const satisfies readonly { readonly tag: string; readonly operations: OperationTable }[]
 
 /** The operations of all areas in one table, for a client. */
-export const platformOperations = { ...customConnections, ...hrisUserIdentities, ...personnel, ...workspaces }
+export const platformOperations = {
+  ...customConnections,
+  ...hrisUserIdentities,
+  ...personnel,
+  ...users,
+  ...workspaces,
+}

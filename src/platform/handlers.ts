@@ -2,12 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { customConnections } from '../contract/custom-connections.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
+import { users } from '../contract/users.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
 import type { PlatformContext } from './context.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
 import { personnelHandlers } from './personnel.ts'
+import { userHandlers } from './users.ts'
 import { workspaceHandlers } from './workspaces.ts'
 
 /** Serves every area of the public interface. */
@@ -15,5 +17,6 @@ export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformC
   mount(app, customConnections, customConnectionHandlers, options)
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
+  mount(app, users, userHandlers, options)
   mount(app, workspaces, workspaceHandlers, options)
 }

@@ -148,4 +148,12 @@ export type PlatformSchema = {
     changed_in: WritingTransaction
   }
   custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
+  background_checks: {
+    id: Generated<number>
+    user_id: number
+    filed_on: string
+    url: string
+    created_at: Instant
+    updated_at: Instant
+  }
 }
