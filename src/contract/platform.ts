@@ -1,4 +1,6 @@
+import { assets } from './assets.ts'
 import { customConnections } from './custom-connections.ts'
+import { devices } from './devices.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import type { OperationTable } from './operation.ts'
 import { personnel } from './personnel.ts'
@@ -10,7 +12,9 @@ export const platformPrefix = '/public/v2'
 
 /** Every area of the platform, by the tag under which its document shows it. */
 export const platformAreas = [
+  { tag: 'Assets', operations: assets },
   { tag: 'Custom Connections', operations: customConnections },
+  { tag: 'Devices', operations: devices },
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
   { tag: 'Users', operations: users },
@@ -19,7 +23,9 @@ export const platformAreas = [
 
 /** The operations of all areas in one table, for a client. */
 export const platformOperations = {
+  ...assets,
   ...customConnections,
+  ...devices,
   ...hrisUserIdentities,
   ...personnel,
   ...users,

@@ -27,7 +27,7 @@ export const ConnectionCompact = z
   .meta({ id: 'ConnectionCompactResponsePublicV2Dto', description: 'A connection in short.' })
 export type ConnectionCompact = z.infer<typeof ConnectionCompact>
 
-const SignedUrl = z
+export const SignedUrl = z
   .object({ signedUrl: z.string(), fileBuffer: z.record(z.string(), z.unknown()).nullable() })
   .meta({ id: 'SignedUrlResponsePublicV2Dto', description: 'Where a file can be fetched for a while.' })
 

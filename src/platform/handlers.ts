@@ -1,12 +1,16 @@
 import type { FastifyInstance } from 'fastify'
+import { assets } from '../contract/assets.ts'
 import { customConnections } from '../contract/custom-connections.ts'
+import { devices } from '../contract/devices.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
 import { users } from '../contract/users.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
+import { assetHandlers } from './assets.ts'
 import type { PlatformContext } from './context.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
+import { deviceHandlers } from './devices.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
 import { personnelHandlers } from './personnel.ts'
 import { userHandlers } from './users.ts'
@@ -14,7 +18,9 @@ import { workspaceHandlers } from './workspaces.ts'
 
 /** Serves every area of the public interface. */
 export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformContext>): void {
+  mount(app, assets, assetHandlers, options)
   mount(app, customConnections, customConnectionHandlers, options)
+  mount(app, devices, deviceHandlers, options)
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
   mount(app, users, userHandlers, options)
