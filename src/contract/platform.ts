@@ -1,3 +1,4 @@
+import { assets } from './assets.ts'
 import { auditRequests } from './audit-requests.ts'
 import { audits } from './audits.ts'
 import { controlLibrary } from './control-library.ts'
@@ -5,9 +6,11 @@ import { controlNotes } from './control-notes.ts'
 import { controlOwners } from './control-owners.ts'
 import { controls } from './controls.ts'
 import { customConnections } from './custom-connections.ts'
+import { devices } from './devices.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import type { OperationTable } from './operation.ts'
 import { personnel } from './personnel.ts'
+import { users } from './users.ts'
 import { workspaces } from './workspaces.ts'
 
 /** Where a platform serves its operations. */
@@ -15,9 +18,12 @@ export const platformPrefix = '/public/v2'
 
 /** Every area of the platform, by the tag under which its document shows it. */
 export const platformAreas = [
+  { tag: 'Assets', operations: assets },
   { tag: 'Custom Connections', operations: customConnections },
+  { tag: 'Devices', operations: devices },
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
+  { tag: 'Users', operations: users },
   { tag: 'Workspaces', operations: workspaces },
   { tag: 'Controls', operations: controls },
   { tag: 'Control Notes', operations: controlNotes },
@@ -39,4 +45,7 @@ export const platformOperations = {
   ...controlLibrary,
   ...audits,
   ...auditRequests,
+  ...assets,
+  ...devices,
+  ...users,
 }

@@ -123,19 +123,6 @@ export async function storeCustomFields(
   return written.length > 0 || numDeletedRows > 0n
 }
 
-/** Removes every value of entities that go. */
-export async function deleteCustomFields(
-  trx: Kysely<PlatformSchema>,
-  entityType: CustomFieldEntity,
-  entityIds: readonly number[],
-): Promise<void> {
-  await trx
-    .deleteFrom('custom_field_values')
-    .where('entity_type', '=', entityType)
-    .where(sql<boolean>`entity_id = any(${entityIds}::bigint[])`)
-    .execute()
-}
-
 async function definitionsFor(
   db: Kysely<PlatformSchema>,
   accountId: number,

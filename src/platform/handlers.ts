@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { assets } from '../contract/assets.ts'
 import { auditRequests } from '../contract/audit-requests.ts'
 import { audits } from '../contract/audits.ts'
 import { controlLibrary } from '../contract/control-library.ts'
@@ -6,10 +7,13 @@ import { controlNotes } from '../contract/control-notes.ts'
 import { controlOwners } from '../contract/control-owners.ts'
 import { controls } from '../contract/controls.ts'
 import { customConnections } from '../contract/custom-connections.ts'
+import { devices } from '../contract/devices.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
 import { personnel } from '../contract/personnel.ts'
+import { users } from '../contract/users.ts'
 import { workspaces } from '../contract/workspaces.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
+import { assetHandlers } from './assets.ts'
 import { auditRequestHandlers } from './audit-requests.ts'
 import { auditHandlers } from './audits.ts'
 import type { PlatformContext } from './context.ts'
@@ -18,15 +22,20 @@ import { controlNoteHandlers } from './control-notes.ts'
 import { controlOwnerHandlers } from './control-owners.ts'
 import { controlHandlers } from './controls.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
+import { deviceHandlers } from './devices.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
 import { personnelHandlers } from './personnel.ts'
+import { userHandlers } from './users.ts'
 import { workspaceHandlers } from './workspaces.ts'
 
 /** Serves every area of the public interface. */
 export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformContext>): void {
+  mount(app, assets, assetHandlers, options)
   mount(app, customConnections, customConnectionHandlers, options)
+  mount(app, devices, deviceHandlers, options)
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
+  mount(app, users, userHandlers, options)
   mount(app, workspaces, workspaceHandlers, options)
   mount(app, controls, controlHandlers, options)
   mount(app, controlNotes, controlNoteHandlers, options)

@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts'
 import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
 import type { PlatformSchema, SyncTrigger } from './schema.ts'
+import { byPrecedence } from './user-identities.ts'
 
 type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
 
@@ -47,8 +48,6 @@ async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): 
   `.execute(trx)
 }
 
-// Several records of one person: one that has not ended goes before one that has, a started one before a coming one,
-// then the latest start, then the older connection.
 async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     create temp table sync_people (
@@ -68,10 +67,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
       end
     from sync_identities
     where user_id is not null
-    order by user_id,
-      coalesce(separated_at <= ${at}::timestamptz, false),
-      coalesce(started_at > ${at}::timestamptz, false),
-      started_at desc nulls last, connection_id, id
+    order by user_id, ${byPrecedence(at)}
   `.execute(trx)
   await sql`analyze sync_people`.execute(trx)
 }

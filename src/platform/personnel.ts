@@ -55,7 +55,11 @@ function withCompliance(statuses: readonly string[] = []) {
   return statuses.length > 0 ? sql` and false` : sql``
 }
 
-async function findPerson(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {
+/** The caller's person of that reference. */
+export async function findPerson(
+  ctx: Pick<PlatformContext, 'db' | 'accountId'>,
+  reference: PersonRef,
+): Promise<Row | undefined> {
   const person = ctx.db.selectFrom('personnel').selectAll('personnel').where('personnel.account_id', '=', ctx.accountId)
   if (typeof reference === 'number') return person.where('personnel.id', '=', reference).executeTakeFirst()
   const email = reference.slice(emailPrefix.length)

@@ -1,5 +1,7 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { AssetClassType, AssetProvider, AssetType } from '../contract/assets.ts'
 import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
+import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../contract/devices.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
 import type { AuditSchema } from './audit-schema.ts'
 import type { ControlSchema } from './control-schema.ts'
@@ -153,4 +155,75 @@ type CoreSchema = {
     changed_in: WritingTransaction
   }
   custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
+  background_checks: {
+    id: Generated<number>
+    user_id: number
+    filed_on: string
+    url: string
+    created_at: Instant
+    updated_at: Instant
+  }
+  devices: {
+    id: Generated<number>
+    account_id: number
+    connection_id: number
+    personnel_id: number
+    serial_number: string | null
+    mac_address: string | null
+    external_id: string | null
+    alias: string | null
+    model: string | null
+    platform_name: DevicePlatform
+    platform_version: string
+    antivirus_enabled: boolean | null
+    auto_update_enabled: boolean | null
+    firewall_enabled: boolean | null
+    password_manager_enabled: boolean | null
+    encryption_enabled: boolean | null
+    screen_lock_enabled: boolean | null
+    screen_lock_time: number | null
+    explanations: JSONColumnType<Readonly<Record<string, Explanation>>>
+    apps_count: number | null
+    browser_extensions: JSONColumnType<readonly InstalledApp[]> | null
+    windows_services: JSONColumnType<readonly WindowsService[]> | null
+    last_checked_at: Instant
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  device_apps: {
+    id: Generated<number>
+    device_id: number
+    installed_app: string
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  assets: {
+    id: Generated<number>
+    account_id: number
+    device_id: number | null
+    owner_id: number
+    unique_id: Generated<string>
+    name: string
+    description: string
+    asset_type: AssetType
+    provider: AssetProvider
+    notes: string | null
+    associated_id: string | null
+    removed_at: OptionalInstant
+    external_id: string | null
+    external_owner_id: string | null
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  asset_class_types: {
+    id: Generated<number>
+    account_id: number
+    asset_id: number
+    class_type: AssetClassType
+    created_at: Instant
+    updated_at: Instant
+  }
 }

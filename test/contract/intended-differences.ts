@@ -102,4 +102,46 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
     matches: /^PUT \/workspaces\/\{workspaceId\}\/controls\/\{controlId\}: published only$/,
     reason: 'The specification lists no operation that edits a control.',
   },
+  {
+    matches: /clientType value \w+: published allowed, ours none$/,
+    reason: 'Every integration of the published platform has a value of its own there; a client reads an open string.',
+  },
+  {
+    matches: /^GET \/users\/\{userId\} 404/,
+    reason: 'The published document lists no answer for a user who is not there.',
+  },
+  {
+    matches: /^GET \/users query (?:first|last)Name maxLength: published none, ours 191$/,
+    reason: 'No name is longer, so a longer beginning of one is a mistake.',
+  },
+  {
+    matches: /^GET \/assets 400/,
+    reason: 'A cursor or a filter that makes no sense needs an answer; the contract lists none.',
+  },
+  {
+    matches: /^GET \/(?:assets\/\{assetId\}|devices\/\{deviceId\}(?:\/apps)?) 404/,
+    reason: 'The contract lists no answer for an asset or a device that is not there.',
+  },
+  {
+    matches: /\.device required: published true, ours false$/,
+    reason: 'The contract says of the same property that it is there only on request.',
+  },
+  {
+    matches: /(?:\.|body\.)\w+Explanation type: published object, ours object or string$/,
+    reason: 'The examples of the contract give plain text where its schema says object; what was sent is answered.',
+  },
+  {
+    matches:
+      / (?:query |body\.)(?:serialNumber|macAddress|externalId) (?:maxLength: published none, ours 191|minLength: published none, ours 1)$/,
+    reason: 'A key must fit its index, and an empty one would make one device of all that have none.',
+  },
+  {
+    matches: / body\.(?:associatedId|externalOwnerId|customFields\[\]\.name) maxLength: published none, ours 191$/,
+    reason: 'The limit that the contract has for all short texts.',
+  },
+  {
+    matches:
+      / body\.(?:customFields\[\]\.value|(?:appList|browserExtensions)\[\]\.description) maxLength: published none, ours 30000$/,
+    reason: 'The limit that the contract has for longer texts.',
+  },
 ]

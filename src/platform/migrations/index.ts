@@ -7,6 +7,7 @@ import { events } from './0005-events.ts'
 import { inventory } from './0007-inventory.ts'
 import { controls } from './0008-controls.ts'
 import { audits } from './0009-audits.ts'
+import { people } from './0010-people.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
 
 export const migrations: readonly Migration[] = [
@@ -18,5 +19,6 @@ export const migrations: readonly Migration[] = [
   inventory,
   controls,
   audits,
+  people,
   keyAddresses,
 ]
