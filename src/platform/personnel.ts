@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Person, PersonnelReset, PersonRef, personnel } from '../contract/personnel.ts'
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
+import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
@@ -19,7 +20,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
     const { 'employmentStatus[]': statuses, 'complianceStatus[]': compliance } = query
     const { rows, pagination } = await listPage(ctx, {
       table: 'personnel',
-      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withCompliance(compliance)}`,
+      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withAnyCompliance(compliance)}`,
       filter: { statuses, compliance },
       query,
     })
@@ -49,9 +50,8 @@ function withStatus(statuses: readonly string[] = []) {
   return statuses.length > 0 ? sql` and employment_status = any(${statuses}::text[])` : sql``
 }
 
-// This platform runs no compliance checks yet, so nobody has any of their statuses.
-function withCompliance(statuses: readonly string[] = []) {
-  return statuses.length > 0 ? sql` and false` : sql``
+function withAnyCompliance(statuses: readonly string[] = []) {
+  return statuses.length > 0 ? sql` and ${withCompliance(statuses)}` : sql``
 }
 
 async function findPerson(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {
@@ -100,6 +100,7 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     ...(expand.includes('reasonProvider') ? rows.map((row) => row.reason_provider_id) : []),
   ]
   const users = await compactUsers(ctx.db, ctx.accountId, ids)
+  const checks = expand.includes('complianceChecks') ? await complianceChecksOf(ctx, rows) : null
   return rows.map((row) => ({
     id: row.id,
     userId: row.user_id,
@@ -112,7 +113,7 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     updatedAt: row.updated_at.toISOString(),
     ...(expand.includes('user') && { user: users.get(row.user_id) }),
     ...(expand.includes('reasonProvider') && { reasonProvider: users.get(row.reason_provider_id ?? 0) ?? null }),
-    ...(expand.includes('complianceChecks') && { complianceChecks: [] }),
+    ...(checks && { complianceChecks: checks.get(row.id) ?? [] }),
     ...(expand.includes('customFields') && { customFields: [] }),
   }))
 }

@@ -1,4 +1,10 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
+import type {
+  BackgroundCheckType,
+  HipaaTrainingType,
+  Language,
+  SecurityTrainingType,
+} from '../contract/company-choices.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
 
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -14,7 +20,13 @@ export type SyncTrigger = 'schedule' | 'operator'
 /** The tables of the platform's database as Kysely sees them. */
 export type PlatformSchema = {
   settings: { name: string; value: string }
-  accounts: { id: Generated<number>; name: string; terms_accepted_at: OptionalInstant; created_at: Instant }
+  accounts: {
+    id: Generated<number>
+    name: string
+    terms_accepted_at: OptionalInstant
+    created_at: Instant
+    uuid: Generated<string>
+  }
   entitlements: { account_id: number; name: string }
   users: {
     id: Generated<number>
@@ -26,6 +38,7 @@ export type PlatformSchema = {
     created_at: Instant
     updated_at: Instant
     changed_in: WritingTransaction
+    job_title: Generated<string | null>
   }
   api_keys: {
     id: Generated<number>
@@ -106,6 +119,8 @@ export type PlatformSchema = {
     created_at: Instant
     updated_at: Instant
     changed_in: WritingTransaction
+    background_checked: Generated<boolean>
+    compliance_status: GeneratedAlways<'PASS' | 'FAIL' | 'EXCLUDED'>
   }
   identity_matches: { identity_row_id: number; user_id: number }
   identity_syncs: {
@@ -134,6 +149,20 @@ export type PlatformSchema = {
     metadata: JSONColumnType<Record<string, unknown>>
     created_at: Instant
     changed_in: WritingTransaction
+  }
+  companies: {
+    account_id: number
+    domain: string
+    legal_name: string | null
+    description: string | null
+    logo_url: string | null
+    security_training: SecurityTrainingType | null
+    hipaa_training: HipaaTrainingType | null
+    background_check: BackgroundCheckType | null
+    agent_enabled: boolean
+    manual_upload_enabled: boolean
+    language: Language
+    updated_at: Instant
   }
   background_checks: {
     id: Generated<number>
