@@ -4,6 +4,7 @@ import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
 import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
+import { type NewEvent, recordEvent } from './events.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -14,6 +15,8 @@ type Row = Selectable<PlatformSchema['personnel']>
 type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
 
 const emailPrefix = 'email:'
+/** How many people the event of a reset names. */
+const namedTargets = 1000
 
 export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   async listPersonnel(ctx, { query }) {
@@ -77,7 +80,7 @@ async function resetPeople(
   { personnelIds }: PersonnelReset,
 ): Promise<number> {
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
-  const { numUpdatedRows } = await trx
+  const people = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
@@ -87,8 +90,32 @@ async function resetPeople(
     .where('account_id', '=', ctx.accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
-    .executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
+    .returning('id')
+    .execute()
+  if (people.length > 0) await recordEvent(trx, ctx, resetEvent(ctx, people, personnelIds))
+  return people.length
+}
+
+function resetEvent(
+  { accountId }: PlatformContext,
+  people: readonly { id: number }[],
+  wanted: readonly number[] | undefined,
+): NewEvent {
+  const targets = people.slice(0, namedTargets).map(({ id }) => ({ kind: 'personnel', id }))
+  const [only = everybody(accountId)] = targets
+  const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
+  if (!wanted) return { type: 'FORCE_SYNC_ON_ALL', description, target: everybody(accountId), targets }
+  if (new Set(wanted).size > 1)
+    return { type: 'FORCE_SYNC_ON_SOME', description, target: everybody(accountId), targets }
+  return {
+    type: 'FORCE_SYNC_ON_A_PERSON',
+    description: `Identity sync looks after person ${only.id} again, whose status was set by hand`,
+    target: only,
+  }
+}
+
+function everybody(accountId: number) {
+  return { kind: 'account', id: accountId }
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
