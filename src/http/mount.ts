@@ -31,6 +31,8 @@ export type AppOptions = {
   readonly bodyLimitBytes?: number
   /** How long a client may take to send its request. */
   readonly requestTimeoutMs?: number
+  /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
+  readonly trustedProxies?: readonly string[]
 }
 
 type Reply = { readonly status: number; readonly body?: unknown }
@@ -62,12 +64,14 @@ export function createApp({
   logger,
   bodyLimitBytes = defaultBodyLimitBytes,
   requestTimeoutMs = defaultRequestTimeoutMs,
+  trustedProxies = [],
 }: AppOptions = {}): FastifyInstance {
   const app = Fastify({
     ...(logger && { loggerInstance: logger }),
     // The address of a request can hold a personal value, so Fastify's own request lines stay off.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: bodyLimitBytes,
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     requestTimeout: requestTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
     routerOptions: { maxParamLength },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { shortTextLimit, Timestamp, text } from '../contract/common.ts'
+import { SubmittedTimestamp, shortTextLimit, text } from '../contract/common.ts'
 
 /** How things of the platform are named by its operator. */
 export const Name = text(shortTextLimit).min(1)
@@ -7,6 +7,6 @@ export const Name = text(shortTextLimit).min(1)
 export const AccountInput = z.strictObject({
   name: Name.describe('How the operator names the account; unique on this platform.'),
   entitlements: z.array(Name).describe('The features of its plan.'),
-  termsAcceptedAt: Timestamp.nullable().describe('When its terms were accepted; null: not yet.'),
+  termsAcceptedAt: SubmittedTimestamp.nullable().describe('When its terms were accepted; null: not yet.'),
 })
 export type AccountInput = z.infer<typeof AccountInput>

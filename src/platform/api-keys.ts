@@ -1,10 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../errors.ts'
+import { findAccount } from './accounts.ts'
+import { isWithin } from './address-ranges.ts'
 import type { CreatedKey, KeyInput, KeyListing } from './operator-contract.ts'
 import type { KeyAccess, PlatformSchema } from './schema.ts'
 
 const secretBytes = 32
+const soonMs = 30 * 24 * 60 * 60 * 1000
 
 /** The holder of a key that is neither expired nor revoked, with what the account and the key allow. */
 export type Caller = {
@@ -18,6 +21,11 @@ export type Caller = {
 
 /** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
 export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, now: Date): Promise<CreatedKey> {
+  if (wanted.expiresAt && new Date(wanted.expiresAt) <= now)
+    throw new Failure(
+      'usage',
+      `a key that ends at ${wanted.expiresAt} would never work; name a later moment, or "never"`,
+    )
   const key = `rck_${randomBytes(secretBytes).toString('base64url')}`
   const id = await db.transaction().execute(async (trx) => {
     const account = await findAccount(trx, wanted.account)
@@ -33,6 +41,7 @@ export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, no
         permissions: typeof wanted.permissions === 'string' ? [] : [...wanted.permissions],
         expires_at: wanted.expiresAt === undefined ? twelveMonthsAfter(now) : wanted.expiresAt,
         revoked_at: null,
+        allowed_addresses: [...new Set(wanted.allowedAddresses)],
         created_at: now,
       })
       .returning('id')
@@ -67,6 +76,7 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
     name: row.name,
     access: row.access,
     permissions: row.permissions,
+    allowedAddresses: row.allowed_addresses,
     state: keyState(row, now),
     createdAt: row.created_at.toISOString(),
     expiresAt: row.expires_at?.toISOString() ?? null,
@@ -74,19 +84,23 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
   }))
 }
 
-/** Who calls with `key`, or null where it is unknown, expired or revoked. */
-export async function findCaller(db: Kysely<PlatformSchema>, key: string, now: Date): Promise<Caller | null> {
+/** Who calls with `key`, or null where it is unknown, expired, revoked or not for use from `address`; null stands for the machine of the platform itself. */
+export async function findCaller(
+  db: Kysely<PlatformSchema>,
+  { key, address, now }: { key: string; address: string | null; now: Date },
+): Promise<Caller | null> {
   const row = await db
     .selectFrom('api_keys')
     .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
     .leftJoin('entitlements', 'entitlements.account_id', 'accounts.id')
     .select(['api_keys.account_id', 'api_keys.user_id', 'api_keys.access', 'api_keys.permissions'])
-    .select(['api_keys.expires_at', 'api_keys.revoked_at', 'accounts.terms_accepted_at'])
+    .select(['api_keys.expires_at', 'api_keys.revoked_at', 'api_keys.allowed_addresses', 'accounts.terms_accepted_at'])
     .select(sql<string[]>`array_remove(array_agg(entitlements.name), null)`.as('entitlements'))
     .where('api_keys.hash', '=', hashKey(key))
     .groupBy(['api_keys.id', 'accounts.id'])
     .executeTakeFirst()
-  if (!row || keyState(row, now) !== 'active') return null
+  if (!row || !works(keyState(row, now))) return null
+  if (address !== null && !isWithin(row.allowed_addresses, address)) return null
   return {
     accountId: row.account_id,
     callerId: row.user_id,
@@ -95,13 +109,6 @@ export async function findCaller(db: Kysely<PlatformSchema>, key: string, now: D
     access: row.access,
     permissions: new Set(row.permissions),
   }
-}
-
-/** The account of that name, or the failure that tells the operator so. */
-export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
-  const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
-  if (account) return account
-  throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
 }
 
 // A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.
@@ -128,7 +135,14 @@ async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name
 
 function keyState(key: { expires_at: Date | null; revoked_at: Date | null }, now: Date): KeyListing['state'] {
   if (key.revoked_at) return 'revoked'
-  return key.expires_at && key.expires_at <= now ? 'expired' : 'active'
+  if (!key.expires_at) return 'active'
+  const leftMs = key.expires_at.getTime() - now.getTime()
+  if (leftMs <= 0) return 'expired'
+  return leftMs <= soonMs ? 'expires-soon' : 'active'
+}
+
+function works(state: KeyListing['state']): boolean {
+  return state === 'active' || state === 'expires-soon'
 }
 
 function twelveMonthsAfter(now: Date): Date {

@@ -11,7 +11,11 @@ export function bearerToken(header: string | undefined): string | null {
 
 /** Refuses a caller who may not run `operation`: unknown (401), terms open (412), feature not in the plan (402), permission missing (403). */
 export function admit(caller: Caller | null, operation: Operation): Caller {
-  if (!caller) throw new Refusal(401, 'Unauthorized: the API key is missing, unknown, expired or revoked')
+  if (!caller)
+    throw new Refusal(
+      401,
+      'Unauthorized: the API key is missing, unknown, expired, revoked or not for use from this address',
+    )
   if (!caller.termsAccepted) throw new Refusal(412, 'The account has not accepted the terms and conditions')
   if (operation.entitlement && !caller.entitlements.has(operation.entitlement)) {
     throw new Refusal(402, `The plan of the account does not include ${operation.entitlement}`)

@@ -13,7 +13,7 @@ const keyName = 'key file'
  */
 export async function ensureKeyFile(db: Kysely<PlatformSchema>, path: string, now: Date): Promise<void> {
   const kept = await readKey(path)
-  if (kept !== null && (await findCaller(db, kept, now))) return
+  if (kept !== null && (await findCaller(db, { key: kept, address: null, now }))) return
   const account = await db.selectFrom('accounts').select('name').orderBy('id').limit(1).executeTakeFirst()
   if (!account) throw new Failure('usage', `there is no account to make the key in ${path} for; give --seed as well`)
   for (const { id } of (await listKeys(db, now)).filter(({ name }) => name === keyName)) await revokeKey(db, id, now)

@@ -2,6 +2,7 @@ import { Agent } from 'undici'
 import { Failure } from '../errors.ts'
 import type { AnswerError, Undeclared, Unreachable, Unreadable } from '../http/answer.ts'
 import { createClient } from '../http/client.ts'
+import { fetchExport } from './fetch-export.ts'
 import { databaseOperator, type Operator } from './operator.ts'
 import { operatorOperations } from './operator-contract.ts'
 import { readService } from './service-file.ts'
@@ -41,6 +42,26 @@ function remoteOperator(url: string, token: string): Access {
       const answer = await client.createAccount({ body })
       return answer.status === 201 ? answer.body : fail(url, answer)
     },
+    async listAccounts() {
+      const answer = await client.listAccounts({})
+      return answer.status === 200 ? answer.body.data : fail(url, answer)
+    },
+    async showAccount(account) {
+      const answer = await client.showAccount({ params: { account } })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async acceptTerms(account) {
+      const answer = await client.acceptTerms({ params: { account } })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async grantEntitlements(account, names) {
+      const answer = await client.grantEntitlements({ params: { account }, body: { names: [...names] } })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
+    async revokeEntitlements(account, names) {
+      const answer = await client.revokeEntitlements({ params: { account }, body: { names: [...names] } })
+      return answer.status === 200 ? answer.body : fail(url, answer)
+    },
     async createKey(body) {
       const answer = await client.createKey({ body })
       return answer.status === 201 ? answer.body : fail(url, answer)
@@ -61,6 +82,7 @@ function remoteOperator(url: string, token: string): Access {
       const answer = await client.seed({ body })
       return answer.status === 201 ? answer.body : fail(url, answer)
     },
+    writeExport: (sink) => fetchExport({ url, token, dispatcher, sink }),
   }
   return { operator, [Symbol.asyncDispose]: () => dispatcher.close() }
 }

@@ -1,23 +1,57 @@
 import { z } from 'zod'
-import { Id, Timestamp } from '../contract/common.ts'
+import { Id, SubmittedTimestamp, Timestamp } from '../contract/common.ts'
 import { operations } from '../contract/operation.ts'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { AccountInput, Name } from './account-input.ts'
+import { refuseUnknownPermissions } from './permissions.ts'
 import { SeedDocument } from './seed-document.ts'
 
 /** Where a running platform serves its operator, beside the public interface. */
 export const operatorPrefix = '/operator/v1'
 
+/** An IPv4 or IPv6 address, or a network in CIDR notation. */
+export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: ({ input }) => `"${input}" is no IPv4 or IPv6 address, and no network such as 10.0.0.0/8`,
+})
+
+const mostAddresses = 100
+const mostEntitlements = 100
+
 export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
 export type AccountSummary = z.infer<typeof AccountSummary>
+
+export const AccountListing = z
+  .object({
+    id: Id,
+    name: Name,
+    createdAt: Timestamp,
+    termsAcceptedAt: Timestamp.nullable(),
+    entitlements: z.array(Name),
+    counts: z.object({
+      workspaces: z.int().min(0),
+      personnel: z.int().min(0),
+      connections: z.int().min(0),
+      identities: z.int().min(0).describe('Live records of its HRIS connections.'),
+      keys: z.int().min(0).describe('API keys that work.'),
+    }),
+  })
+  .meta({ id: 'AccountListing' })
+export type AccountListing = z.infer<typeof AccountListing>
+
+export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(mostEntitlements) })
 
 export const KeyInput = z.strictObject({
   account: Name,
   name: Name.describe('What the key is for.'),
   permissions: z
-    .union([z.array(Name).min(1), z.enum(['all', 'all-read'])])
+    .union([z.array(Name).min(1).superRefine(refuseUnknownPermissions), z.enum(['all', 'all-read'])])
     .describe('Permission keys, or everything that reads, or everything, each including what is added later.'),
-  expiresAt: Timestamp.nullish().describe('Null: never. Left out: twelve months from now.'),
+  expiresAt: SubmittedTimestamp.nullish().describe('Null: never. Left out: twelve months from now.'),
+  allowedAddresses: z
+    .array(AddressRange)
+    .max(mostAddresses)
+    .optional()
+    .describe('From where the key may be used. None, or left out: from everywhere.'),
 })
 export type KeyInput = z.infer<typeof KeyInput>
 
@@ -33,7 +67,8 @@ export const KeyListing = z
     name: Name,
     access: z.enum(['custom', 'all-read', 'all']),
     permissions: z.array(Name),
-    state: z.enum(['active', 'expired', 'revoked']),
+    state: z.enum(['active', 'expires-soon', 'expired', 'revoked']).describe('Soon: within 30 days.'),
+    allowedAddresses: z.array(z.string()),
     createdAt: Timestamp,
     expiresAt: Timestamp.nullable(),
     revokedAt: Timestamp.nullable(),
@@ -69,6 +104,47 @@ export const operatorOperations = operations({
     body: AccountInput,
     success: { 201: AccountSummary },
     errors: [400, 401, 409, 500],
+  },
+  listAccounts: {
+    method: 'GET',
+    path: '/accounts',
+    summary: 'All accounts with what they may use and how much they hold.',
+    success: { 200: z.object({ data: z.array(AccountListing) }) },
+    errors: [401, 500],
+  },
+  showAccount: {
+    method: 'GET',
+    path: '/accounts/:account',
+    summary: 'One account with what it may use and how much it holds.',
+    params: z.object({ account: Name }),
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  acceptTerms: {
+    method: 'PUT',
+    path: '/accounts/:account/terms',
+    summary: 'Record that the terms are accepted; the first time counts.',
+    params: z.object({ account: Name }),
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  grantEntitlements: {
+    method: 'POST',
+    path: '/accounts/:account/entitlements',
+    summary: 'Add features to the plan of an account.',
+    params: z.object({ account: Name }),
+    body: Entitlements,
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  revokeEntitlements: {
+    method: 'POST',
+    path: '/accounts/:account/entitlement-revocations',
+    summary: 'Take features from the plan of an account.',
+    params: z.object({ account: Name }),
+    body: Entitlements,
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
   },
   createKey: {
     method: 'POST',

@@ -11,6 +11,21 @@ export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
   async createAccount(operator, { body }) {
     return { status: 201, body: await refusing(operator.createAccount(body)) }
   },
+  async listAccounts(operator) {
+    return { status: 200, body: { data: await operator.listAccounts() } }
+  },
+  async showAccount(operator, { params }) {
+    return { status: 200, body: await refusing(operator.showAccount(params.account)) }
+  },
+  async acceptTerms(operator, { params }) {
+    return { status: 200, body: await refusing(operator.acceptTerms(params.account)) }
+  },
+  async grantEntitlements(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.grantEntitlements(params.account, body.names)) }
+  },
+  async revokeEntitlements(operator, { params, body }) {
+    return { status: 200, body: await refusing(operator.revokeEntitlements(params.account, body.names)) }
+  },
   async createKey(operator, { body }) {
     return { status: 201, body: await refusing(operator.createKey(body)) }
   },
@@ -42,6 +57,7 @@ async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
+    if (error instanceof Failure && error.code === 'usage') throw new Refusal(400, error.message)
     if (error instanceof Failure && error.code === 'not_found') throw new Refusal(404, error.message)
     if (error instanceof Failure && error.code === 'conflict') throw new Refusal(409, error.message)
     throw error

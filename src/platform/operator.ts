@@ -1,27 +1,51 @@
+import type { Writable } from 'node:stream'
 import type { Kysely } from 'kysely'
-import { Failure } from '../errors.ts'
 import type { AccountInput } from './account-input.ts'
-import { createKey, findAccount, listKeys, revokeKey } from './api-keys.ts'
+import { acceptTerms, createAccount, findAccount, listAccounts, showAccount } from './accounts.ts'
+import { createKey, listKeys, revokeKey } from './api-keys.ts'
+import { grantEntitlements, revokeEntitlements } from './entitlements.ts'
 import { syncIdentities } from './identity-sync.ts'
-import type { AccountSummary, CreatedKey, KeyInput, KeyListing, SeedResult, SyncResult } from './operator-contract.ts'
+import type {
+  AccountListing,
+  AccountSummary,
+  CreatedKey,
+  KeyInput,
+  KeyListing,
+  SeedResult,
+  SyncResult,
+} from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
 import type { SeedDocument } from './seed-document.ts'
+import { writeExport } from './write-export.ts'
 
 /** What the operator may do, be it on the database itself or through a running platform. */
 export type Operator = {
   createAccount(account: AccountInput): Promise<AccountSummary>
+  listAccounts(): Promise<AccountListing[]>
+  showAccount(account: string): Promise<AccountListing>
+  /** Keeps the moment of the first acceptance. */
+  acceptTerms(account: string): Promise<AccountListing>
+  grantEntitlements(account: string, names: readonly string[]): Promise<AccountListing>
+  revokeEntitlements(account: string, names: readonly string[]): Promise<AccountListing>
   createKey(key: KeyInput): Promise<CreatedKey>
   listKeys(): Promise<KeyListing[]>
   revokeKey(id: number): Promise<void>
   syncIdentities(account: string): Promise<SyncResult>
   seed(document: SeedDocument): Promise<SeedResult>
+  /** Writes everything that the platform holds, as one JSON document, and leaves `sink` open. */
+  writeExport(sink: Writable): Promise<void>
 }
 
 /** The operator's functions on the platform's own database. */
 export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = () => new Date()): Operator {
   return {
     createAccount: (account) => createAccount(db, account, now()),
+    listAccounts: () => listAccounts(db, now()),
+    showAccount: (account) => showAccount(db, account, now()),
+    acceptTerms: (account) => acceptTerms(db, account, now()),
+    grantEntitlements: (account, names) => grantEntitlements(db, { account, names, now: now() }),
+    revokeEntitlements: (account, names) => revokeEntitlements(db, { account, names, now: now() }),
     createKey: (key) => createKey(db, key, now()),
     listKeys: () => listKeys(db, now()),
     revokeKey: (id) => revokeKey(db, id, now()),
@@ -30,24 +54,6 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
       return syncIdentities(db, { accountId: id, trigger: 'operator', now })
     },
     seed: (document) => seed(db, document, now()),
+    writeExport: (sink) => writeExport(db, { sink, now: now() }),
   }
-}
-
-async function createAccount(
-  db: Kysely<PlatformSchema>,
-  { name, entitlements, termsAcceptedAt }: AccountInput,
-  now: Date,
-): Promise<AccountSummary> {
-  return db.transaction().execute(async (trx) => {
-    const account = await trx
-      .insertInto('accounts')
-      .values({ name, terms_accepted_at: termsAcceptedAt, created_at: now })
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .returning(['id', 'name'])
-      .executeTakeFirst()
-    if (!account) throw new Failure('conflict', `the platform already has an account "${name}"; choose another name`)
-    const rows = [...new Set(entitlements)].map((entitlement) => ({ account_id: account.id, name: entitlement }))
-    if (rows.length > 0) await trx.insertInto('entitlements').values(rows).execute()
-    return account
-  })
 }

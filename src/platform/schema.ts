@@ -50,6 +50,7 @@ export type PlatformSchema = {
     permissions: string[]
     expires_at: OptionalInstant
     revoked_at: OptionalInstant
+    allowed_addresses: Generated<string[]>
     created_at: Instant
   }
   workspaces: {

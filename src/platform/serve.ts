@@ -18,6 +18,9 @@ export type ServeOptions = {
   readonly seed?: string | undefined
   readonly keyFile?: string | undefined
   readonly operatorToken?: string | undefined
+  readonly requestsPerMinute?: number | null
+  readonly trustedProxies?: readonly string[] | undefined
+  readonly baseAddresses?: readonly string[] | undefined
   readonly logger?: FastifyBaseLogger
 }
 
@@ -36,6 +39,9 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       host: options.host,
       port: options.port,
       sync: options.sync,
+      requestsPerMinute: options.requestsPerMinute ?? null,
+      trustedProxies: options.trustedProxies ?? [],
+      baseAddresses: options.baseAddresses ?? [],
       ...(operatorToken !== undefined && { operatorToken }),
       prepare: async (db) => {
         if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed(seed)

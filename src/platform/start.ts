@@ -1,16 +1,17 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
-import { platformAreas, platformPrefix } from '../contract/platform.ts'
+import { platformPrefix } from '../contract/platform.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
-import { openapi } from '../http/openapi.ts'
+import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './api-keys.ts'
 import { admit, bearerToken } from './authorize.ts'
 import type { PlatformContext } from './context.ts'
 import { cursorSecret } from './cursors.ts'
+import { platformDocument } from './document.ts'
 import { mountAreas } from './handlers.ts'
 import { migrations } from './migrations/index.ts'
 import { type SyncSchedule, startNightlySync } from './nightly.ts'
@@ -18,6 +19,7 @@ import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
 import type { PlatformSchema } from './schema.ts'
+import { serveExport } from './serve-export.ts'
 
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
@@ -31,6 +33,12 @@ export type PlatformOptions = {
   readonly operatorToken?: string
   /** Runs on the open database before anybody can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
+  /** Of one address on the public interface; left out or null: as many as it likes. */
+  readonly requestsPerMinute?: number | null
+  /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
+  readonly trustedProxies?: readonly string[]
+  /** The public addresses of the interface, for its document; without them the document names the path alone. */
+  readonly baseAddresses?: readonly string[]
   readonly logger?: FastifyBaseLogger
   readonly now?: () => Date
   /** For tests: a reply that the contract does not list becomes a 500. */
@@ -58,7 +66,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const database = opening.use(await openPlatformDatabase(options.database))
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
-  const app = createApp(options.logger ? { logger: options.logger } : {})
+  const app = createApp({
+    ...(options.logger && { logger: options.logger }),
+    ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
+  })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
   await servePublic(app, database.db, options)
@@ -75,28 +86,26 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 }
 
 async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, options: PlatformOptions): Promise<void> {
-  const { now = () => new Date(), validateResponses = false } = options
+  const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
+  if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
   const shared = { db, now, cursorSecret: await cursorSecret(db) }
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
     authorize: async (request, operation) => {
       const key = bearerToken(request.headers.authorization)
-      const caller = admit(key === null ? null : await findCaller(db, key, now()), operation)
-      return { ...shared, operation, ...caller }
+      const caller = key === null ? null : await findCaller(db, { key, address: request.ip, now: now() })
+      return { ...shared, operation, ...admit(caller, operation) }
     },
   }
   mountAreas(app, mounting)
-  const document = openapi(platformAreas, {
-    title: 'Compliance Management Public API',
-    version: '2',
-    servers: [platformPrefix],
-  })
+  const document = platformDocument(options.baseAddresses)
   app.get(`${platformPrefix}/openapi.json`, async () => document)
 }
 
 function serveOperator(app: FastifyInstance, db: Kysely<PlatformSchema>, token: string, now: () => Date): void {
   const operator = databaseOperator(db, now)
+  serveExport(app, operator, token)
   mount(app, operatorOperations, operatorHandlers, {
     prefix: operatorPrefix,
     authorize: async (request) => {

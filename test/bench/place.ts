@@ -91,7 +91,20 @@ const Served = z.object({ baseUrl: z.string() })
 
 /** The platform in a process of its own, so that its work is not counted as ours. */
 async function startPlatform({ database, keyFile }: { database: string; keyFile: string }) {
-  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--seed', seed, '--key-file', keyFile]
+  const words = [
+    'platform',
+    'serve',
+    '--json',
+    '--no-sync',
+    '--port',
+    '0',
+    '--seed',
+    seed,
+    '--key-file',
+    keyFile,
+    '--requests-per-minute',
+    '0',
+  ]
   const child = spawn(process.execPath, [main, ...words, '--database', database], { stdio: ['ignore', 'pipe', 'pipe'] })
   const { baseUrl } = Served.parse(await firstDocument(child))
   return {

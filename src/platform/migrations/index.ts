@@ -5,5 +5,14 @@ import { identities } from './0003-identities.ts'
 import { personnel } from './0004-personnel.ts'
 import { events } from './0005-events.ts'
 import { people } from './0010-people.ts'
+import { keyAddresses } from './0012-key-addresses.ts'
 
-export const migrations: readonly Migration[] = [accounts, connections, identities, personnel, events, people]
+export const migrations: readonly Migration[] = [
+  accounts,
+  connections,
+  identities,
+  personnel,
+  events,
+  people,
+  keyAddresses,
+]
