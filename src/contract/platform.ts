@@ -1,12 +1,15 @@
 import { assets } from './assets.ts'
 import { auditRequests } from './audit-requests.ts'
 import { audits } from './audits.ts'
+import { backgroundChecks } from './background-checks.ts'
+import { company } from './company.ts'
 import { controlLibrary } from './control-library.ts'
 import { controlNotes } from './control-notes.ts'
 import { controlOwners } from './control-owners.ts'
 import { controls } from './controls.ts'
 import { customConnections } from './custom-connections.ts'
 import { devices } from './devices.ts'
+import { events } from './events.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
 import type { OperationTable } from './operation.ts'
 import { personnel } from './personnel.ts'
@@ -21,6 +24,9 @@ export const platformAreas = [
   { tag: 'Assets', operations: assets },
   { tag: 'Custom Connections', operations: customConnections },
   { tag: 'Devices', operations: devices },
+  { tag: 'Background Checks', operations: backgroundChecks },
+  { tag: 'Company', operations: company },
+  { tag: 'Events', operations: events },
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
   { tag: 'Users', operations: users },
@@ -35,7 +41,10 @@ export const platformAreas = [
 
 /** The operations of all areas in one table, for a client. */
 export const platformOperations = {
+  ...backgroundChecks,
+  ...company,
   ...customConnections,
+  ...events,
   ...hrisUserIdentities,
   ...personnel,
   ...workspaces,

@@ -3,8 +3,9 @@ import { z } from 'zod'
 // Only the usual spelling of a number, so that `0x10`, `1e3`, ` 7` and `007` are no other names of a known id.
 const decimal = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-/** Gives the values that a schema expects to the texts of an address. What fits no value stays a text, for the schema to refuse. */
+/** Gives the values that a schema expects to the texts of an address; null is blank or `null`. What fits no value stays a text, for the schema to refuse. */
 export function readText(schema: z.core.$ZodType, text: string | readonly string[]): unknown {
+  if (takesNull(schema) && (text === '' || text === 'null')) return null
   const inner = unwrap(schema)
   if (inner instanceof z.ZodArray) return [text].flat().map((entry) => readText(inner.element, entry))
   if (typeof text !== 'string') return text
@@ -16,7 +17,7 @@ export function readText(schema: z.core.$ZodType, text: string | readonly string
 
 /** The texts by which a value travels in an address; a list travels as several. */
 export function writeText(value: unknown): string[] {
-  if (value === undefined || value === null) return []
+  if (value === undefined) return []
   return Array.isArray(value) ? value.flatMap(writeText) : [String(value)]
 }
 
@@ -31,6 +32,11 @@ function readUnion(options: readonly z.core.$ZodType[], text: string): unknown {
     if (value !== text) return value
   }
   return text
+}
+
+function takesNull(schema: z.core.$ZodType): boolean {
+  if (schema instanceof z.ZodOptional) return takesNull(schema.unwrap())
+  return schema instanceof z.ZodNullable
 }
 
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Operation } from '../contract/operation.ts'
 import type { PlatformContext } from './context.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -67,7 +67,10 @@ export type NewEvent = {
   readonly workspaceId?: number
 }
 
-type Target = { readonly kind: string; readonly id: number | string }
+/** To whose account somebody wrote, who, and when. */
+export type By = { readonly accountId: number; readonly actor: Actor; readonly at: Date }
+
+export type Target = { readonly kind: string; readonly id: number | string }
 
 /** Records what a request wrote. `trx` is the transaction of the write, so that there is never one without the other. */
 export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformContext, event: NewEvent): Promise<void> {
@@ -78,7 +81,7 @@ export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformCont
 /** Records what anybody wrote to an account. */
 export async function storeEvent(
   trx: Kysely<PlatformSchema>,
-  { accountId, actor, at }: { accountId: number; actor: Actor; at: Date },
+  { accountId, actor, at }: By,
   { type, description, target, targets, connectionId, workspaceId }: NewEvent,
 ): Promise<void> {
   await trx
@@ -95,6 +98,24 @@ export async function storeEvent(
       created_at: at,
     })
     .execute()
+}
+
+/** Records one event of a type for each row of a query that gives `id` and `description`, all about things of one kind. */
+export async function storeEventsOf(
+  trx: Kysely<PlatformSchema>,
+  { accountId, actor, at }: By,
+  { type, kind, things }: { type: EventType; kind: string; things: RawBuilder<unknown> },
+): Promise<void> {
+  const { source, user_id, request_description } = actorColumns(actor)
+  await sql`
+    insert into events
+      (account_id, type, category, description, source, user_id, request_description, metadata, created_at)
+    select ${accountId}::bigint, ${type}::text, ${categories[type]}::text, things.description,
+      ${source}::text, ${user_id}::bigint, ${request_description}::text,
+      jsonb_build_object('targetEntity', jsonb_build_object('kind', ${kind}::text, 'id', things.id)), ${at}::timestamptz
+    from (${things}) as things
+    order by things.id
+  `.execute(trx)
 }
 
 function actorColumns(actor: Actor) {

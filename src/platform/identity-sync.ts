@@ -1,10 +1,16 @@
 import { type Kysely, sql } from 'kysely'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { Failure } from '../errors.ts'
+import { type Actor, type By, storeEvent, storeEventsOf } from './events.ts'
 import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
 import type { PlatformSchema, SyncTrigger } from './schema.ts'
 import { byPrecedence } from './user-identities.ts'
+
+const actors: Readonly<Record<SyncTrigger, Actor>> = {
+  schedule: { kind: 'schedule', job: 'identity sync' },
+  operator: { kind: 'operator', name: null, command: 'sync-identities' },
+}
 
 type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
 
@@ -13,7 +19,7 @@ type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; 
  * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
-  const { accountId, now } = options
+  const { accountId, trigger, now } = options
   const began = performance.now()
   return db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, accountId))) {
@@ -28,8 +34,13 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     await choosePeople(trx, at)
     await followHr(trx, at)
     const created = await addPersonnel(trx, accountId, at)
-    const changed = (await updatePersonnel(trx, at)) + (await forgetUnmatched(trx, accountId, at))
-    return storeResult(trx, options, { at, began, created, changed })
+    await findChanges(trx, accountId)
+    const changed = await updatePersonnel(trx, at)
+    const by = { accountId, actor: actors[trigger], at }
+    await recordStatuses(trx, by)
+    const result = await storeResult(trx, options, { at, began, created, changed })
+    await recordSync(trx, by, result)
+    return result
   })
 }
 
@@ -107,30 +118,52 @@ async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: 
   )
 }
 
+// Who differs from what HR says now, and whoever HR says nothing of any more: they keep the last dates.
+async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+  await sql`
+    create temp table sync_changes (
+      id bigint not null, before text not null, status text not null,
+      started_at timestamptz(3), separated_at timestamptz(3)
+    ) on commit drop
+  `.execute(trx)
+  await sql`
+    insert into sync_changes
+    select personnel.id, personnel.employment_status, coalesce(person.status, 'UNKNOWN'),
+      case when person.user_id is null then personnel.started_at else person.started_at end,
+      case when person.user_id is null then personnel.separated_at else person.separated_at end
+    from personnel
+    left join sync_people as person on person.user_id = personnel.user_id
+    where personnel.account_id = ${accountId} and personnel.status_updated_at is null
+      and case when person.user_id is null then personnel.employment_status <> 'UNKNOWN' else
+        (personnel.employment_status, personnel.started_at, personnel.separated_at)
+          is distinct from (person.status, person.started_at, person.separated_at) end
+  `.execute(trx)
+  await sql`analyze sync_changes`.execute(trx)
+}
+
 async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<number> {
   return affected(
     await sql`
     update personnel
-    set employment_status = person.status, started_at = person.started_at, separated_at = person.separated_at,
+    set employment_status = change.status, started_at = change.started_at, separated_at = change.separated_at,
         not_human_reason = null, reason_provider_id = null,
         updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
-    from sync_people as person
-    where personnel.user_id = person.user_id and personnel.status_updated_at is null
-      and (personnel.employment_status, personnel.started_at, personnel.separated_at)
-        is distinct from (person.status, person.started_at, person.separated_at)
+    from sync_changes as change
+    where personnel.id = change.id
   `.execute(trx),
   )
 }
 
-async function forgetUnmatched(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<number> {
-  return affected(
-    await sql`
-    update personnel
-    set employment_status = 'UNKNOWN', updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
-    where account_id = ${accountId} and status_updated_at is null and employment_status <> 'UNKNOWN'
-      and not exists (select from sync_people where sync_people.user_id = personnel.user_id)
-  `.execute(trx),
-  )
+// Whoever is new counts in the event of the sync, so that the first sync of a company does not fill the trail.
+async function recordStatuses(trx: Kysely<PlatformSchema>, by: By): Promise<void> {
+  await storeEventsOf(trx, by, {
+    type: 'EMPLOYMENT_STATUS_UPDATED',
+    kind: 'personnel',
+    things: sql`
+      select id, 'The employment status of person ' || id || ' changed from ' || before || ' to ' || status as description
+      from sync_changes where before <> status
+    `,
+  })
 }
 
 type Work = { readonly at: Date; readonly began: number; readonly created: number; readonly changed: number }
@@ -158,6 +191,18 @@ async function storeResult(
     .returning('id')
     .executeTakeFirstOrThrow()
   return { id: row.id, trigger, startedAt: at.toISOString(), durationMs, identities, created, changed, counts }
+}
+
+async function recordSync(
+  trx: Kysely<PlatformSchema>,
+  by: By,
+  { id, identities, created, changed }: SyncResult,
+): Promise<void> {
+  await storeEvent(trx, by, {
+    type: 'USER_IDENTITY_PERSONNEL_SYNCED',
+    description: `Identity sync read ${identities} HR records: ${created} people were created and ${changed} changed`,
+    target: { kind: 'identity_sync', id },
+  })
 }
 
 async function statusCounts(trx: Kysely<PlatformSchema>, accountId: number): Promise<SyncResult['counts']> {

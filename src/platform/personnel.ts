@@ -2,8 +2,10 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Person, PersonnelReset, PersonRef, personnel } from '../contract/personnel.ts'
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
+import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
 import { customFieldsOf } from './custom-fields.ts'
+import { type NewEvent, recordEvent } from './events.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -14,13 +16,15 @@ type Row = Selectable<PlatformSchema['personnel']>
 type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
 
 const emailPrefix = 'email:'
+/** How many people the event of a reset names. */
+const namedTargets = 1000
 
 export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   async listPersonnel(ctx, { query }) {
     const { 'employmentStatus[]': statuses, 'complianceStatus[]': compliance } = query
     const { rows, pagination } = await listPage(ctx, {
       table: 'personnel',
-      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withCompliance(compliance)}`,
+      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withAnyCompliance(compliance)}`,
       filter: { statuses, compliance },
       query,
     })
@@ -50,9 +54,8 @@ function withStatus(statuses: readonly string[] = []) {
   return statuses.length > 0 ? sql` and employment_status = any(${statuses}::text[])` : sql``
 }
 
-// This platform runs no compliance checks yet, so nobody has any of their statuses.
-function withCompliance(statuses: readonly string[] = []) {
-  return statuses.length > 0 ? sql` and false` : sql``
+function withAnyCompliance(statuses: readonly string[] = []) {
+  return statuses.length > 0 ? sql` and ${withCompliance(statuses)}` : sql``
 }
 
 /** The caller's person of that reference. */
@@ -82,7 +85,7 @@ async function resetPeople(
   { personnelIds }: PersonnelReset,
 ): Promise<number> {
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
-  const { numUpdatedRows } = await trx
+  const people = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
@@ -92,8 +95,32 @@ async function resetPeople(
     .where('account_id', '=', ctx.accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
-    .executeTakeFirstOrThrow()
-  return Number(numUpdatedRows)
+    .returning('id')
+    .execute()
+  if (people.length > 0) await recordEvent(trx, ctx, resetEvent(ctx, people, personnelIds))
+  return people.length
+}
+
+function resetEvent(
+  { accountId }: PlatformContext,
+  people: readonly { id: number }[],
+  wanted: readonly number[] | undefined,
+): NewEvent {
+  const targets = people.slice(0, namedTargets).map(({ id }) => ({ kind: 'personnel', id }))
+  const [only = everybody(accountId)] = targets
+  const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
+  if (!wanted) return { type: 'FORCE_SYNC_ON_ALL', description, target: everybody(accountId), targets }
+  if (new Set(wanted).size > 1)
+    return { type: 'FORCE_SYNC_ON_SOME', description, target: everybody(accountId), targets }
+  return {
+    type: 'FORCE_SYNC_ON_A_PERSON',
+    description: `Identity sync looks after person ${only.id} again, whose status was set by hand`,
+    target: only,
+  }
+}
+
+function everybody(accountId: number) {
+  return { kind: 'account', id: accountId }
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
@@ -103,6 +130,7 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     ...(expand.includes('reasonProvider') ? rows.map((row) => row.reason_provider_id) : []),
   ]
   const users = await compactUsers(ctx.db, ctx.accountId, ids)
+  const checks = expand.includes('complianceChecks') ? await complianceChecksOf(ctx, rows) : null
   return rows.map((row) => ({
     id: row.id,
     userId: row.user_id,
@@ -115,7 +143,7 @@ async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expan
     updatedAt: row.updated_at.toISOString(),
     ...(expand.includes('user') && { user: users.get(row.user_id) }),
     ...(expand.includes('reasonProvider') && { reasonProvider: users.get(row.reason_provider_id ?? 0) ?? null }),
-    ...(expand.includes('complianceChecks') && { complianceChecks: [] }),
+    ...(checks && { complianceChecks: checks.get(row.id) ?? [] }),
     ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
   }))
 }

@@ -1,5 +1,11 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
 import type { AssetClassType, AssetProvider, AssetType } from '../contract/assets.ts'
+import type {
+  BackgroundCheckType,
+  HipaaTrainingType,
+  Language,
+  SecurityTrainingType,
+} from '../contract/company-choices.ts'
 import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../contract/devices.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
@@ -21,7 +27,13 @@ export type PlatformSchema = CoreSchema & AuditSchema & ControlSchema
 
 type CoreSchema = {
   settings: { name: string; value: string }
-  accounts: { id: Generated<number>; name: string; terms_accepted_at: OptionalInstant; created_at: Instant }
+  accounts: {
+    id: Generated<number>
+    name: string
+    terms_accepted_at: OptionalInstant
+    created_at: Instant
+    uuid: Generated<string>
+  }
   entitlements: { account_id: number; name: string }
   users: {
     id: Generated<number>
@@ -33,6 +45,7 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
     changed_in: WritingTransaction
+    job_title: Generated<string | null>
   }
   api_keys: {
     id: Generated<number>
@@ -114,6 +127,8 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
     changed_in: WritingTransaction
+    background_checked: Generated<boolean>
+    compliance_status: GeneratedAlways<'PASS' | 'FAIL' | 'EXCLUDED'>
   }
   identity_matches: { identity_row_id: number; user_id: number }
   identity_syncs: {
@@ -155,6 +170,20 @@ type CoreSchema = {
     changed_in: WritingTransaction
   }
   custom_field_values: { definition_id: number; entity_type: CustomFieldEntity; entity_id: number; value: string }
+  companies: {
+    account_id: number
+    domain: string
+    legal_name: string | null
+    description: string | null
+    logo_url: string | null
+    security_training: SecurityTrainingType | null
+    hipaa_training: HipaaTrainingType | null
+    background_check: BackgroundCheckType | null
+    agent_enabled: boolean
+    manual_upload_enabled: boolean
+    language: Language
+    updated_at: Instant
+  }
   background_checks: {
     id: Generated<number>
     user_id: number

@@ -85,11 +85,12 @@ async function seedPeople(
   { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
 ): Promise<number> {
   if (people.length === 0) return 0
-  const rows = people.map(({ email, firstName, lastName }) => ({
+  const rows = people.map(({ email, firstName, lastName, title }) => ({
     account_id: accountId,
     email,
     first_name: firstName,
     last_name: lastName,
+    job_title: title,
     origin: 'operator' as const,
     created_at: now,
     updated_at: now,

@@ -55,7 +55,7 @@ export async function presentUsers(
     : null
   return rows.map((row) => ({
     ...compactUser(row),
-    jobTitle: identities.get(row.id)?.[0]?.job_title ?? null,
+    jobTitle: identities.get(row.id)?.[0]?.job_title ?? row.job_title,
     avatarUrl: null,
     drataTermsAgreedAt: null,
     ...(expand.includes('roles') && { roles: [row.origin === 'api_key' ? 'SERVICE_USER' : 'EMPLOYEE'] }),

@@ -103,8 +103,9 @@ export async function startPlatform({
   readonly keyFile: string
   readonly env?: Readonly<Record<string, string>>
 }) {
-  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--seed', seed, '--key-file', keyFile]
-  const child = spawn(process.execPath, [main, ...words, '--database', database], {
+  const places = ['--seed', seed, '--key-file', keyFile, '--database', database]
+  const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--requests-per-minute', '0', ...places]
+  const child = spawn(process.execPath, [main, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })

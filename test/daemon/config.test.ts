@@ -66,6 +66,7 @@ describe('a configuration', () => {
   })
 
   test.for([
+    ['region: default', 'https://public-api.drata.com/public/v2'],
     ['region: eu', 'https://public-api.eu.drata.com/public/v2'],
     ['region: apac', 'https://public-api.apac.drata.com/public/v2'],
     ['baseUrl: http://127.0.0.1:4010/public/v2/', 'http://127.0.0.1:4010/public/v2'],

@@ -118,6 +118,24 @@ test('a folder that a service holds is operated through that service', async () 
   expect(running.database.kind).toBe('pglite')
 })
 
+test('accounts of a running service are shown and changed as on its database', async () => {
+  await using running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+  const name = 'a/b %?#. \u00fc'
+  await operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+
+  const granted = await operator.grantEntitlements(name, ['A', 'B'])
+  const revoked = await operator.revokeEntitlements(name, ['A'])
+  const accepted = await operator.acceptTerms(name)
+  const shown = await operator.showAccount(name)
+
+  expect([granted.entitlements, revoked.entitlements]).toEqual([['A', 'B'], ['B']])
+  expect(accepted).toEqual({ ...revoked, termsAcceptedAt: expect.any(String) })
+  expect(shown).toEqual(accepted)
+  expect(await operator.listAccounts()).toEqual(await databaseOperator(running.database.db).listAccounts())
+})
+
 test('refusals of a running service are the same failures as on the database', async () => {
   await using _running = await service({ seed: seedFile })
   await using access = await openOperator({ database: join(folder, 'data') })
@@ -129,10 +147,25 @@ test('refusals of a running service are the same failures as on the database', a
     operator.revokeKey(999),
     operator.syncIdentities('Nobody'),
     operator.createKey({ account: 'Acme', name: '', permissions: 'all' }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: ['personel-get'] }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', expiresAt: '2020-01-01T00:00:00Z' }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', allowedAddresses: ['here'] }),
+    operator.createAccount({ name: 'a\0b', entitlements: [], termsAcceptedAt: null }),
+    operator.grantEntitlements('Acme', []),
+    operator.grantEntitlements('Nobody', ['A']),
+    operator.revokeEntitlements('Nobody', ['A']),
+    operator.acceptTerms('Nobody'),
+    operator.showAccount('a\0b'),
+    operator.showAccount('Nobody'),
   ]
 
   const codes = await Promise.all(attempts.map((attempt) => attempt.catch((error: unknown) => error)))
-  expect(codes).toMatchObject(['conflict', 'not_found', 'not_found', 'not_found', 'usage'].map((code) => ({ code })))
+  expect(codes).toMatchObject(
+    [
+      ...['conflict', 'not_found', 'not_found', 'not_found', 'usage', 'usage', 'usage', 'usage', 'usage', 'usage'],
+      ...['not_found', 'not_found', 'not_found', 'usage', 'not_found'],
+    ].map((code) => ({ code })),
+  )
 })
 
 test('the operator token is readable by its owner only, and asked for', async () => {
