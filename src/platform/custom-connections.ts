@@ -8,7 +8,7 @@ import type {
 } from '../contract/custom-connections.ts'
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
-import { type AllowedConnection, allowedConnection } from './connection-rules.ts'
+import { type AllowedConnection, allowedConnection, requireUsableSchema } from './connection-rules.ts'
 import type { PlatformContext } from './context.ts'
 import { type NewEvent, recordEvent } from './events.ts'
 import { listPage } from './pages.ts'
@@ -30,6 +30,7 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
 
   async createCustomConnection(ctx, { body }) {
     const allowed = allowedConnection(body)
+    await requireUsableSchema(ctx, allowed)
     const row = await ctx.db.transaction().execute(async (trx) => {
       const inserted = await insertConnection(trx, ctx, body, allowed)
       await recordEvent(trx, ctx, connectionEvent('CREATED', inserted.id))

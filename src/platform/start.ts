@@ -18,6 +18,7 @@ import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
 import type { PlatformSchema } from './schema.ts'
+import { SchemaJudge } from './schema-judge.ts'
 
 export type PlatformOptions = {
   /** `postgres://…`, the folder of an embedded database, or `memory:`. */
@@ -58,10 +59,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const database = opening.use(await openPlatformDatabase(options.database))
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
+  const schemaJudge = opening.use(new SchemaJudge())
   const app = createApp(options.logger ? { logger: options.logger } : {})
   opening.defer(() => app.close())
   serveHealth(app, database.db)
-  await servePublic(app, database.db, options)
+  await servePublic(app, { db: database.db, schemaJudge }, options)
   if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
   const origin = await listen(app, host, port)
   const running = opening.move()
@@ -74,9 +76,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, options: PlatformOptions): Promise<void> {
+async function servePublic(
+  app: FastifyInstance,
+  { db, schemaJudge }: Pick<PlatformContext, 'db' | 'schemaJudge'>,
+  options: PlatformOptions,
+): Promise<void> {
   const { now = () => new Date(), validateResponses = false } = options
-  const shared = { db, now, cursorSecret: await cursorSecret(db) }
+  const shared = { db, schemaJudge, now, cursorSecret: await cursorSecret(db) }
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,
