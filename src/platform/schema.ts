@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { SessionStatus } from '../contract/custom-data-sessions.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
 
 type Instant = ColumnType<Date, Date | string, Date | string>
@@ -72,6 +73,29 @@ export type PlatformSchema = {
     display_name_key: string
     created_at: Instant
     updated_at: Instant
+  }
+  custom_data_sessions: {
+    id: Generated<number>
+    resource_id: number
+    session_id: string
+    status: SessionStatus
+    activated_at: OptionalInstant
+    canceled_at: OptionalInstant
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_data_records: {
+    id: Generated<number>
+    resource_id: number
+    /** The session whose set the record belongs to; empty for the set of none. */
+    session_id: string
+    record_id: string
+    attributes: JSONColumnType<Record<string, unknown>>
+    created_at: Instant
+    updated_at: Instant
+    created_in: WritingTransaction
+    changed_in: WritingTransaction
   }
   connection_workspaces: { connection_id: number; workspace_id: number }
   hris_user_identities: {
