@@ -31,7 +31,7 @@ export function checkRecords(records: readonly DataRecord[]): RecordItem[] {
 }
 
 /** Why a record cannot be stored, or null. */
-export function problemOf(data: DataRecord): string | null {
+function problemOf(data: DataRecord): string | null {
   if (!isStorableJson(data)) return 'the record holds text or numbers that cannot be stored, or is nested too deeply'
   return isTooLarge(data) ? `the record is larger than ${recordLimitBytes / 1024} KiB` : null
 }
