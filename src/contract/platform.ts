@@ -8,6 +8,8 @@ import { controlNotes } from './control-notes.ts'
 import { controlOwners } from './control-owners.ts'
 import { controls } from './controls.ts'
 import { customConnections } from './custom-connections.ts'
+import { customDataRecords } from './custom-data-records.ts'
+import { customDataSessions } from './custom-data-sessions.ts'
 import { devices } from './devices.ts'
 import { events } from './events.ts'
 import { hrisUserIdentities } from './hris-user-identities.ts'
@@ -27,6 +29,8 @@ export const platformAreas = [
   { tag: 'Background Checks', operations: backgroundChecks },
   { tag: 'Company', operations: company },
   { tag: 'Events', operations: events },
+  { tag: 'Custom Data Records', operations: customDataRecords },
+  { tag: 'Custom Data Sessions', operations: customDataSessions },
   { tag: 'HRIS User Identities', operations: hrisUserIdentities },
   { tag: 'Personnel', operations: personnel },
   { tag: 'Users', operations: users },
@@ -57,4 +61,6 @@ export const platformOperations = {
   ...assets,
   ...devices,
   ...users,
+  ...customDataRecords,
+  ...customDataSessions,
 }

@@ -8,6 +8,7 @@ export const refusalKinds = {
   InvalidInput: { status: 400, code: 14003 },
   MalformedAddress: { status: 400, code: 14004 },
   MalformedRequest: { status: 400, code: 14005 },
+  SchemaMismatch: { status: 400, code: 28022 },
   Unauthorized: { status: 401, code: 14010 },
   EntitlementMissing: { status: 402, code: 14020 },
   Forbidden: { status: 403, code: 14030 },

@@ -1,5 +1,6 @@
 import type { CustomConnectionCreate } from '../contract/custom-connections.ts'
 import { Refusal } from '../http/refusal.ts'
+import type { PlatformContext } from './context.ts'
 import { inferSchema } from './infer-schema.ts'
 import type { ProviderType } from './schema.ts'
 import { isStorableJson } from './storable-json.ts'
@@ -16,6 +17,8 @@ export type AllowedConnection =
       readonly workspaceIds: readonly number[]
     }
 
+const schemaLimitBytes = 64 * 1024
+
 const onlyForCustom = ['workspaceIds', 'schema', 'sampleData', 'displayNameKey'] as const
 
 /** Checks a wanted connection against the rules of its type; a violation is a refusal that names the field. */
@@ -27,6 +30,17 @@ export function allowedConnection(wanted: CustomConnectionCreate): AllowedConnec
   if (surplus)
     throw new Refusal(400, `${surplus} belongs to connections of type CUSTOM and must be left out for ${providerType}`)
   return { providerType }
+}
+
+/** Refuses a schema that cannot judge records: one that is no JSON Schema, that refers to other places or to itself for ever, or that is too large. */
+export async function requireUsableSchema(ctx: PlatformContext, allowed: AllowedConnection): Promise<void> {
+  if (allowed.providerType !== 'CUSTOM') return
+  const { schema } = allowed
+  if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
+    throw new Refusal(400, `the schema is larger than ${schemaLimitBytes / 1024} KiB`)
+  }
+  const verdict = await ctx.schemaJudge.judge(ctx.accountId, { schema, cacheKey: null, records: [{}] })
+  if ('refusal' in verdict) throw new Refusal(400, `the schema cannot be used: ${verdict.refusal}`)
 }
 
 function customConnection(wanted: CustomConnectionCreate): AllowedConnection {
@@ -47,7 +61,7 @@ function recordSchema({ schema, sampleData }: CustomConnectionCreate): JsonObjec
   if (!isStorableJson(given)) {
     throw new Refusal(
       400,
-      `${schema ? 'schema' : 'sampleData'} holds text that cannot be stored, or is nested too deeply`,
+      `${schema ? 'schema' : 'sampleData'} holds text or numbers that cannot be stored, or is nested too deeply`,
     )
   }
   return schema ?? inferSchema(given)

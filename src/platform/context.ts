@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Operation } from '../contract/operation.ts'
 import type { PlatformSchema } from './schema.ts'
+import type { SchemaJudge } from './schema-judge.ts'
 
 /** What a handler of the public interface knows of its caller. Every query it makes must keep to `accountId`. */
 export type PlatformContext = {
@@ -11,5 +12,6 @@ export type PlatformContext = {
   readonly callerId: number
   readonly entitlements: ReadonlySet<string>
   readonly cursorSecret: string
+  readonly schemaJudge: SchemaJudge
   readonly now: () => Date
 }

@@ -3,12 +3,14 @@ import type {
   CustomConnection,
   CustomConnectionCreate,
   CustomConnectionResource,
+  CustomConnectionUpdate,
   customConnections,
 } from '../contract/custom-connections.ts'
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
-import { type AllowedConnection, allowedConnection } from './connection-rules.ts'
+import { type AllowedConnection, allowedConnection, requireUsableSchema } from './connection-rules.ts'
 import type { PlatformContext } from './context.ts'
+import { type NewEvent, recordEvent } from './events.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
 import { compactUsers } from './users.ts'
@@ -28,7 +30,12 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
 
   async createCustomConnection(ctx, { body }) {
     const allowed = allowedConnection(body)
-    const row = await ctx.db.transaction().execute((trx) => insertConnection(trx, ctx, body, allowed))
+    await requireUsableSchema(ctx, allowed)
+    const row = await ctx.db.transaction().execute(async (trx) => {
+      const inserted = await insertConnection(trx, ctx, body, allowed)
+      await recordEvent(trx, ctx, connectionEvent('CREATED', inserted.id))
+      return inserted
+    })
     return { status: 201, body: await presentOne(ctx, row) }
   },
 
@@ -38,16 +45,20 @@ export const customConnectionHandlers: Handlers<typeof customConnections, Platfo
   },
 
   async updateCustomConnection(ctx, { params, body }) {
-    const row = await updateConnection(ctx, params.connectionId, body)
+    const row = await ctx.db.transaction().execute((trx) => updateConnection(trx, ctx, params.connectionId, body))
     return { status: 200, body: await presentOne(ctx, row) }
   },
 
   async deleteCustomConnection(ctx, { params }) {
-    await ctx.db
-      .deleteFrom('custom_connections')
-      .where('account_id', '=', ctx.accountId)
-      .where('id', '=', params.connectionId)
-      .execute()
+    await ctx.db.transaction().execute(async (trx) => {
+      const deleted = await trx
+        .deleteFrom('custom_connections')
+        .where('account_id', '=', ctx.accountId)
+        .where('id', '=', params.connectionId)
+        .returning('id')
+        .executeTakeFirst()
+      if (deleted) await recordEvent(trx, ctx, connectionEvent('REMOVED', deleted.id))
+    })
     return { status: 204 }
   },
 }
@@ -129,27 +140,45 @@ async function joinWorkspaces(
 }
 
 async function updateConnection(
+  trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,
   id: number,
-  body: { clientAlias?: string | null | undefined; description?: string | undefined },
+  { clientAlias, description }: CustomConnectionUpdate,
 ): Promise<Row> {
+  const row = await trx
+    .selectFrom('custom_connections')
+    .selectAll()
+    .where('account_id', '=', ctx.accountId)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!row) return refuseUnknown(id)
   const wanted = {
-    ...(body.clientAlias !== undefined && { client_alias: body.clientAlias }),
-    ...(body.description !== undefined && { description: body.description }),
+    client_alias: clientAlias === undefined ? row.client_alias : clientAlias,
+    description: description ?? row.description,
   }
-  if (Object.keys(wanted).length === 0) return findConnection(ctx.db, ctx.accountId, id)
-  const row = await ctx.db
+  if (wanted.client_alias === row.client_alias && wanted.description === row.description) return row
+  const updated = await trx
     .updateTable('custom_connections')
     .set({
       ...wanted,
       updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
-    .where('account_id', '=', ctx.accountId)
     .where('id', '=', id)
     .returningAll()
-    .executeTakeFirst()
-  return row ?? refuseUnknown(id)
+    .executeTakeFirstOrThrow()
+  await recordEvent(trx, ctx, connectionEvent('UPDATED', id))
+  return updated
+}
+
+function connectionEvent(what: 'CREATED' | 'UPDATED' | 'REMOVED', id: number): NewEvent {
+  return {
+    type: `PROVIDER_CONNECTION_${what}`,
+    description: `Custom connection ${id} was ${what.toLowerCase()}`,
+    target: { kind: 'customConnection', id },
+    connectionId: id,
+  }
 }
 
 async function presentOne(ctx: PlatformContext, row: Row, expand?: Expansions): Promise<CustomConnection> {

@@ -61,7 +61,7 @@ export type NewEvent = {
   readonly description: string
   /** What was written: its kind and the id that the interface answers for it. */
   readonly target: Target
-  /** Where one request wrote several things: each of them. */
+  /** Where one request wrote several things: each of them, of which the event keeps the first. */
   readonly targets?: readonly Target[]
   readonly connectionId?: number
   readonly workspaceId?: number
@@ -72,32 +72,50 @@ export type By = { readonly accountId: number; readonly actor: Actor; readonly a
 
 export type Target = { readonly kind: string; readonly id: number | string }
 
+/** How many of the things that one request wrote an event names; its description counts all of them. */
+export const namedTargets = 1000
+
 /** Records what a request wrote. `trx` is the transaction of the write, so that there is never one without the other. */
 export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformContext, event: NewEvent): Promise<void> {
+  await recordEvents(trx, ctx, [event])
+}
+
+/** As `recordEvent`, for a request that wrote in several ways or in none: one statement at most. */
+export async function recordEvents(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  events: readonly NewEvent[],
+): Promise<void> {
   const actor = { kind: 'api_key', userId: ctx.callerId, operation: ctx.operation } as const
-  await storeEvent(trx, { accountId: ctx.accountId, actor, at: ctx.now() }, event)
+  await storeEvents(trx, { accountId: ctx.accountId, actor, at: ctx.now() }, events)
 }
 
 /** Records what anybody wrote to an account. */
-export async function storeEvent(
+export async function storeEvent(trx: Kysely<PlatformSchema>, by: By, event: NewEvent): Promise<void> {
+  await storeEvents(trx, by, [event])
+}
+
+async function storeEvents(
   trx: Kysely<PlatformSchema>,
   { accountId, actor, at }: By,
-  { type, description, target, targets, connectionId, workspaceId }: NewEvent,
+  events: readonly NewEvent[],
 ): Promise<void> {
-  await trx
-    .insertInto('events')
-    .values({
-      account_id: accountId,
-      type,
-      category: categories[type],
-      description,
-      ...actorColumns(actor),
-      connection_id: connectionId ?? null,
-      workspace_id: workspaceId ?? null,
-      metadata: JSON.stringify({ targetEntity: target, ...(targets && { targetEntities: targets }) }),
-      created_at: at,
-    })
-    .execute()
+  if (events.length === 0) return
+  const rows = events.map(({ type, description, target, targets, connectionId, workspaceId }) => ({
+    account_id: accountId,
+    type,
+    category: categories[type],
+    description,
+    ...actorColumns(actor),
+    connection_id: connectionId ?? null,
+    workspace_id: workspaceId ?? null,
+    metadata: JSON.stringify({
+      targetEntity: target,
+      ...(targets && { targetEntities: targets.slice(0, namedTargets) }),
+    }),
+    created_at: at,
+  }))
+  await trx.insertInto('events').values(rows).execute()
 }
 
 /** Records one event of a type for each row of a query that gives `id` and `description`, all about things of one kind. */

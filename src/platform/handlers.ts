@@ -9,6 +9,8 @@ import { controlNotes } from '../contract/control-notes.ts'
 import { controlOwners } from '../contract/control-owners.ts'
 import { controls } from '../contract/controls.ts'
 import { customConnections } from '../contract/custom-connections.ts'
+import { customDataRecords } from '../contract/custom-data-records.ts'
+import { customDataSessions } from '../contract/custom-data-sessions.ts'
 import { devices } from '../contract/devices.ts'
 import { events } from '../contract/events.ts'
 import { hrisUserIdentities } from '../contract/hris-user-identities.ts'
@@ -27,6 +29,8 @@ import { controlNoteHandlers } from './control-notes.ts'
 import { controlOwnerHandlers } from './control-owners.ts'
 import { controlHandlers } from './controls.ts'
 import { customConnectionHandlers } from './custom-connections.ts'
+import { customDataRecordHandlers } from './custom-data-records.ts'
+import { customDataSessionHandlers } from './custom-data-sessions.ts'
 import { deviceHandlers } from './devices.ts'
 import { eventHandlers } from './event-trail.ts'
 import { hrisUserIdentityHandlers } from './hris-user-identities.ts'
@@ -42,6 +46,8 @@ export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformC
   mount(app, backgroundChecks, backgroundCheckHandlers, options)
   mount(app, company, companyHandlers, options)
   mount(app, events, eventHandlers, options)
+  mount(app, customDataRecords, customDataRecordHandlers, options)
+  mount(app, customDataSessions, customDataSessionHandlers, options)
   mount(app, hrisUserIdentities, hrisUserIdentityHandlers, options)
   mount(app, personnel, personnelHandlers, options)
   mount(app, users, userHandlers, options)

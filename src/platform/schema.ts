@@ -6,6 +6,7 @@ import type {
   Language,
   SecurityTrainingType,
 } from '../contract/company-choices.ts'
+import type { SessionStatus } from '../contract/custom-data-sessions.ts'
 import type { CustomFieldEntity, CustomFieldType } from '../contract/custom-field-kinds.ts'
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../contract/devices.ts'
 import type { EmploymentStatus } from '../contract/personnel.ts'
@@ -93,6 +94,29 @@ type CoreSchema = {
     display_name_key: string
     created_at: Instant
     updated_at: Instant
+  }
+  custom_data_sessions: {
+    id: Generated<number>
+    resource_id: number
+    session_id: string
+    status: SessionStatus
+    activated_at: OptionalInstant
+    canceled_at: OptionalInstant
+    created_at: Instant
+    updated_at: Instant
+    changed_in: WritingTransaction
+  }
+  custom_data_records: {
+    id: Generated<number>
+    resource_id: number
+    /** The session whose set the record belongs to; empty for the set of none. */
+    session_id: string
+    record_id: string
+    attributes: JSONColumnType<Record<string, unknown>>
+    created_at: Instant
+    updated_at: Instant
+    created_in: WritingTransaction
+    changed_in: WritingTransaction
   }
   connection_workspaces: { connection_id: number; workspace_id: number }
   hris_user_identities: {

@@ -20,6 +20,7 @@ import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
 import { serveReferencePage } from './reference-page.ts'
 import type { PlatformSchema } from './schema.ts'
+import { SchemaJudge } from './schema-judge.ts'
 import { serveExport } from './serve-export.ts'
 
 const documentPath = `${platformPrefix}/openapi.json`
@@ -69,13 +70,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const database = opening.use(await openPlatformDatabase(options.database))
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
+  const schemaJudge = opening.use(new SchemaJudge())
   const app = createApp({
     ...(options.logger && { logger: options.logger }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
   })
   opening.defer(() => app.close())
   serveHealth(app, database.db)
-  await servePublic(app, database.db, options)
+  await servePublic(app, { db: database.db, schemaJudge }, options)
   if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
   const origin = await listen(app, host, port)
   const running = opening.move()
@@ -88,10 +90,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-async function servePublic(app: FastifyInstance, db: Kysely<PlatformSchema>, options: PlatformOptions): Promise<void> {
+async function servePublic(
+  app: FastifyInstance,
+  { db, schemaJudge }: Pick<PlatformContext, 'db' | 'schemaJudge'>,
+  options: PlatformOptions,
+): Promise<void> {
   const { now = () => new Date(), validateResponses = false, requestsPerMinute } = options
   if (requestsPerMinute) limitRequests(app, { prefix: platformPrefix, requestsPerMinute })
-  const shared = { db, now, cursorSecret: await cursorSecret(db) }
+  const shared = { db, schemaJudge, now, cursorSecret: await cursorSecret(db) }
   const mounting: MountOptions<PlatformContext> = {
     prefix: platformPrefix,
     validateResponses,

@@ -120,6 +120,29 @@ describe.each(databases)('custom connections on $name', ({ place }) => {
     ['a NUL character in the name', (valid) => ({ ...valid, name: 'a\0b' })],
     ['a NUL character in the schema', (valid) => ({ ...valid, schema: { ...schema, title: '\0' } })],
     ['half of a surrogate pair in a key of the schema', (valid) => ({ ...valid, schema: { ...schema, '\ud800': 1 } })],
+    [
+      'a number in the schema that is too large for one',
+      (valid) => ({ ...valid, schema: { ...schema, maxProperties: 1e308 * 10 } }),
+    ],
+    ['a schema that is none', (valid) => ({ ...valid, schema: { ...schema, type: 'objekt' } })],
+    [
+      'a schema of an unknown dialect',
+      (valid) => ({ ...valid, schema: { ...schema, $schema: 'https://example.com/s' } }),
+    ],
+    [
+      'a schema that refers to another place',
+      (valid) => ({ ...valid, schema: { ...schema, allOf: [{ $ref: 'http://127.0.0.1/s' }] } }),
+    ],
+    [
+      'a schema that refers to itself for ever',
+      (valid) => ({ ...valid, schema: { ...schema, allOf: [{ $ref: '#' }] } }),
+    ],
+    ['a schema that answers later', (valid) => ({ ...valid, schema: { ...schema, $async: true } })],
+    [
+      'a schema with a broken pattern',
+      (valid) => ({ ...valid, schema: { ...schema, patternProperties: { '(': { type: 'string' } } } }),
+    ],
+    ['a schema of more than 64 KiB', (valid) => ({ ...valid, schema: { ...schema, $comment: 'x'.repeat(64 * 1024) } })],
     ['a name of 192 characters', (valid) => ({ ...valid, name: 'n'.repeat(192) })],
     ['HRIS with workspaces', () => ({ name: 'HR', providerTypes: ['HRIS'], workspaceIds })],
     ['HRIS with a schema', () => ({ name: 'HR', providerTypes: ['HRIS'], schema })],
@@ -167,6 +190,28 @@ describe.each(databases)('custom connections on $name', ({ place }) => {
       updatedAt: opened.clock.now().toISOString(),
     })
     expect(bodyOf(cleared, 200)).toMatchObject({ clientAlias: null, description: 'new' })
+  })
+
+  test.each([
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+    'https://json-schema.org/draft/2020-12/schema',
+  ])('a schema may be of the dialect %s', async ($schema) => {
+    const answer = await create({ ...custom(), schema: { $schema, ...schema } })
+
+    expect(answer.status).toBe(201)
+  })
+
+  test('an update to what is stored already leaves updatedAt alone', async () => {
+    const created = bodyOf(await create({ name: 'HR', description: 'same', providerTypes: ['HRIS'] }), 201)
+    opened.clock.advance(minuteMs)
+
+    const answer = await client.updateCustomConnection({
+      params: { connectionId: created.id },
+      body: { clientAlias: 'HR', description: 'same' },
+    })
+
+    expect(bodyOf(answer, 200)).toEqual(created)
   })
 
   test('an update that names nothing answers the connection as it is', async () => {

@@ -4,6 +4,7 @@ import { connections } from './0002-connections.ts'
 import { identities } from './0003-identities.ts'
 import { personnel } from './0004-personnel.ts'
 import { events } from './0005-events.ts'
+import { records } from './0006-records.ts'
 import { inventory } from './0007-inventory.ts'
 import { controls } from './0008-controls.ts'
 import { audits } from './0009-audits.ts'
@@ -16,6 +17,7 @@ export const migrations: readonly Migration[] = [
   identities,
   personnel,
   events,
+  records,
   inventory,
   controls,
   audits,
