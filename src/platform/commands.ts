@@ -6,7 +6,16 @@ import { Failure } from '../errors.ts'
 import { openapi } from '../http/openapi.ts'
 import type { Operator } from './operator.ts'
 import { openOperator } from './operator-access.ts'
-import { AccountInput, KeyInput, type KeyListing, type SyncResult } from './operator-contract.ts'
+import {
+  AccountInput,
+  KeyInput,
+  type KeyListing,
+  OperatorInput,
+  type OperatorListing,
+  OperatorPassword,
+  type SyncResult,
+} from './operator-contract.ts'
+import { readPassword } from './read-password.ts'
 import { readSeed } from './seed-file.ts'
 import { startService, untilStopped } from './serve.ts'
 
@@ -29,6 +38,7 @@ type KeyOptions = CommonOptions & {
   readonly allRead?: boolean
   readonly expires?: string
 }
+type PasswordOptions = CommonOptions & { readonly name: string; readonly passwordFile?: string }
 
 const defaultFolder = './data/platform'
 const defaultPort = 4010
@@ -40,6 +50,7 @@ export function platformCommands(program: Command): void {
   addServe(platform)
   addAccounts(platform.command('accounts').description('Accounts of the platform'))
   addKeys(platform.command('keys').description('API keys of the platform'))
+  addOperators(platform.command('operators').description('Who may use the Personnel page'))
   operating(platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'))
     .requiredOption('--account <name>', 'the account')
     .action((options: CommonOptions & { account: string }) =>
@@ -151,6 +162,60 @@ function addKeys(keys: Command): void {
     )
 }
 
+function addOperators(operators: Command): void {
+  withPassword(operators.command('create').description('Let somebody use the Personnel page'))
+    .option('--account <name>', 'the one account to see (default: all)')
+    .action(async (options: PasswordOptions & { account?: string }) => {
+      const operator = parseInput(OperatorInput, {
+        name: options.name,
+        account: options.account ?? null,
+        password: await readPassword(options.passwordFile),
+      })
+      await asOperator(
+        options,
+        (access) => access.createOperator(operator),
+        ({ id, name, account }) => `operator ${id}: ${name}, ${account ?? 'all accounts'}`,
+      )
+    })
+  operating(operators.command('list').description('List who may use the Personnel page')).action(
+    (options: CommonOptions) => asOperator(options, (access) => access.listOperators(), renderOperators),
+  )
+  withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
+    async (options: PasswordOptions) => {
+      const operator = parseInput(OperatorPassword, {
+        name: options.name,
+        password: await readPassword(options.passwordFile),
+      })
+      await asOperator(
+        options,
+        async (access) => {
+          await access.setOperatorPassword(operator)
+          return { name: operator.name, state: 'changed' }
+        },
+        ({ name }) => `the password of ${name} is changed; every session of theirs has ended`,
+      )
+    },
+  )
+  operating(operators.command('remove').description('Let somebody no longer use the Personnel page'))
+    .requiredOption('--name <name>', 'the operator')
+    .action(({ name, ...options }: CommonOptions & { name: string }) =>
+      asOperator(
+        options,
+        async (access) => {
+          await access.removeOperator(name)
+          return { name, state: 'removed' }
+        },
+        () => `operator ${name} is removed`,
+      ),
+    )
+}
+
+function withPassword(command: Command): Command {
+  return operating(command)
+    .requiredOption('--name <name>', 'what the operator signs in with')
+    .option('--password-file <path>', 'a file that holds the password (default: standard input)')
+}
+
 function located(command: Command): Command {
   return command
     .addOption(
@@ -215,6 +280,11 @@ function renderKeys(keys: readonly KeyListing[]): string {
       ].join('\t'),
     )
     .join('\n')
+}
+
+function renderOperators(operators: readonly OperatorListing[]): string {
+  if (operators.length === 0) return 'no operators'
+  return operators.map(({ id, name, account }) => [id, name, account ?? 'all accounts'].join('\t')).join('\n')
 }
 
 function renderSync({ identities, created, changed, counts, durationMs }: SyncResult): string {

@@ -1,18 +1,34 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { Failure } from '../errors.ts'
 import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
-import type { PlatformSchema, SyncTrigger } from './schema.ts'
+import type { PlatformSchema } from './schema.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './sync-attempts.ts'
 
-type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
+export type SyncOptions = AttemptStart & {
+  /** Told once it is certain that this sync runs. */
+  readonly onBegin?: () => void
+}
 
 /**
  * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
  * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
-  const { accountId, now } = options
+  const attempt = await beginAttempt(db, options)
+  try {
+    return await syncOnce(db, attempt, options)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'conflict') await dropAttempt(db, attempt)
+    // Where the database is gone, the first error tells why, and the attempt shows itself as interrupted.
+    else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
+    throw error
+  }
+}
+
+async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: SyncOptions): Promise<SyncResult> {
+  const { accountId, now, onBegin } = options
   const began = performance.now()
   return db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, accountId))) {
@@ -21,6 +37,8 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
         `an identity sync of account ${accountId} is already running; try again when it has ended`,
       )
     }
+    await holdAttempt(trx, attempt)
+    onBegin?.()
     const at = now()
     await holdConnections(trx, accountId)
     await matchIdentities(trx, accountId, at)
@@ -28,7 +46,9 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     await followHr(trx, at)
     const created = await addPersonnel(trx, accountId, at)
     const changed = (await updatePersonnel(trx, at)) + (await forgetUnmatched(trx, accountId, at))
-    return storeResult(trx, options, { at, began, created, changed })
+    const result = await storeResult(trx, options, { at, began, created, changed })
+    await endAttempt(trx, attempt, { at: now(), syncId: result.id })
+    return result
   })
 }
 
@@ -47,8 +67,17 @@ async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): 
   `.execute(trx)
 }
 
-// Several records of one person: one that has not ended goes before one that has, a started one before a coming one,
-// then the latest start, then the older connection.
+/**
+ * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
+ * then the latest start, then the older connection.
+ */
+export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
+  return sql`
+    coalesce(separated_at <= ${at}::timestamptz, false), coalesce(started_at > ${at}::timestamptz, false),
+    started_at desc nulls last, connection_id, id
+  `
+}
+
 async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     create temp table sync_people (
@@ -68,10 +97,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
       end
     from sync_identities
     where user_id is not null
-    order by user_id,
-      coalesce(separated_at <= ${at}::timestamptz, false),
-      coalesce(started_at > ${at}::timestamptz, false),
-      started_at desc nulls last, connection_id, id
+    order by user_id, ${leadingRecordFirst(at)}
   `.execute(trx)
   await sql`analyze sync_people`.execute(trx)
 }

@@ -8,10 +8,14 @@ import type {
   CreatedKey,
   KeyInput,
   KeyListing,
+  OperatorInput,
+  OperatorListing,
+  OperatorPassword,
   SeedDocument,
   SeedResult,
   SyncResult,
 } from './operator-contract.ts'
+import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
 
@@ -23,6 +27,10 @@ export type Operator = {
   revokeKey(id: number): Promise<void>
   syncIdentities(account: string): Promise<SyncResult>
   seed(document: SeedDocument): Promise<SeedResult>
+  createOperator(operator: OperatorInput): Promise<OperatorListing>
+  listOperators(): Promise<OperatorListing[]>
+  setOperatorPassword(operator: OperatorPassword): Promise<void>
+  removeOperator(name: string): Promise<void>
 }
 
 /** The operator's functions on the platform's own database. */
@@ -37,6 +45,10 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
       return syncIdentities(db, { accountId: id, trigger: 'operator', now })
     },
     seed: (document) => seed(db, document, now()),
+    createOperator: (operator) => createOperator(db, operator, now()),
+    listOperators: () => listOperators(db),
+    setOperatorPassword: (operator) => setOperatorPassword(db, operator),
+    removeOperator: (name) => removeOperator(db, name),
   }
 }
 

@@ -35,13 +35,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
 
   async resetPersonnelSync(ctx, { body }) {
     checkReset(body)
-    const count = await ctx.db.transaction().execute(async (trx) => {
-      if (!(await lockForSync(trx, ctx.accountId))) {
-        throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
-      }
-      return resetPeople(trx, ctx, body)
-    })
-    return { status: 201, body: { count } }
+    return { status: 201, body: { count: await resetSync(ctx, body.personnelIds) } }
   },
 }
 
@@ -71,20 +65,32 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
     throw new Refusal(400, 'personnelIds must be left out for reset-sync-all')
 }
 
+type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
+
+/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
+  return scope.db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, scope.accountId))) {
+      throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
+    }
+    return resetPeople(trx, scope, personnelIds)
+  })
+}
+
 async function resetPeople(
   trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  { personnelIds }: PersonnelReset,
+  { accountId, now }: Scope,
+  personnelIds?: readonly number[],
 ): Promise<number> {
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
   const { numUpdatedRows } = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
+      updated_at: sql`greatest(updated_at, ${now()}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
-    .where('account_id', '=', ctx.accountId)
+    .where('account_id', '=', accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
     .executeTakeFirstOrThrow()

@@ -118,4 +118,22 @@ export type PlatformSchema = {
     changed: number
     counts: JSONColumnType<Record<EmploymentStatus, number>>
   }
+  operators: {
+    id: Generated<number>
+    name: string
+    /** The one account that this operator sees; null: all. */
+    account_id: number | null
+    password: string
+    created_at: Instant
+  }
+  operator_sessions: { hash: string; operator_id: number; created_at: Instant; expires_at: Instant }
+  identity_sync_attempts: {
+    id: Generated<number>
+    account_id: number
+    trigger: SyncTrigger
+    started_by: string | null
+    started_at: Instant
+    ended_at: OptionalInstant
+    sync_id: number | null
+  }
 }
