@@ -30,6 +30,7 @@ type ServeCommandOptions = {
   readonly sync: boolean
   readonly seed?: string
   readonly keyFile?: string
+  readonly behindHttps?: boolean
 }
 type KeyOptions = CommonOptions & {
   readonly account: string
@@ -89,11 +90,16 @@ function addServe(platform: Command): void {
     .option('--no-sync', 'run the identity sync only by hand')
     .option('--seed <file>', 'seed the database while it has no account')
     .option('--key-file <path>', 'keep a working all-access key of the first account in this file, for its owner only')
+    .option(
+      '--behind-https',
+      'the Personnel page is reached over HTTPS, through a proxy: its cookies travel over HTTPS only',
+    )
     .action(async (options: ServeCommandOptions) => {
       await using service = await startService({
         ...options,
         sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,
         operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
+        isBehindHttps: options.behindHttps,
         logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
       })
       const { baseUrl, operatorUrl, port } = service

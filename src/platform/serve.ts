@@ -18,6 +18,7 @@ export type ServeOptions = {
   readonly seed?: string | undefined
   readonly keyFile?: string | undefined
   readonly operatorToken?: string | undefined
+  readonly isBehindHttps?: boolean | undefined
   readonly logger?: FastifyBaseLogger
 }
 
@@ -37,6 +38,7 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       port: options.port,
       sync: options.sync,
       ...(operatorToken !== undefined && { operatorToken }),
+      isBehindHttps: options.isBehindHttps ?? false,
       prepare: async (db) => {
         if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed(seed)
         if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())

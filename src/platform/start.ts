@@ -22,6 +22,7 @@ import { type SyncSchedule, startNightlySync } from './nightly.ts'
 import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
+import { servePersonnelPage } from './page/serve.ts'
 import { personnelHandlers } from './personnel.ts'
 import type { PlatformSchema } from './schema.ts'
 import { workspaceHandlers } from './workspaces.ts'
@@ -36,6 +37,8 @@ export type PlatformOptions = {
   readonly sync?: SyncSchedule | null
   /** Opens the operator's interface to whoever presents it. */
   readonly operatorToken?: string
+  /** Whether the Personnel page is reached over HTTPS, through a proxy. */
+  readonly isBehindHttps?: boolean
   /** Runs on the open database before anybody can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   readonly logger?: FastifyBaseLogger
@@ -69,6 +72,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   opening.defer(() => app.close())
   serveHealth(app, database.db)
   await servePublic(app, database.db, options)
+  await servePersonnelPage(app, {
+    db: database.db,
+    now,
+    report: reportTo(options.logger),
+    isSecure: options.isBehindHttps ?? false,
+  })
   if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
   const origin = await listen(app, host, port)
   const running = opening.move()
