@@ -30,7 +30,7 @@ const entities: Readonly<Record<string, string>> = {
 export function html(literals: TemplateStringsArray, ...values: readonly Shown[]): Html {
   const parts = literals.map((literal, index) => {
     if (index === values.length) return literal
-    if (/=\s*$/.test(literal)) throw new Error(`an attribute value needs quotes: ${literal.trim()}`)
+    if (/\s[\w:-]+\s*=\s*$/.test(literal)) throw new Error(`an attribute value needs quotes: ${literal.trim()}`)
     return literal + shown(values[index])
   })
   return new Markup(parts.join(''))

@@ -92,7 +92,7 @@ function statusNav({ account, query, counts }: PeopleView): Html {
     name: string,
     count: number,
     status: EmploymentStatus | null,
-  ) => html`<li><a class="tile" href="${peopleHref({ account: account.id, search: query.search, source: query.source, status })}"
+  ) => html`<li><a class="tile" href="${peopleHref({ account: account.id, status })}"
 ${query.status === status && html` aria-current="true"`}><span>${name}</span> <b>${number(count)}</b></a></li>`
   return html`<nav aria-label="Employment status"><ul class="tiles">
 ${item('Everybody', total, null)}
@@ -148,7 +148,7 @@ function peopleTable(view: PeopleView): Html {
 function personRow(person: ListedPerson, view: PeopleView): Html {
   return html`<tr role="row">
 <th role="rowheader" scope="row" class="person"><span class="name">${person.name ?? person.email}</span>${person.name !== null && html` <span class="address">${person.email}</span>`}</th>
-<td role="cell" data-label="Employment status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
+<td role="cell" data-label="Status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
 <td role="cell" data-label="Employed">${employed(person)}</td>
 <td role="cell" data-label="Source">${sourceOf(person)}</td>
 <td role="cell" data-label="Last sync">${lastSyncOf(person, view.lastSync)}</td>
