@@ -7,6 +7,7 @@ import { exportCommands } from './commands/export.ts'
 import { identitySyncCommands } from './commands/identity-syncs.ts'
 import { keyCommands } from './commands/keys.ts'
 import { openapiCommand } from './commands/openapi.ts'
+import { operatorCommands } from './commands/operators.ts'
 import { seedCommand } from './commands/seed.ts'
 import { serveCommand } from './commands/serve.ts'
 
@@ -17,6 +18,7 @@ export function platformCommands(program: Command): void {
   accountCommands(platform)
   entitlementCommands(platform)
   keyCommands(platform)
+  operatorCommands(platform)
   identitySyncCommands(platform)
   seedCommand(platform)
   exportCommands(platform)

@@ -86,8 +86,11 @@ export async function recordEvents(
   ctx: PlatformContext,
   events: readonly NewEvent[],
 ): Promise<void> {
-  const actor = { kind: 'api_key', userId: ctx.callerId, operation: ctx.operation } as const
-  await storeEvents(trx, { accountId: ctx.accountId, actor, at: ctx.now() }, events)
+  await storeEvents(trx, { accountId: ctx.accountId, actor: apiKeyActor(ctx), at: ctx.now() }, events)
+}
+
+export function apiKeyActor({ callerId, operation }: Pick<PlatformContext, 'callerId' | 'operation'>): Actor {
+  return { kind: 'api_key', userId: callerId, operation }
 }
 
 /** Records what anybody wrote to an account. */

@@ -4,22 +4,39 @@ import { Failure } from '../errors.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from './events.ts'
 import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
-import type { PlatformSchema, SyncTrigger } from './schema.ts'
+import type { PlatformSchema } from './schema.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './sync-attempts.ts'
 import { byPrecedence } from './user-identities.ts'
 
-const actors: Readonly<Record<SyncTrigger, Actor>> = {
-  schedule: { kind: 'schedule', job: 'identity sync' },
-  operator: { kind: 'operator', name: null, command: 'sync-identities' },
+export type SyncOptions = AttemptStart & {
+  /** Told once it is certain that this sync runs. */
+  readonly onBegin?: () => void
 }
-
-type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
 
 /**
  * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
  * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
-  const { accountId, trigger, now } = options
+  const attempt = await beginAttempt(db, options)
+  try {
+    return await syncOnce(db, attempt, options)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'conflict') await dropAttempt(db, attempt)
+    // Where the database is gone, the first error tells why, and the attempt shows itself as interrupted.
+    else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
+    throw error
+  }
+}
+
+function actorOf({ trigger, startedBy }: SyncOptions): Actor {
+  if (trigger === 'schedule') return { kind: 'schedule', job: 'identity sync' }
+  if (startedBy === undefined) return { kind: 'operator', name: null, command: 'sync-identities' }
+  return { kind: 'operator', name: startedBy, command: 'Personnel page' }
+}
+
+async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: SyncOptions): Promise<SyncResult> {
+  const { accountId, now, onBegin } = options
   const began = performance.now()
   return db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, accountId))) {
@@ -28,6 +45,8 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
         `an identity sync of account ${accountId} is already running; try again when it has ended`,
       )
     }
+    await holdAttempt(trx, attempt)
+    onBegin?.()
     const at = now()
     await holdConnections(trx, accountId)
     await matchIdentities(trx, accountId, at)
@@ -36,10 +55,11 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     const created = await addPersonnel(trx, accountId, at)
     await findChanges(trx, accountId)
     const changed = await updatePersonnel(trx, at)
-    const by = { accountId, actor: actors[trigger], at }
+    const by = { accountId, actor: actorOf(options), at }
     await recordStatuses(trx, by)
     const result = await storeResult(trx, options, { at, began, created, changed })
     await recordSync(trx, by, result)
+    await endAttempt(trx, attempt, { at: now(), syncId: result.id })
     return result
   })
 }

@@ -103,6 +103,22 @@ function remoteOperator(url: string, token: string): Access {
       const answer = await client.addAuditRequestMessage({ params: { requestId }, body })
       return answer.status === 201 ? answer.body : fail(url, answer)
     },
+    async createOperator(body) {
+      const answer = await client.createOperator({ body })
+      return answer.status === 201 ? answer.body : fail(url, answer)
+    },
+    async listOperators() {
+      const answer = await client.listOperators({})
+      return answer.status === 200 ? answer.body.data : fail(url, answer)
+    },
+    async setOperatorPassword({ name, password }) {
+      const answer = await client.setOperatorPassword({ params: { operatorName: name }, body: { password } })
+      if (answer.status !== 204) fail(url, answer)
+    },
+    async removeOperator(name) {
+      const answer = await client.removeOperator({ params: { operatorName: name } })
+      if (answer.status !== 204) fail(url, answer)
+    },
   }
   return { operator, [Symbol.asyncDispose]: () => dispatcher.close() }
 }

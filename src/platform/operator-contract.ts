@@ -91,6 +91,35 @@ export const SyncResult = z
   .meta({ id: 'IdentitySync' })
 export type SyncResult = z.infer<typeof SyncResult>
 
+/** Starts with a letter or digit and needs no escaping in an address. */
+const OperatorName = z
+  .string()
+  .max(100)
+  .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@'+-]*$/u, {
+    error: "must begin with a letter or digit and hold only letters, digits, spaces and . _ @ ' + -",
+  })
+const leastPasswordLength = 12
+const Password = z
+  .string()
+  .min(leastPasswordLength, { error: `must have at least ${leastPasswordLength} characters` })
+  .max(1000)
+  .meta({ format: 'password' })
+
+export const OperatorInput = z.strictObject({
+  name: OperatorName.describe('What the operator signs in with.'),
+  account: Name.nullable().describe('The one account that the operator sees; null: all.'),
+  password: Password,
+})
+export type OperatorInput = z.infer<typeof OperatorInput>
+
+export const OperatorPassword = z.strictObject({ name: OperatorName, password: Password })
+export type OperatorPassword = z.infer<typeof OperatorPassword>
+
+export const OperatorListing = z
+  .object({ id: Id, name: OperatorName, account: Name.nullable(), createdAt: Timestamp })
+  .meta({ id: 'Operator' })
+export type OperatorListing = z.infer<typeof OperatorListing>
+
 export const SeedResult = z
   .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })
   .meta({ id: 'Seeded', description: 'What was not there before.' })
@@ -184,6 +213,38 @@ export const operatorOperations = operations({
     summary: 'Add what a seed names and is not there yet.',
     body: SeedDocument,
     success: { 201: SeedResult },
+    errors: [400, 401, 404, 500],
+  },
+  createOperator: {
+    method: 'POST',
+    path: '/operators',
+    summary: 'Let somebody use the Personnel page.',
+    body: OperatorInput,
+    success: { 201: OperatorListing },
+    errors: [400, 401, 404, 409, 500],
+  },
+  listOperators: {
+    method: 'GET',
+    path: '/operators',
+    summary: 'Everybody who may use the Personnel page.',
+    success: { 200: z.object({ data: z.array(OperatorListing) }) },
+    errors: [401, 500],
+  },
+  setOperatorPassword: {
+    method: 'PUT',
+    path: '/operators/:operatorName/password',
+    summary: "Replace an operator's password and end their sessions.",
+    params: z.object({ operatorName: OperatorName }),
+    body: z.strictObject({ password: Password }),
+    success: { 204: null },
+    errors: [400, 401, 404, 500],
+  },
+  removeOperator: {
+    method: 'DELETE',
+    path: '/operators/:operatorName',
+    summary: 'Let somebody no longer use the Personnel page, from now on.',
+    params: z.object({ operatorName: OperatorName }),
+    success: { 204: null },
     errors: [400, 401, 404, 500],
   },
   ...auditOperations,

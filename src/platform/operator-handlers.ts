@@ -57,6 +57,20 @@ export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
   async addAuditRequestMessage(operator, { params, body }) {
     return { status: 201, body: await refusing(operator.addAuditRequestMessage(params.requestId, body)) }
   },
+  async createOperator(operator, { body }) {
+    return { status: 201, body: await refusing(operator.createOperator(body)) }
+  },
+  async listOperators(operator) {
+    return { status: 200, body: { data: await operator.listOperators() } }
+  },
+  async setOperatorPassword(operator, { params, body }) {
+    await refusing(operator.setOperatorPassword({ name: params.operatorName, password: body.password }))
+    return { status: 204 }
+  },
+  async removeOperator(operator, { params }) {
+    await refusing(operator.removeOperator(params.operatorName))
+    return { status: 204 }
+  },
 }
 
 /** Lets in whoever presents `token`. */

@@ -12,9 +12,13 @@ import type {
   CreatedKey,
   KeyInput,
   KeyListing,
+  OperatorInput,
+  OperatorListing,
+  OperatorPassword,
   SeedResult,
   SyncResult,
 } from './operator-contract.ts'
+import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seed } from './seed.ts'
 import type { SeedDocument } from './seed-document.ts'
@@ -34,6 +38,10 @@ export type Operator = {
   revokeKey(id: number): Promise<void>
   syncIdentities(account: string): Promise<SyncResult>
   seed(document: SeedDocument): Promise<SeedResult>
+  createOperator(operator: OperatorInput): Promise<OperatorListing>
+  listOperators(): Promise<OperatorListing[]>
+  setOperatorPassword(operator: OperatorPassword): Promise<void>
+  removeOperator(name: string): Promise<void>
   /** Writes everything that the platform holds, as one JSON document, and leaves `sink` open. */
   writeExport(sink: Writable): Promise<void>
 } & AuditOperator
@@ -57,5 +65,9 @@ export function databaseOperator(db: Kysely<PlatformSchema>, now: () => Date = (
     seed: (document) => seed(db, document, now()),
     writeExport: (sink) => writeExport(db, { sink, now: now() }),
     ...databaseAuditOperator(db, now),
+    createOperator: (operator) => createOperator(db, operator, now()),
+    listOperators: () => listOperators(db),
+    setOperatorPassword: (operator) => setOperatorPassword(db, operator),
+    removeOperator: (name) => removeOperator(db, name),
   }
 }

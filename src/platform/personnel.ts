@@ -5,7 +5,7 @@ import { Refusal } from '../http/refusal.ts'
 import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
 import { customFieldsOf } from './custom-fields.ts'
-import { type NewEvent, recordEvent } from './events.ts'
+import { type Actor, apiKeyActor, type NewEvent, storeEvent } from './events.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -16,8 +16,6 @@ type Row = Selectable<PlatformSchema['personnel']>
 type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
 
 const emailPrefix = 'email:'
-/** How many people the event of a reset names. */
-const namedTargets = 1000
 
 export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
   async listPersonnel(ctx, { query }) {
@@ -40,13 +38,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
 
   async resetPersonnelSync(ctx, { body }) {
     checkReset(body)
-    const count = await ctx.db.transaction().execute(async (trx) => {
-      if (!(await lockForSync(trx, ctx.accountId))) {
-        throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
-      }
-      return resetPeople(trx, ctx, body)
-    })
-    return { status: 201, body: { count } }
+    return { status: 201, body: { count: await resetSync({ ...ctx, actor: apiKeyActor(ctx) }, body.personnelIds) } }
   },
 }
 
@@ -79,34 +71,47 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
     throw new Refusal(400, 'personnelIds must be left out for reset-sync-all')
 }
 
+type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
+
+/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
+  return scope.db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, scope.accountId))) {
+      throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
+    }
+    return resetPeople(trx, scope, personnelIds)
+  })
+}
+
 async function resetPeople(
   trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  { personnelIds }: PersonnelReset,
+  { accountId, now, actor }: Scope,
+  personnelIds?: readonly number[],
 ): Promise<number> {
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
   const people = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
+      updated_at: sql`greatest(updated_at, ${now()}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
-    .where('account_id', '=', ctx.accountId)
+    .where('account_id', '=', accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
     .returning('id')
     .execute()
-  if (people.length > 0) await recordEvent(trx, ctx, resetEvent(ctx, people, personnelIds))
+  if (people.length > 0)
+    await storeEvent(trx, { accountId, actor, at: now() }, resetEvent(accountId, people, personnelIds))
   return people.length
 }
 
 function resetEvent(
-  { accountId }: PlatformContext,
+  accountId: number,
   people: readonly { id: number }[],
   wanted: readonly number[] | undefined,
 ): NewEvent {
-  const targets = people.slice(0, namedTargets).map(({ id }) => ({ kind: 'personnel', id }))
+  const targets = people.map(({ id }) => ({ kind: 'personnel', id }))
   const [only = everybody(accountId)] = targets
   const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
   if (!wanted) return { type: 'FORCE_SYNC_ON_ALL', description, target: everybody(accountId), targets }

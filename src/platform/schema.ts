@@ -279,4 +279,22 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
   }
+  operators: {
+    id: Generated<number>
+    name: string
+    /** The one account that this operator sees; null: all. */
+    account_id: number | null
+    password: string
+    created_at: Instant
+  }
+  operator_sessions: { hash: string; operator_id: number; created_at: Instant; expires_at: Instant }
+  identity_sync_attempts: {
+    id: Generated<number>
+    account_id: number
+    trigger: SyncTrigger
+    started_by: string | null
+    started_at: Instant
+    ended_at: OptionalInstant
+    sync_id: number | null
+  }
 }

@@ -21,6 +21,7 @@ export type ServeOptions = {
   readonly requestsPerMinute?: number | null
   readonly trustedProxies?: readonly string[] | undefined
   readonly baseAddresses?: readonly string[] | undefined
+  readonly isBehindHttps?: boolean | undefined
   readonly logger?: FastifyBaseLogger
 }
 
@@ -43,6 +44,7 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       trustedProxies: options.trustedProxies ?? [],
       baseAddresses: options.baseAddresses ?? [],
       ...(operatorToken !== undefined && { operatorToken }),
+      isBehindHttps: options.isBehindHttps ?? false,
       prepare: async (db) => {
         if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed(seed)
         if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())

@@ -18,6 +18,7 @@ import { type SyncSchedule, startNightlySync } from './nightly.ts'
 import { databaseOperator } from './operator.ts'
 import { operatorOperations, operatorPrefix } from './operator-contract.ts'
 import { operatorHandlers, requireToken } from './operator-handlers.ts'
+import { servePersonnelPage } from './page/serve.ts'
 import { serveReferencePage } from './reference-page.ts'
 import type { PlatformSchema } from './schema.ts'
 import { SchemaJudge } from './schema-judge.ts'
@@ -35,6 +36,8 @@ export type PlatformOptions = {
   readonly sync?: SyncSchedule | null
   /** Opens the operator's interface to whoever presents it. */
   readonly operatorToken?: string
+  /** Whether the Personnel page is reached over HTTPS, through a proxy. */
+  readonly isBehindHttps?: boolean
   /** Runs on the open database before anybody can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   /** Of one address on the public interface; left out or null: as many as it likes. */
@@ -78,6 +81,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   opening.defer(() => app.close())
   serveHealth(app, database.db)
   await servePublic(app, { db: database.db, schemaJudge }, options)
+  await servePersonnelPage(app, {
+    db: database.db,
+    now,
+    report: reportTo(options.logger),
+    isSecure: options.isBehindHttps ?? false,
+  })
   if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
   const origin = await listen(app, host, port)
   const running = opening.move()

@@ -15,6 +15,7 @@ type ServeOptions = LocatedOptions & {
   readonly requestsPerMinute: number
   readonly trustProxy?: string[]
   readonly baseAddress?: string[]
+  readonly behindHttps?: boolean
 }
 
 const defaultPort = 4010
@@ -37,6 +38,10 @@ export function serveCommand(platform: Command): void {
       wholeNumber,
       defaultRequestsPerMinute,
     )
+    .option(
+      '--behind-https',
+      'the Personnel page is reached over HTTPS, through a proxy: its cookies travel over HTTPS only',
+    )
     .option('--trust-proxy <address...>', 'the reverse proxies whose X-Forwarded-For names the caller', addressRanges)
     .option(
       '--base-address <url...>',
@@ -50,6 +55,7 @@ export function serveCommand(platform: Command): void {
         requestsPerMinute: options.requestsPerMinute || null,
         trustedProxies: options.trustProxy,
         baseAddresses: options.baseAddress,
+        isBehindHttps: options.behindHttps,
         operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
         logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
       })

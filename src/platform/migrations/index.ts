@@ -9,6 +9,7 @@ import { inventory } from './0007-inventory.ts'
 import { controls } from './0008-controls.ts'
 import { audits } from './0009-audits.ts'
 import { people } from './0010-people.ts'
+import { operators } from './0011-operators.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
 
 export const migrations: readonly Migration[] = [
@@ -22,5 +23,6 @@ export const migrations: readonly Migration[] = [
   controls,
   audits,
   people,
+  operators,
   keyAddresses,
 ]

@@ -1,0 +1,67 @@
+import type { Kysely } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { syncIdentities } from '../identity-sync.ts'
+import type { SyncReport } from '../nightly.ts'
+import type { PageOperator } from '../operator-sessions.ts'
+import { resetSync } from '../personnel.ts'
+import type { PlatformSchema } from '../schema.ts'
+
+export type ActsOptions = {
+  readonly db: Kysely<PlatformSchema>
+  readonly now: () => Date
+  /** Told how a sync ended that was started here. */
+  readonly report: SyncReport
+}
+
+type Act = { readonly operator: PageOperator; readonly accountId: number }
+
+/** Everything that the page changes on behalf of an operator. */
+export type Acts = {
+  /** Starts an identity sync and leaves it to itself; false where one is running. */
+  startSync(act: Act): Promise<boolean>
+  /** Gives one person, or everybody, back to the sync, and says how many they were; null where a sync is running. */
+  reset(act: Act & { readonly personnelIds?: readonly number[] }): Promise<number | null>
+  /** Resolves when no sync is running that was started here. */
+  ended(): Promise<void>
+}
+
+export function createActs({ db, now, report }: ActsOptions): Acts {
+  const running = new Set<Promise<void>>()
+  return {
+    async startSync({ operator, accountId }) {
+      const begun = Promise.withResolvers<boolean>()
+      const work = syncIdentities(db, {
+        accountId,
+        trigger: 'operator',
+        startedBy: operator.name,
+        now,
+        onBegin: () => begun.resolve(true),
+      }).then(
+        ({ created, changed }) => report.done(accountId, created + changed),
+        (error: unknown) => {
+          const isBusy = error instanceof Failure && error.code === 'conflict'
+          begun.resolve(!isBusy)
+          if (!isBusy) report.failed(accountId, error)
+        },
+      )
+      running.add(work)
+      void work.finally(() => running.delete(work))
+      return begun.promise
+    },
+    async reset({ operator, accountId, personnelIds }) {
+      try {
+        return await resetSync(
+          { db, accountId, now, actor: { kind: 'operator', name: operator.name, command: 'Personnel page' } },
+          personnelIds,
+        )
+      } catch (error) {
+        if (error instanceof Refusal && error.status === 409) return null
+        throw error
+      }
+    },
+    async ended() {
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,44 @@
+/** Markup that is safe to send. Only `html` makes it. */
+class Markup {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  toString(): string {
+    return this.#text
+  }
+}
+
+export type Html = Markup
+/** What may stand in a template: text is escaped, markup stays, nothing is left out. */
+export type Shown = Html | string | number | null | undefined | false | readonly Shown[]
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/**
+ * Markup from a template whose values are escaped, for text and for attributes in quotes. A value as an attribute without quotes, where
+ * escaping would not help, is an error.
+ */
+export function html(literals: TemplateStringsArray, ...values: readonly Shown[]): Html {
+  const parts = literals.map((literal, index) => {
+    if (index === values.length) return literal
+    if (/\s[\w:-]+\s*=\s*$/.test(literal)) throw new Error(`an attribute value needs quotes: ${literal.trim()}`)
+    return literal + shown(values[index])
+  })
+  return new Markup(parts.join(''))
+}
+
+function shown(value: Shown): string {
+  if (value === null || value === undefined || value === false) return ''
+  if (value instanceof Markup) return value.toString()
+  if (typeof value === 'object') return value.map(shown).join('')
+  return String(value).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+}

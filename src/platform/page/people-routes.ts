@@ -1,0 +1,174 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../http/refusal.ts'
+import type { PageOperator } from '../operator-sessions.ts'
+import { recentAttempts } from '../sync-attempts.ts'
+import type { Acts } from './acts.ts'
+import type { Html } from './html.ts'
+import { notice } from './layout.ts'
+import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
+import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
+import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
+import type { PageOptions, Send } from './serve.ts'
+import { runningAttempt, watchSeconds } from './sync-view.ts'
+import { counted } from './text.ts'
+import { field, type News, type Visit, type Visits } from './visits.ts'
+
+type Parts = Pick<PageOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
+type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
+
+const syncsShown = 10
+
+/** The list of people and what an operator does there. */
+export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
+  const { db, visits, send, acts } = parts
+  const signedIn = (work: Work) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const visit = await visits.find(request)
+    return visit ? work(request, reply, visit) : reply.redirect(`${pagePrefix}/sign-in`, 303)
+  }
+  const form = (work: Work) =>
+    signedIn(async (request, reply, visit) => {
+      visits.check(request, visit)
+      return work(request, reply, visit)
+    })
+  const accountOf = (request: FastifyRequest, { operator }: Visit) =>
+    visibleAccount(parts, operator, readId(field(request, 'account')) ?? nobodysId)
+
+  page.get(
+    '/',
+    signedIn(async (request, reply, visit) => {
+      const query = readQuery(searchOf(request))
+      const accounts = await visibleAccounts(parts, visit.operator)
+      const [only] = accounts
+      if (query.account === null && (accounts.length !== 1 || only === undefined)) {
+        return send(reply, { title: 'Personnel', content: accountsView(accounts) }, visit)
+      }
+      const account = accounts.find(({ id }) => id === (query.account ?? only?.id))
+      if (account === undefined) throw unknownAccount()
+      const chosen = { account, hasChoice: accounts.length > 1, query: { ...query, account: account.id } }
+      const content = await showPeople(parts, { ...chosen, visit, reply, news: visits.hear(request, reply) })
+      return send(reply, { title: `Personnel of ${account.name}`, content }, visit)
+    }),
+  )
+
+  page.post(
+    '/sync',
+    form(async (request, reply, visit) => {
+      const account = await accountOf(request, visit)
+      const hasBegun = await acts.startSync({ operator: visit.operator, accountId: account.id })
+      visits.tell(reply, { kind: hasBegun ? 'sync-started' : 'sync-running', count: 1 })
+      return back(request, reply, { account: account.id, watch: true })
+    }),
+  )
+
+  page.post(
+    '/reset',
+    form(async (request, reply, visit) => {
+      const account = await accountOf(request, visit)
+      const person = readId(field(request, 'person'))
+      if (person === null || !(await isPersonOf(parts, account.id, person))) throw unknownPerson()
+      const count = await acts.reset({ operator: visit.operator, accountId: account.id, personnelIds: [person] })
+      visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
+      return back(request, reply, { account: account.id })
+    }),
+  )
+
+  page.get(
+    '/reset-all',
+    signedIn(async (request, reply, visit) => {
+      const account = await visibleAccount(parts, visit.operator, readQuery(searchOf(request)).account ?? nobodysId)
+      const setByHand = await countSetByHand(db, account.id)
+      const content = resetAllView({ account, setByHand, formToken: visit.formToken })
+      return send(reply, { title: 'Reset everybody set by hand?', content }, visit)
+    }),
+  )
+
+  page.post(
+    '/reset-all',
+    form(async (request, reply, visit) => {
+      const account = await accountOf(request, visit)
+      const count = await acts.reset({ operator: visit.operator, accountId: account.id })
+      visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
+      return back(request, reply, { account: account.id })
+    }),
+  )
+}
+
+type Shown = {
+  readonly account: Account
+  readonly hasChoice: boolean
+  readonly query: PeopleQuery
+  readonly visit: Visit
+  readonly reply: FastifyReply
+  readonly news: News | null
+}
+
+async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
+  const { account, query, visit, reply, news } = shown
+  const attempts = await recentAttempts(db, account.id, { count: syncsShown, now: now() })
+  // As a header it does what the same words in the document would.
+  if (query.watch && runningAttempt(attempts)) reply.header('refresh', String(watchSeconds))
+  const view = {
+    account,
+    hasChoice: shown.hasChoice,
+    query,
+    page: await listPeople(db, { accountId: account.id, query, now: now() }),
+    counts: await countStatuses(db, account.id),
+    setByHand: await countSetByHand(db, account.id),
+    connections: await hrisConnections(db, account.id),
+    attempts,
+    lastSync: await lastSync(db, account.id),
+    notice: news && notice(tell(news), news.kind === 'sync-running' ? 'bad' : 'good'),
+    formToken: visit.formToken,
+    now: now(),
+  }
+  return peopleView(view)
+}
+
+function tell({ kind, count }: News): string {
+  switch (kind) {
+    case 'reset':
+      return count === 0
+        ? 'Nobody was set by hand any more.'
+        : `The next sync looks after ${counted(count, 'person', 'people')} again.`
+    case 'sync-started':
+      return 'The sync has been started.'
+    case 'sync-running':
+      return 'An identity sync of this account is running already. Try again when it has ended.'
+    default:
+      return kind satisfies never
+  }
+}
+
+async function visibleAccounts({ db }: Parts, { accountId }: PageOperator): Promise<Account[]> {
+  const accounts = db.selectFrom('accounts').select(['id', 'name']).orderBy('name')
+  return accountId === null ? accounts.execute() : accounts.where('id', '=', accountId).execute()
+}
+
+async function visibleAccount({ db }: Parts, { accountId }: PageOperator, id: number): Promise<Account> {
+  if (accountId !== null && accountId !== id) throw unknownAccount()
+  const account = await db.selectFrom('accounts').select(['id', 'name']).where('id', '=', id).executeTakeFirst()
+  if (account === undefined) throw unknownAccount()
+  return account
+}
+
+async function isPersonOf({ db }: Parts, accountId: number, id: number): Promise<boolean> {
+  const person = db.selectFrom('personnel').select('id').where('account_id', '=', accountId).where('id', '=', id)
+  return (await person.executeTakeFirst()) !== undefined
+}
+
+/** Answers a form with the list that it was sent from. */
+function back(request: FastifyRequest, reply: FastifyReply, to: Partial<PeopleQuery>): FastifyReply {
+  return reply.redirect(peopleHref({ ...readQuery(field(request, 'back')), ...to }), 303)
+}
+
+function searchOf(request: FastifyRequest): string {
+  return request.url.split('?').slice(1).join('?')
+}
+
+function unknownAccount(): Refusal {
+  return new Refusal(404, 'There is no such account, or it is not one of yours.')
+}
+
+function unknownPerson(): Refusal {
+  return new Refusal(404, 'There is no such person in this account.')
+}

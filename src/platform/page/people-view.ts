@@ -1,0 +1,203 @@
+import type { EmploymentStatus } from '../../contract/personnel.ts'
+import type { Attempt } from '../sync-attempts.ts'
+import { type Html, html, type Shown } from './html.ts'
+import { tokenField } from './layout.ts'
+import type { Connection, ListedPerson, PeoplePage } from './people.ts'
+import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
+import { syncHistory, syncPanel } from './sync-view.ts'
+import { counted, day, moment, number, statuses, statusNames } from './text.ts'
+
+export type Account = { readonly id: number; readonly name: string }
+
+export type PeopleView = {
+  readonly account: Account
+  /** Whether the visitor sees other accounts as well. */
+  readonly hasChoice: boolean
+  readonly query: PeopleQuery
+  readonly page: PeoplePage
+  readonly counts: ReadonlyMap<EmploymentStatus, number>
+  readonly setByHand: number
+  readonly connections: readonly Connection[]
+  readonly attempts: readonly Attempt[]
+  readonly lastSync: Date | null
+  readonly notice: Html | null
+  readonly formToken: string
+  readonly now: Date
+}
+
+/** The list of an account's people with everything around it. */
+export function peopleView(view: PeopleView): Html {
+  const { account, hasChoice, query, setByHand } = view
+  return html`<div class="heading">
+<h1>Personnel of ${account.name}</h1>
+${hasChoice && html`<a href="${pagePrefix}">Choose another account</a>`}
+</div>
+${view.notice}
+${syncPanel(view)}
+${statusNav(view)}
+<section class="card" aria-labelledby="people">
+<div class="heading">
+<h2 id="people">People</h2>
+${setByHand > 0 && html`<a class="button" href="${pagePrefix}/reset-all?account=${account.id}">Reset everybody set by hand (${number(setByHand)})</a>`}
+</div>
+${filterForm(view)}
+${peopleTable(view)}
+${paging(query, view.page)}
+</section>
+${syncHistory(view.attempts)}`
+}
+
+/** Which account to look at. */
+export function accountsView(accounts: readonly Account[]): Html {
+  return html`<div class="card narrow">
+<h1>Choose an account</h1>
+${
+  accounts.length === 0
+    ? html`<p class="empty">This platform has no account yet.</p>`
+    : html`<ul class="accounts">${accounts.map(({ id, name }) => html`<li><a href="${peopleHref({ account: id })}">${name}</a></li>`)}</ul>`
+}
+</div>`
+}
+
+/** Asks before everybody who was set by hand is given back to the sync. */
+export function resetAllView({
+  account,
+  setByHand,
+  formToken,
+}: {
+  readonly account: Account
+  readonly setByHand: number
+  readonly formToken: string
+}): Html {
+  const back = peopleHref({ account: account.id })
+  return html`<div class="card narrow">
+<h1>Reset everybody set by hand?</h1>
+${
+  setByHand === 0
+    ? html`<p>Nobody of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
+    : html`<p>The status of ${counted(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync looks after them again: the next one replaces their status by what HR says. This cannot be undone.</p>
+<form class="row" method="post" action="${pagePrefix}/reset-all">
+${tokenField(formToken)}
+<input type="hidden" name="account" value="${account.id}">
+<button class="main danger">Reset ${counted(setByHand, 'person', 'people')}</button>
+<a class="button" href="${back}">Cancel</a>
+</form>`
+}
+</div>`
+}
+
+function statusNav({ account, query, counts }: PeopleView): Html {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const item = (
+    name: string,
+    count: number,
+    status: EmploymentStatus | null,
+  ) => html`<li><a class="tile" href="${peopleHref({ account: account.id, status })}"
+${query.status === status && html` aria-current="true"`}><span>${name}</span> <b>${number(count)}</b></a></li>`
+  return html`<nav aria-label="Employment status"><ul class="tiles">
+${item('Everybody', total, null)}
+${statuses.filter((status) => counts.has(status) || query.status === status).map((status) => item(statusNames[status], counts.get(status) ?? 0, status))}
+</ul></nav>`
+}
+
+function filterForm({ account, query, connections }: PeopleView): Html {
+  const sources: readonly (readonly [Source, string])[] = [
+    ...connections.map(({ id, name }) => [id, name] as const),
+    ['by-hand', 'Set by hand'],
+    ['none', 'None'],
+  ]
+  const isFiltered = query.search !== '' || query.status !== null || query.source !== null
+  return html`<form class="filter" role="search" method="get" action="${pagePrefix}" aria-label="People">
+<input type="hidden" name="account" value="${account.id}">
+<div class="field wide">
+<label for="q">Name or address</label>
+<input id="q" name="q" type="search" value="${query.search}" maxlength="200" autocomplete="off" spellcheck="false" placeholder="The beginning of each word">
+</div>
+<div class="field">
+<label for="status">Employment status</label>
+<select id="status" name="status">${option('', 'Any', query.status === null)}${statuses.map((status) => option(status, statusNames[status], query.status === status))}</select>
+</div>
+<div class="field">
+<label for="source">Source</label>
+<select id="source" name="source">${option('', 'Any', query.source === null)}${sources.map(([source, name]) => option(source, name, query.source === source))}</select>
+</div>
+<div class="row"><button>Show</button>${isFiltered && html`<a href="${peopleHref({ account: account.id })}">Show everybody</a>`}</div>
+</form>`
+}
+
+function option(value: string | number, name: string, isChosen: boolean): Html {
+  return html`<option value="${value}"${isChosen && html` selected`}>${name}</option>`
+}
+
+function peopleTable(view: PeopleView): Html {
+  const { people, total } = view.page
+  if (people.length === 0) {
+    return html`<p class="empty" role="status">${total === 0 ? 'Nobody is found.' : 'There is nobody on this page any more.'}</p>`
+  }
+  return html`<table role="table" class="people">
+<caption><span role="status">${counted(total, 'person', 'people')}</span> by last name${total > people.length && html`, ${number(people.length)} on this page`}</caption>
+<thead role="rowgroup"><tr role="row">
+<th role="columnheader" scope="col">Person</th><th role="columnheader" scope="col">Employment status</th>
+<th role="columnheader" scope="col">Employed</th><th role="columnheader" scope="col">Source</th>
+<th role="columnheader" scope="col">Last sync</th><th role="columnheader" scope="col"><span class="unseen">Action</span></th>
+</tr></thead>
+<tbody role="rowgroup">${people.map((person) => personRow(person, view))}</tbody>
+</table>`
+}
+
+function personRow(person: ListedPerson, view: PeopleView): Html {
+  return html`<tr role="row">
+<th role="rowheader" scope="row" class="person"><span class="name">${person.name ?? person.email}</span>${person.name !== null && html` <span class="address">${person.email}</span>`}</th>
+<td role="cell" data-label="Status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
+<td role="cell" data-label="Employed">${employed(person)}</td>
+<td role="cell" data-label="Source">${sourceOf(person)}</td>
+<td role="cell" data-label="Last sync">${lastSyncOf(person, view.lastSync)}</td>
+<td role="cell" class="action">${person.setByHandAt && resetForm(person, view)}</td>
+</tr>`
+}
+
+function badgeOf(status: EmploymentStatus): string {
+  if (status.startsWith('CURRENT')) return 'current'
+  if (status.includes('FORMER')) return 'former'
+  return status === 'FUTURE_HIRE' ? 'future' : 'other'
+}
+
+function employed({ startedAt, separatedAt }: ListedPerson): Shown {
+  if (startedAt && separatedAt) return html`${day(startedAt)} to ${day(separatedAt)}`
+  if (startedAt) return html`from ${day(startedAt)}`
+  return separatedAt ? html`until ${day(separatedAt)}` : html`<span class="faint">no dates</span>`
+}
+
+function sourceOf({ setByHandAt, connections }: ListedPerson): Html {
+  const [first, ...others] = connections
+  if (setByHandAt) {
+    return html`<strong>Set by hand</strong> <span class="hint">${day(setByHandAt)}${first !== undefined && html`, record in ${connections.join(', ')}`}</span>`
+  }
+  if (first === undefined) return html`<span class="faint">none</span>`
+  return html`${first}${others.length > 0 && html` <span class="hint">also ${others.join(', ')}</span>`}`
+}
+
+function lastSyncOf({ setByHandAt, createdAt }: ListedPerson, lastSync: Date | null): Html {
+  if (setByHandAt) return html`<span class="faint">left alone</span>`
+  return lastSync && createdAt <= lastSync ? moment(lastSync) : html`<span class="faint">not yet</span>`
+}
+
+function resetForm(person: ListedPerson, { account, query, formToken }: PeopleView): Html {
+  return html`<form method="post" action="${pagePrefix}/reset">
+${tokenField(formToken)}
+<input type="hidden" name="account" value="${account.id}">
+<input type="hidden" name="person" value="${person.id}">
+<input type="hidden" name="back" value="${writeQuery(query)}">
+<button aria-label="Reset ${person.name ?? person.email}">Reset</button>
+</form>`
+}
+
+function paging(query: PeopleQuery, { before, after }: PeoplePage): Html | null {
+  if (before === null && after === null) return null
+  const to = (place: Partial<PeopleQuery>) =>
+    peopleHref({ ...query, after: null, before: null, watch: false, ...place })
+  return html`<nav class="paging" aria-label="Pages of people">
+${before !== null && html`<a class="button" href="${to({})}">First page</a> <a class="button" rel="prev" href="${to({ before })}">Previous page</a>`}
+${after !== null && html`<a class="button" rel="next" href="${to({ after })}">Next page</a>`}
+</nav>`
+}

@@ -1,0 +1,218 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { EmploymentStatus } from '../../contract/personnel.ts'
+import type { PlatformSchema } from '../schema.ts'
+import { byPrecedence } from '../user-identities.ts'
+import type { Filter, PeopleQuery } from './query.ts'
+import { searchExpression } from './search.ts'
+
+export type Connection = { readonly id: number; readonly name: string }
+
+/** A person as the page shows one. */
+export type ListedPerson = {
+  readonly id: number
+  readonly userId: number
+  readonly name: string | null
+  readonly email: string
+  readonly status: EmploymentStatus
+  readonly startedAt: Date | null
+  readonly separatedAt: Date | null
+  readonly setByHandAt: Date | null
+  readonly createdAt: Date
+  /** The names of the connections that have a record of the person, the one that the sync follows first. */
+  readonly connections: readonly string[]
+}
+
+export type PeoplePage = {
+  readonly people: readonly ListedPerson[]
+  readonly total: number
+  /** The users that the page before and the page after begin from; null where there is none. */
+  readonly before: number | null
+  readonly after: number | null
+}
+
+type Row = {
+  readonly id: number
+  readonly user_id: number
+  readonly email: string
+  readonly first_name: string | null
+  readonly last_name: string | null
+  readonly employment_status: EmploymentStatus
+  readonly started_at: Date | null
+  readonly separated_at: Date | null
+  readonly status_updated_at: Date | null
+  readonly created_at: Date
+}
+type Place = { readonly last: string; readonly first: string; readonly id: number }
+type Db = Kysely<PlatformSchema>
+
+export const pageSize = 50
+
+// The index `users_names` is on exactly these.
+const lastName = sql`lower(coalesce(users.last_name, users.first_name, users.email))`
+const firstName = sql`lower(coalesce(users.first_name, ''))`
+
+/** One page of the people of an account by name, the number of all who match, and where to go on. */
+export async function listPeople(
+  db: Db,
+  { accountId, query, now }: { accountId: number; query: PeopleQuery; now: Date },
+): Promise<PeoplePage> {
+  const matching = whereOf(accountId, query)
+  const isBackwards = query.before !== null
+  const from = await placeOf(db, accountId, query.before ?? query.after)
+  const rows = await peopleFrom(db, { matching, from, isBackwards: isBackwards && from !== null })
+  const shown = rows.slice(0, pageSize)
+  const hasMore = rows.length > pageSize
+  if (isBackwards && from) shown.reverse()
+  const connections = await connectionsOf(
+    db,
+    shown.map((row) => row.user_id),
+    now,
+  )
+  const [hasBefore, hasAfter] = isBackwards && from ? [hasMore, true] : [from !== null, hasMore]
+  return {
+    people: shown.map((row) => listed(row, connections.get(row.user_id) ?? [])),
+    total: await count(db, matching),
+    before: hasBefore ? (shown.at(0)?.user_id ?? null) : null,
+    after: hasAfter ? (shown.at(-1)?.user_id ?? null) : null,
+  }
+}
+
+/** How many people of an account have each status. */
+export async function countStatuses(db: Db, accountId: number): Promise<ReadonlyMap<EmploymentStatus, number>> {
+  const rows = await db
+    .selectFrom('personnel')
+    .select(['employment_status', sql<number>`count(*)::int`.as('people')])
+    .where('account_id', '=', accountId)
+    .groupBy('employment_status')
+    .execute()
+  return new Map(rows.map((row) => [row.employment_status, row.people]))
+}
+
+/** How many people of an account were set by hand. */
+export async function countSetByHand(db: Db, accountId: number): Promise<number> {
+  const row = await db
+    .selectFrom('personnel')
+    .select(sql<number>`count(*)::int`.as('people'))
+    .where('account_id', '=', accountId)
+    .where('status_updated_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return row.people
+}
+
+/** When the sync last looked at the people of an account; null: never. */
+export async function lastSync(db: Db, accountId: number): Promise<Date | null> {
+  const syncs = db.selectFrom('identity_syncs').select('started_at').where('account_id', '=', accountId)
+  return (await syncs.orderBy('id', 'desc').limit(1).executeTakeFirst())?.started_at ?? null
+}
+
+/** The HRIS connections of an account. */
+export async function hrisConnections(db: Db, accountId: number): Promise<Connection[]> {
+  const rows = await db
+    .selectFrom('custom_connections')
+    .select(['id', 'client_alias'])
+    .where('account_id', '=', accountId)
+    .where('provider_type', '=', 'HRIS')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id, client_alias }) => ({ id, name: connectionName(id, client_alias) }))
+}
+
+function whereOf(accountId: number, { search, status, source }: Filter): RawBuilder<unknown> {
+  const conditions = [
+    sql`personnel.account_id = ${accountId} and users.account_id = ${accountId}`,
+    ...(status ? [sql`personnel.employment_status = ${status}`] : []),
+    ...(source === null ? [] : [fromSource(source)]),
+    ...(search === '' ? [] : [found(search)]),
+  ]
+  return sql.join(conditions, sql` and `)
+}
+
+function fromSource(source: NonNullable<Filter['source']>): RawBuilder<unknown> {
+  if (source === 'by-hand') return sql`personnel.status_updated_at is not null`
+  const record = sql`
+    select from identity_matches as match
+    join hris_user_identities as identity on identity.id = match.identity_row_id
+    where match.user_id = users.id and identity.deleted_at is null
+  `
+  return source === 'none'
+    ? sql`personnel.status_updated_at is null and not exists (${record})`
+    : sql`personnel.status_updated_at is null and exists (${record} and identity.connection_id = ${source})`
+}
+
+function found(search: string): RawBuilder<unknown> {
+  const expression = searchExpression(search)
+  if (expression === null) return sql`false`
+  return sql`search_words(users.first_name, users.last_name, users.email) @@ lower(${expression})::tsquery`
+}
+
+/** Where a user stands in the order; null where there is no such user any more. */
+async function placeOf(db: Db, accountId: number, userId: number | null): Promise<Place | null> {
+  if (userId === null) return null
+  const { rows } = await sql<Place>`
+    select ${lastName} as last, ${firstName} as first, id from users where id = ${userId} and account_id = ${accountId}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+type Step = { readonly matching: RawBuilder<unknown>; readonly from: Place | null; readonly isBackwards: boolean }
+
+async function peopleFrom(db: Db, { matching, from, isBackwards }: Step): Promise<Row[]> {
+  const dir = sql.raw(isBackwards ? 'desc' : 'asc')
+  const beyond = from
+    ? sql`and (${lastName}, ${firstName}, users.id) ${sql.raw(isBackwards ? '<' : '>')} (${from.last}, ${from.first}, ${from.id}::bigint)`
+    : sql``
+  const { rows } = await sql<Row>`
+    select personnel.*, users.email, users.first_name, users.last_name
+    from personnel join users on users.id = personnel.user_id
+    where ${matching} ${beyond}
+    order by ${lastName} ${dir}, ${firstName} ${dir}, users.id ${dir}
+    limit ${pageSize + 1}
+  `.execute(db)
+  return rows
+}
+
+async function count(db: Db, matching: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::int as total from personnel join users on users.id = personnel.user_id where ${matching}
+  `.execute(db)
+  return rows[0]?.total ?? 0
+}
+
+async function connectionsOf(db: Db, userIds: readonly number[], now: Date): Promise<ReadonlyMap<number, string[]>> {
+  const { rows } = await sql<{ user_id: number; connection_id: number; client_alias: string | null }>`
+    select user_id, connection_id, client_alias
+    from (
+      select match.user_id, identity.connection_id, identity.id, identity.started_at, identity.separated_at, connection.client_alias
+      from identity_matches as match
+      join hris_user_identities as identity on identity.id = match.identity_row_id
+      join custom_connections as connection on connection.id = identity.connection_id
+      where match.user_id = any(${userIds}::bigint[]) and identity.deleted_at is null
+    ) as record
+    order by user_id, ${byPrecedence(now)}
+  `.execute(db)
+  const names = new Map<number, Set<string>>()
+  for (const { user_id, connection_id, client_alias } of rows) {
+    names.set(user_id, (names.get(user_id) ?? new Set()).add(connectionName(connection_id, client_alias)))
+  }
+  return new Map([...names].map(([userId, set]) => [userId, [...set]]))
+}
+
+function connectionName(id: number, alias: string | null): string {
+  return alias ?? `Connection ${id}`
+}
+
+function listed(row: Row, connections: readonly string[]): ListedPerson {
+  const name = [row.first_name, row.last_name].filter((part) => part !== null).join(' ')
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: name.trim() === '' ? null : name,
+    email: row.email,
+    status: row.employment_status,
+    startedAt: row.started_at,
+    separatedAt: row.separated_at,
+    setByHandAt: row.status_updated_at,
+    createdAt: row.created_at,
+    connections,
+  }
+}

@@ -1,0 +1,38 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+
+const windowSeconds = 15 * 60
+const attemptsByName = 5
+const attemptsByAddress = 50
+
+/** How often may be guessed: for one name from one address, and from one address at all names together. */
+export type SignInLimit = {
+  /** Takes one attempt, before anything is compared; gives the seconds to wait where there is none left. */
+  take(attempt: Attempt): Promise<number | null>
+  /** Gives back what a right password took. */
+  giveBack(attempt: Attempt): Promise<void>
+}
+
+type Attempt = { readonly name: string; readonly address: string }
+
+/** Counted in this process: whoever starts it anew starts counting anew. */
+export function createSignInLimit(): SignInLimit {
+  const byName = new RateLimiterMemory({ points: attemptsByName, duration: windowSeconds })
+  const byAddress = new RateLimiterMemory({ points: attemptsByAddress, duration: windowSeconds })
+  const keyOf = ({ name, address }: Attempt) => JSON.stringify([address, name])
+  return {
+    async take(attempt) {
+      try {
+        await byAddress.consume(attempt.address)
+        await byName.consume(keyOf(attempt))
+        return null
+      } catch (refused) {
+        if (refused instanceof RateLimiterRes) return Math.ceil(refused.msBeforeNext / 1000)
+        throw refused
+      }
+    },
+    async giveBack(attempt) {
+      await byName.delete(keyOf(attempt))
+      await byAddress.reward(attempt.address)
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify'
+import { beginSession, endSession } from '../operator-sessions.ts'
+import { pagePrefix } from './query.ts'
+import type { PageOptions, Send } from './serve.ts'
+import { createSignInLimit } from './sign-in-limit.ts'
+import { signInForm } from './sign-in-view.ts'
+import { field, type Visits } from './visits.ts'
+
+type Parts = Pick<PageOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send }
+
+const title = 'Sign in'
+const minuteSeconds = 60
+
+/** Signing in and out. */
+export function signInRoutes(page: FastifyInstance, { db, now, visits, send }: Parts): void {
+  const limit = createSignInLimit()
+
+  page.get('/sign-in', async (request, reply) => {
+    if (await visits.find(request)) return reply.redirect(pagePrefix, 303)
+    const formToken = visits.strangersToken(request, reply)
+    return send(reply, { title, content: signInForm({ formToken }) }, null)
+  })
+
+  page.post('/sign-in', async (request, reply) => {
+    visits.checkStranger(request)
+    const [name, password] = [field(request, 'name').trim(), field(request, 'password')]
+    const refuse = (status: number, trouble: string) => {
+      const formToken = visits.strangersToken(request, reply)
+      return send(reply.code(status), { title, content: signInForm({ formToken, name, trouble }) }, null)
+    }
+    const attempt = { name, address: request.ip }
+    const waitSeconds = await limit.take(attempt)
+    if (waitSeconds !== null) {
+      const minutes = Math.ceil(waitSeconds / minuteSeconds)
+      reply.header('retry-after', String(waitSeconds))
+      return refuse(429, `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`)
+    }
+    const token = await beginSession(db, { name, password }, now())
+    if (token === null) return refuse(401, 'The name or the password is wrong.')
+    await limit.giveBack(attempt)
+    visits.open(reply, token)
+    return reply.redirect(pagePrefix, 303)
+  })
+
+  page.post('/sign-out', async (request, reply) => {
+    const visit = await visits.find(request)
+    if (visit) {
+      visits.check(request, visit)
+      await endSession(db, visit.token)
+      visits.close(reply)
+    }
+    return reply.redirect(`${pagePrefix}/sign-in`, 303)
+  })
+}

@@ -1,0 +1,100 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Kysely } from 'kysely'
+import { z } from 'zod'
+import { refuse } from '../../http/refusal.ts'
+import { findSession, type PageOperator, sessionSeconds } from '../operator-sessions.ts'
+import type { PlatformSchema } from '../schema.ts'
+import { pagePrefix } from './query.ts'
+
+export type VisitOptions = {
+  readonly db: Kysely<PlatformSchema>
+  readonly now: () => Date
+  /** Whether cookies travel over HTTPS only. */
+  readonly isSecure: boolean
+}
+
+/** Somebody signed in, and what their forms carry. */
+export type Visit = { readonly operator: PageOperator; readonly token: string; readonly formToken: string }
+
+/** What happened last, told on the next page and on that one only. */
+export type News = { readonly kind: keyof typeof newsKinds; readonly count: number }
+
+export const newsKinds = { reset: true, 'sync-started': true, 'sync-running': true } as const
+
+const cookies = { session: 'rollcall_personnel', form: 'rollcall_sign_in', news: 'rollcall_news' } as const
+const formSeconds = 60 * 60
+const newsSeconds = 60
+const formTokenBytes = 32
+/** One value for each field; of a field sent twice no value counts. */
+const Fields = z.record(z.string(), z.unknown())
+
+export type Visits = ReturnType<typeof createVisits>
+
+/** Cookies of the page, and the tokens that tie a form to them. */
+export function createVisits({ db, now, isSecure }: VisitOptions) {
+  const options: CookieSerializeOptions = { path: pagePrefix, httpOnly: true, sameSite: 'strict', secure: isSecure }
+  return {
+    /** Who is signed in; null: nobody. */
+    async find(request: FastifyRequest): Promise<Visit | null> {
+      const token = request.cookies[cookies.session]
+      const operator = token ? await findSession(db, token, now()) : null
+      return token && operator ? { operator, token, formToken: formToken(token) } : null
+    },
+    open(reply: FastifyReply, token: string): void {
+      reply.setCookie(cookies.session, token, { ...options, maxAge: sessionSeconds })
+      reply.clearCookie(cookies.form, options)
+    },
+    close(reply: FastifyReply): void {
+      reply.clearCookie(cookies.session, options)
+    },
+    /** The token for the form of somebody who is not signed in. */
+    strangersToken(request: FastifyRequest, reply: FastifyReply): string {
+      const secret = request.cookies[cookies.form] || randomBytes(formTokenBytes).toString('base64url')
+      reply.setCookie(cookies.form, secret, { ...options, maxAge: formSeconds })
+      return formToken(secret)
+    },
+    /** Refuses a form of a stranger that did not come from a page of ours. */
+    checkStranger(request: FastifyRequest): void {
+      const secret = request.cookies[cookies.form]
+      checkToken(request, secret ? formToken(secret) : null)
+    },
+    check(request: FastifyRequest, visit: Visit): void {
+      checkToken(request, visit.formToken)
+    },
+    tell(reply: FastifyReply, { kind, count }: News): void {
+      reply.setCookie(cookies.news, `${kind}.${count}`, { ...options, maxAge: newsSeconds })
+    },
+    hear(request: FastifyRequest, reply: FastifyReply): News | null {
+      const told = request.cookies[cookies.news]
+      if (told === undefined) return null
+      reply.clearCookie(cookies.news, options)
+      const [kind = '', count = ''] = told.split('.')
+      return isNewsKind(kind) && /^\d{1,9}$/.test(count) ? { kind, count: Number(count) } : null
+    },
+  }
+}
+
+/** A field of a form, empty where it is missing or sent twice. */
+export function field(request: FastifyRequest, name: string): string {
+  const fields = Fields.safeParse(request.body)
+  const value = fields.success ? fields.data[name] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+// Only who has the cookie knows its secret, and no other site can read or set it.
+function formToken(secret: string): string {
+  return createHmac('sha256', secret).update('form').digest('base64url')
+}
+
+function checkToken(request: FastifyRequest, wanted: string | null): void {
+  const given = Buffer.from(field(request, 'token'))
+  const known = Buffer.from(wanted ?? '')
+  if (wanted !== null && given.length === known.length && timingSafeEqual(given, known)) return
+  throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
+}
+
+function isNewsKind(kind: string): kind is News['kind'] {
+  return Object.hasOwn(newsKinds, kind)
+}

@@ -1,0 +1,43 @@
+import { access, constants, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type Browser, launch } from 'puppeteer-core'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync', '--disable-component-update']
+
+/** The Chromium of this machine, without a window and with a profile of its own. Disposing ends it. */
+export async function startChromium(): Promise<AsyncDisposable & { readonly browser: Browser }> {
+  const executablePath = await findChromium()
+  await using opening = new AsyncDisposableStack()
+  const userDataDir = await mkdtemp(join(tmpdir(), 'rollcall-chromium-'))
+  opening.defer(() => rm(userDataDir, { recursive: true, force: true, maxRetries: 5 }))
+  // Its sandbox refuses to run as root.
+  const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const browser = await launch({
+    executablePath,
+    userDataDir,
+    args: [...quiet, ...sandbox, '--disable-background-networking', '--disable-dev-shm-usage'],
+  })
+  opening.defer(() => browser.close())
+  const opened = opening.move()
+  return { browser, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function findChromium(): Promise<string> {
+  const chosen = process.env.ROLLCALL_TEST_CHROMIUM
+  if (chosen) return chosen
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of names) {
+      const program = join(folder, name)
+      const isThere = await access(program, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return program
+    }
+  }
+  throw new Error(
+    `there is no Chromium on this machine: none of ${names.join(', ')} is in PATH; install one (apt-get install chromium), or name it in ROLLCALL_TEST_CHROMIUM`,
+  )
+}
