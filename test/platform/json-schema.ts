@@ -21,10 +21,16 @@ export type JsonSchema = {
   readonly oneOf?: readonly JsonSchema[]
 }
 
+const known = new WeakMap<z.ZodType, JsonSchema>()
+
 /** What a schema lets callers submit. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const found = known.get(schema)
+  if (found) return found
   const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return resolve(root, $defs) as JsonSchema
+  const made = resolve(root, $defs) as JsonSchema
+  known.set(schema, made)
+  return made
 }
 
 /** The schemas that a value may have: the members of a union, or the schema itself. */
