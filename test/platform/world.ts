@@ -49,7 +49,7 @@ export async function openWorld(place: () => Promise<Place>): Promise<World> {
 }
 
 /** A new account with one of every thing that the areas know how to make. */
-async function openCompany(opened: TestPlatform): Promise<Company> {
+export async function openCompany(opened: TestPlatform): Promise<Company> {
   const { name, id } = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt })
   const { key } = await opened.operator.createKey({ account: name, name: 'everything', permissions: 'all' })
   const empty = { name, accountId: id, key, client: opened.clientWith(key), opened }
