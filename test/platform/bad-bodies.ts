@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Operation } from '../../src/contract/operation.ts'
 import type { Badness, Case } from './bad-cases.ts'
-import { bodySchemaOf, bodyWith, type Field, fieldsOf, leavesOf, type Path, RawJson } from './body-fields.ts'
+import { bodySchemaOf, bodyWith, type Field, fieldsOf, leavesOf, RawJson, valueAt } from './body-fields.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { type NamedOperation, validCall } from './operations.ts'
@@ -73,7 +73,7 @@ export const badBodies: readonly Badness[] = [
     concerns: (operation) => leaves(operation).some(isFree),
     cases: (world, named) =>
       changed(world, named, ({ alternatives, path }) =>
-        alternatives.some(isFree) ? unfitObjects(at(validBody(world, named), path)) : [],
+        alternatives.some(isFree) ? unfitObjects(valueAt(validBody(world, named), path)) : [],
       ).map((one) => ({ ...one, byItem: true, expected: [...one.expected, ...successes(named.operation)] })),
   },
   {
@@ -82,7 +82,7 @@ export const badBodies: readonly Badness[] = [
     cases: (world, named) =>
       judged(world, named, ({ alternatives, path }) => {
         const [list] = alternatives.filter(hasItemLimits)
-        return list ? unfitLists(list, at(validBody(world, named), path)) : []
+        return list ? unfitLists(list, valueAt(validBody(world, named), path)) : []
       }),
   },
   {
@@ -185,10 +185,6 @@ function referencesIn(operation: Operation): Readonly<Record<string, string>> {
 
 function validBody({ mine }: World, named: NamedOperation): unknown {
   return validCall(named, mine.things).body
-}
-
-function at(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inner, key) => (inner as Readonly<Record<string | number, unknown>> | undefined)?.[key], value)
 }
 
 function leaves(operation: Operation): JsonSchema[] {

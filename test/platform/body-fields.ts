@@ -56,6 +56,11 @@ export function bodyWith(example: unknown, path: Path, value: unknown): string {
   return toJson(replaced(example, path, value))
 }
 
+/** What stands at a place of a body or an answer; undefined where there is no such place. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, key) => (isContainer(inner) ? inner[key] : undefined), value)
+}
+
 export function toJson(value: unknown): string {
   const raw: string[] = []
   const text = JSON.stringify(value, (_key, inner: unknown) => {
@@ -92,4 +97,8 @@ function fits({ type, properties = {}, required = [] }: JsonSchema, example: Rea
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isContainer(value: unknown): value is Readonly<Record<string | number, unknown>> {
+  return typeof value === 'object' && value !== null
 }
