@@ -28,7 +28,19 @@ const unlikelyIds = [
 /** What follows a prefix such as `email:` in references by another key. */
 const unlikelyKeys = ['', ' ', 'nobody', 'nobody@one.example', 'x'.repeat(3000), '%', '\u{1f600}', ...sqlFragments]
 /** Segments that are not text in UTF-8, or no segment any more once they are decoded. */
-const rawSegments = ['%', '%zz', '%E0%A4%A', '%ff', '%C0%80', '%ED%A0%80', '%00', '1%00', '%2e%2e%2f', '..%2f..%2fetc', '']
+const rawSegments = [
+  '%',
+  '%zz',
+  '%E0%A4%A',
+  '%ff',
+  '%C0%80',
+  '%ED%A0%80',
+  '%00',
+  '1%00',
+  '%2e%2e%2f',
+  '..%2f..%2fetc',
+  '',
+]
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const tooLongForPath = 5000
 
@@ -125,7 +137,9 @@ function withPath(world: World, named: NamedOperation, what: string, path: strin
 
 /** Whether an operation of the table answers this method where `named` is; a parameter takes any segment. */
 function isServed(method: string, { operation }: NamedOperation): boolean {
-  return everyOperation.some((other) => other.operation.method === method && takes(other.operation.path, operation.path))
+  return everyOperation.some(
+    (other) => other.operation.method === method && takes(other.operation.path, operation.path),
+  )
 }
 
 function takes(pattern: string, path: string): boolean {

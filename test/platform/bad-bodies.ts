@@ -19,7 +19,18 @@ const dates = [
   ...['2026-13-45', '2026-02-30', '2026-02-30T00:00:00.000Z', '2026-01-01T25:00:00Z', '2026-01-01T00:00:00'],
   ...['0000-00-00T00:00:00Z', '+010000-01-01T00:00:00Z', '-000001-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', 'now'],
 ]
-const addresses = ['@', 'a@', '@b', 'a@b', 'a b@c.example', 'a@b@c.example', 'javascript:alert(1)', 'http://', '//x', 'x']
+const addresses = [
+  '@',
+  'a@',
+  '@b',
+  'a@b',
+  'a b@c.example',
+  'a@b@c.example',
+  'javascript:alert(1)',
+  'http://',
+  '//x',
+  'x',
+]
 const uuids = ['00000000-0000-4000-8000-00000000000', '{00000000-0000-4000-8000-000000000000}']
 const megabyte = 1024 * 1024
 const deepest = 100
@@ -44,8 +55,7 @@ export const badBodies: readonly Badness[] = [
   {
     kind: 'numbers out of range',
     concerns: (operation) => leaves(operation).some(isNumber),
-    cases: (world, named) =>
-      judged(world, named, ({ alternatives }) => (alternatives.some(isNumber) ? numbers : [])),
+    cases: (world, named) => judged(world, named, ({ alternatives }) => (alternatives.some(isNumber) ? numbers : [])),
   },
   {
     kind: 'unknown members of enumerations',
@@ -94,12 +104,18 @@ export const badBodies: readonly Badness[] = [
 
 /** The cases that the operation's own schema refuses; what it allows is no mistake. */
 function judged(world: World, named: NamedOperation, values: (field: Field) => readonly unknown[]): Case[] {
-  return changed(world, named, values).filter(({ request }) => !allows(named.operation, request.body ?? ''))
+  return changed(world, named, values).filter(({ request }) => !allows(named.operation, String(request.body)))
 }
 
 function changed(world: World, named: NamedOperation, values: (field: Field) => readonly unknown[]): Case[] {
   const body = validBody(world, named)
-  const whole: Field = { path: [], schema: {}, alternatives: [bodySchemaOf(named.operation)], required: false, nullable: false }
+  const whole: Field = {
+    path: [],
+    schema: {},
+    alternatives: [bodySchemaOf(named.operation)],
+    required: false,
+    nullable: false,
+  }
   return [whole, ...fieldsOf(bodySchemaOf(named.operation), body)].flatMap((field) =>
     values(field).map((value) => ({
       what: `${['body', ...field.path].join('.')}`,
@@ -125,7 +141,15 @@ export function allows({ body, item }: Operation, text: string): boolean {
 function almostMembers({ enum: members = [] }: JsonSchema): string[] {
   if (members.length === 0) return []
   const [first] = members.map(String)
-  return [`${first} `, ` ${first}`, `${first}\0`, `${first}S`, ...near(String(first)), ...wordsOfJavaScript, ...sqlFragments]
+  return [
+    `${first} `,
+    ` ${first}`,
+    `${first}\0`,
+    `${first}S`,
+    ...near(String(first)),
+    ...wordsOfJavaScript,
+    ...sqlFragments,
+  ]
 }
 
 function near(member: string): string[] {
@@ -134,7 +158,10 @@ function near(member: string): string[] {
 
 function unfitTexts(schema: JsonSchema): string[] {
   if (!isText(schema)) return []
-  const tooLong = schema.maxLength === undefined ? [] : ['x', '\u{1f600}'].map((character) => character.repeat((schema.maxLength ?? 0) + 1))
+  const tooLong =
+    schema.maxLength === undefined
+      ? []
+      : ['x', '\u{1f600}'].map((character) => character.repeat((schema.maxLength ?? 0) + 1))
   return [...tooLong, 'x'.repeat(megabyte), ...unstorableTexts]
 }
 
@@ -143,7 +170,10 @@ function unfitObjects(example: unknown): unknown[] {
   const base = typeof own === 'object' && own !== null ? own : {}
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(deepest)}1${'}'.repeat(deepest)}`)
   const keys = unstorableTexts.map((text) => ({ ...base, [text]: 1 }))
-  const values = unstorableTexts.flatMap((text) => [{ ...base, more: text }, { ...base, more: [{ deeper: text }] }])
+  const values = unstorableTexts.flatMap((text) => [
+    { ...base, more: text },
+    { ...base, more: [{ deeper: text }] },
+  ])
   const objects = [...keys, ...values, { ...base, more: deep }]
   return Array.isArray(example) ? objects.map((object) => [object]) : objects
 }
@@ -167,7 +197,7 @@ function foreignReferences(world: World, named: NamedOperation): Case[] {
     const isList = alternatives.some(({ type }) => type === 'array')
     const refusals = [400, 404, 409, 422].filter((status) => named.operation.errors.includes(status))
     const expected = name in unchecked ? [...refusals, ...successes(named.operation)] : refusals
-    return [theirs, 999_999_999].map((id) => ({
+    return [theirs, 999_999_999, 2_147_483_648, Number.MAX_SAFE_INTEGER].map((id) => ({
       ...sent(world, named, bodyWith(body, path, isList ? [id] : id)),
       what: `${name} ${id === theirs ? 'of another account' : 'of nothing'}`,
       expected,

@@ -28,7 +28,7 @@ const refusals = { named: NamedExceptionResponse.strict(), nameless: ExceptionRe
 export function objection({ what, request, expected, byItem = false }: Case, answer: RawAnswer): string | null {
   const problem = wrongStatus(expected, answer) ?? wrongBody(answer) ?? (byItem ? acceptedItem(answer) : null)
   if (problem === null) return null
-  const sent = request.body === undefined ? '' : ` ${shown(request.body)}`
+  const sent = request.body === undefined ? '' : ` ${shown(request.body.toString())}`
   return `${what}: ${request.method} ${shown(request.path)}${sent} was answered with ${answer.status} ${shown(answer.text)}; ${problem}`
 }
 

@@ -1,19 +1,72 @@
-import type { Badness, Case } from './bad-cases.ts'
 import { allows } from './bad-bodies.ts'
+import type { Badness, Case } from './bad-cases.ts'
 import { bodySchemaOf, bodyWith, fieldsOf, toJson } from './body-fields.ts'
 import { alternativesOf } from './json-schema.ts'
 import { isReading, type NamedOperation, validCall } from './operations.ts'
 import type { World } from './world.ts'
 
 const mediaTypes = [
-  ...['text/plain', 'text/html', 'application/xml', 'text/xml', 'application/jsonx', 'application/vnd.api+json', 'json'],
+  ...[
+    'text/plain',
+    'text/html',
+    'application/xml',
+    'text/xml',
+    'application/jsonx',
+    'application/vnd.api+json',
+    'json',
+  ],
   ...['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/octet-stream', '*/*', 'x'],
 ]
 const broken = [
-  ...['{', '}', '[', ']', '"', '{"a":}', '{"a":1,}', "{'a':1}", '{a:1}', '[1,]', '[1 2]', '{"a":1}{"b":2}', '//', 'NaN'],
-  ...['undefined', 'Infinity', '01', '.5', '1.', '+1', '"\\x41"', '"\\u12"', '"\n"', '\0', '\ufeff{', 'tru', '<a/>', 'a=1'],
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    '{"a":}',
+    '{"a":1,}',
+    "{'a':1}",
+    '{a:1}',
+    '[1,]',
+    '[1 2]',
+    '{"a":1}{"b":2}',
+    '//',
+    'NaN',
+  ],
+  ...[
+    'undefined',
+    'Infinity',
+    '01',
+    '.5',
+    '1.',
+    '+1',
+    '"\\x41"',
+    '"\\u12"',
+    '"\n"',
+    '\0',
+    '\ufeff{',
+    'tru',
+    '<a/>',
+    'a=1',
+  ],
 ]
-const notObjects = ['null', 'true', 'false', '0', '-1.5e3', '"text"', '"{}"', '[]', '[[]]', '{}', '[null]', '[1]', '["a"]', '[[[]]]']
+const notObjects = [
+  'null',
+  'true',
+  'false',
+  '0',
+  '-1.5e3',
+  '"text"',
+  '"{}"',
+  '[]',
+  '[[]]',
+  '{}',
+  '[null]',
+  '[1]',
+  '["a"]',
+  '[[[]]]',
+]
 const depth = 50_000
 const bodyLimitBytes = 10 * 1024 * 1024
 
@@ -26,6 +79,8 @@ export const badDocuments: readonly Badness[] = [
       ...broken.map((body) => withBody(world, named, body, [400])),
       ...cut(world, named).map((body) => withBody(world, named, body, [400])),
       ...(named.operation.body ? [withBody(world, named, '', [400])] : []),
+      withBody(world, named, Buffer.from(validText(world, named).replace('a', '\xe4'), 'latin1'), [400]),
+      withBody(world, named, Buffer.from(validText(world, named), 'utf16le'), [400]),
     ],
   },
   {
@@ -37,14 +92,23 @@ export const badDocuments: readonly Badness[] = [
       const requests = [...mediaTypes.map((type) => ({ authorization, 'content-type': type })), { authorization }]
       return requests.map((headers) => {
         const one = withBody(world, named, body, [400])
-        return { ...one, what: `as ${'content-type' in headers ? headers['content-type'] : 'nothing'}`, request: { ...one.request, headers } }
+        return {
+          ...one,
+          what: `as ${'content-type' in headers ? headers['content-type'] : 'nothing'}`,
+          request: { ...one.request, headers },
+        }
       })
     },
   },
   {
     kind: 'bodies of another shape',
     concerns: ({ body }) => body !== undefined,
-    cases: (world, named) => [...shapes(world, named), ...deep(world, named), ...dangerous(world, named), ...repeated(world, named)],
+    cases: (world, named) => [
+      ...shapes(world, named),
+      ...deep(world, named),
+      ...dangerous(world, named),
+      ...repeated(world, named),
+    ],
   },
   {
     kind: 'bodies of 20 MiB',
@@ -58,7 +122,8 @@ function shapes(world: World, named: NamedOperation): Case[] {
   return notObjects.flatMap((text) => {
     const value: unknown = JSON.parse(text)
     if (!body?.safeParse(value).success) return [withBody(world, named, text, [400])]
-    const isRefusedByItem = item !== undefined && Array.isArray(value) && !value.some((one) => item.safeParse(one).success)
+    const isRefusedByItem =
+      item !== undefined && Array.isArray(value) && !value.some((one) => item.safeParse(one).success)
     return isRefusedByItem ? [{ ...withBody(world, named, text, [207]), byItem: true }] : []
   })
 }
@@ -68,7 +133,9 @@ function deep(world: World, named: NamedOperation): Case[] {
   const objects = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
   const takesList = alternativesOf(bodySchemaOf(named.operation)).some(({ type }) => type === 'array')
   if (!takesList) {
-    return [lists, objects].flatMap((text) => (allows(named.operation, text) ? [] : withBody(world, named, text, [400])))
+    return [lists, objects].flatMap((text) =>
+      allows(named.operation, text) ? [] : withBody(world, named, text, [400]),
+    )
   }
   return [
     withBody(world, named, objects, [400]),
@@ -105,10 +172,10 @@ function cut(world: World, named: NamedOperation): string[] {
   return [text.slice(0, -1), text.slice(1), `${text}x`, `${text}${text}`, text.replaceAll('"', "'")]
 }
 
-function withBody(world: World, named: NamedOperation, body: string, expected: readonly number[]): Case {
+function withBody(world: World, named: NamedOperation, body: string | Buffer, expected: readonly number[]): Case {
   const request = world.http.requestOf(named, validCall(named, world.mine.things), world.mine.key)
   const headers = { ...request.headers, 'content-type': 'application/json' }
-  return { what: body.slice(0, 30), request: { ...request, headers, body }, expected }
+  return { what: body.toString().slice(0, 30), request: { ...request, headers, body }, expected }
 }
 
 function validText({ mine }: World, named: NamedOperation): string {

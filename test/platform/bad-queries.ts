@@ -11,8 +11,27 @@ import type { World } from './world.ts'
 /** Already percent-encoded. Which of them a parameter cannot be, its own schema says. */
 const unlikelyValues = [
   ...['', '0', '-1', '1.5', '501', '1e3', '1e400', '0x10', '007', '%201', '9'.repeat(20), '9007199254740993'],
-  ...['2147483648', 'NaN', 'null', 'undefined', 'true', 'TRUE', 'yes', 'abc', 'ASC,DESC', '%D9%A3', '%E2%80%AE'],
-  ...['2026-13-45', '2026-02-30T00:00:00.000Z', '0000-01-01', '%2B010000-01-01T00:00:00Z', '00000000-0000-4000-8000-00'],
+  ...[
+    '2147483648',
+    String(Number.MAX_SAFE_INTEGER),
+    'NaN',
+    'null',
+    'undefined',
+    'true',
+    'TRUE',
+    'yes',
+    'abc',
+    'ASC,DESC',
+    '%D9%A3',
+    '%E2%80%AE',
+  ],
+  ...[
+    '2026-13-45',
+    '2026-02-30T00:00:00.000Z',
+    '0000-01-01',
+    '%2B010000-01-01T00:00:00Z',
+    '00000000-0000-4000-8000-00',
+  ],
   ...[...wordsOfJavaScript, ...sqlFragments].map(encodeURIComponent),
 ]
 const unstorable = ['%00', 'a%00b']
@@ -90,7 +109,10 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
   for (const other of others) foreign.push(await secondPage(world, world.mine, other))
   const filtered = parameters(named)
     .filter(([name]) => !unbound.has(name))
-    .map(([name, field]) => `cursor=${own}&${encodeURIComponent(name)}=${encodeURIComponent(filterValue(jsonSchemaOf(field)))}`)
+    .map(
+      ([name, field]) =>
+        `cursor=${own}&${encodeURIComponent(name)}=${encodeURIComponent(filterValue(jsonSchemaOf(field)))}`,
+    )
   const queries = [...[...foreign, ...tampered(own)].map((cursor) => `cursor=${cursor}`), ...filtered]
   return queries.map((query) => withQuery(world, named, query, [malformedStatus(named.operation)]))
 }

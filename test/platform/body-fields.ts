@@ -87,7 +87,10 @@ function field(path: Path, schema: JsonSchema, required: boolean): Field {
   return { path, schema, alternatives, required, nullable: alternatives.length < members.length }
 }
 
-function fits({ type, properties = {}, required = [] }: JsonSchema, example: Readonly<Record<string, unknown>>): boolean {
+function fits(
+  { type, properties = {}, required = [] }: JsonSchema,
+  example: Readonly<Record<string, unknown>>,
+): boolean {
   if (type !== 'object') return false
   return required.every((name) => {
     const constant = properties[name]?.const

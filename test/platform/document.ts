@@ -7,7 +7,9 @@ type Response = { readonly content?: { readonly 'application/json': { readonly s
 
 /** The parts of an OpenAPI document that tests read. */
 export type Document = {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>>>
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Response>> }>>>
+  >
   readonly components: { readonly schemas: Readonly<Record<string, Json>> }
 }
 
@@ -24,7 +26,9 @@ export function strictReader(document: Document) {
       if (!schema) return body === undefined || body === '' ? [] : ['the document has no body for this answer']
       const validate = ajv.compile(closed({ ...schema, $defs: schemas }) as Json)
       if (validate(body)) return []
-      return (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+      return (validate.errors ?? []).map(
+        ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+      )
     },
   }
 }

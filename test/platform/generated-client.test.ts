@@ -83,5 +83,7 @@ function argumentsOf(operation: Generated[string], { params, query, body }: Retu
 
 // A batch answers 207 where some of it was refused, which none of these calls asks for.
 function successesOf({ operation }: NamedOperation): number[] {
-  return Object.keys(operation.success).map(Number).filter((status) => status !== 207)
+  return Object.keys(operation.success)
+    .map(Number)
+    .filter((status) => status !== 207)
 }

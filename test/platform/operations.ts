@@ -74,7 +74,9 @@ function paramsOf({ name, operation }: NamedOperation, things: Things): Things {
 function bodyOf({ name, body }: NamedOperation & { body: z.ZodType }, things: Things): unknown {
   const given = fixtureOf(name).body?.(things)
   if (given !== undefined) return given
-  const made = exampleOf(jsonSchemaOf(body), (field) => things[field] !== undefined ? thing(things, field) : undefined)
+  const made = exampleOf(jsonSchemaOf(body), (field) =>
+    things[field] !== undefined ? thing(things, field) : undefined,
+  )
   const parsed = body.safeParse(made)
   if (parsed.success) return made
   throw new Error(`no fixture for the body of ${name}: what its schema gives is refused (${parsed.error.message})`)

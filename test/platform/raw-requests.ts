@@ -8,7 +8,7 @@ export type RawRequest = {
   /** With the prefix and the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Buffer
 }
 
 /** `body` is undefined where there is none, or none that is JSON. */

@@ -9,7 +9,13 @@ export const sqlFragments: readonly string[] = [
 ]
 
 /** What has a meaning to objects that are used as dictionaries. */
-export const wordsOfJavaScript: readonly string[] = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']
+export const wordsOfJavaScript: readonly string[] = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+]
 
 /** What no text can hold that is stored. */
 export const unstorableTexts: readonly string[] = ['\0', 'a\0b', '\ud800', 'a\udc00', '\udc00\ud800', '\ud83d']

@@ -59,14 +59,18 @@ async function makeBatches(desk: Desk, fields: readonly Field[], texts: readonly
     const part = texts.slice(start, start + batch)
     const items = part.map((text) => (JSON.parse(bodyOf(call.body, fields, text)) as unknown[])[0])
     const results = (await succeed(desk.http, { ...requestOf(desk, call), body: JSON.stringify(items) })) as unknown[]
-    made.push(...part.map((text, index) => ({ text, id: idOf((results[index] as { data?: unknown } | undefined)?.data) })))
+    made.push(
+      ...part.map((text, index) => ({ text, id: idOf((results[index] as { data?: unknown } | undefined)?.data) })),
+    )
   }
   return made
 }
 
 /** The texts, with longer ones joined as far as the shortest limit of the fields allows. Short ones may mean something by themselves. */
 function packed(texts: readonly string[], fields: readonly Field[]): string[] {
-  const limit = Math.min(...fields.flatMap(({ alternatives }) => alternatives.map(({ maxLength = Infinity }) => maxLength)))
+  const limit = Math.min(
+    ...fields.flatMap(({ alternatives }) => alternatives.map(({ maxLength = Infinity }) => maxLength)),
+  )
   const packs = texts.filter((text) => text.length <= longestWord)
   let pack = ''
   for (const text of texts.filter(({ length }) => length > longestWord)) {

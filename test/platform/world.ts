@@ -79,10 +79,13 @@ async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> 
   const revoked = await keyOf(name, 'all')
   await operator.revokeKey(revoked.id)
   const early = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt: null })
-  const without = await makeEach(everyOperation.map(({ operation }) => permissionsOf(operation).join()), async (own) => {
-    const others = everyOperation.flatMap(({ operation }) => permissionsOf(operation))
-    return (await keyOf(name, ['something-else', ...others.filter((other) => !own.split(',').includes(other))])).key
-  })
+  const without = await makeEach(
+    everyOperation.map(({ operation }) => permissionsOf(operation).join()),
+    async (own) => {
+      const others = everyOperation.flatMap(({ operation }) => permissionsOf(operation))
+      return (await keyOf(name, ['something-else', ...others.filter((other) => !own.split(',').includes(other))])).key
+    },
+  )
   const notEntitled = await makeEach(everyEntitlement, async (own) => {
     const account = await opened.newAccount({ entitlements: everyEntitlement.filter((other) => other !== own) })
     return (await keyOf(account.name, 'all')).key
@@ -98,7 +101,10 @@ async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> 
   }
 }
 
-async function makeEach<T>(names: readonly string[], make: (name: string) => Promise<T>): Promise<ReadonlyMap<string, T>> {
+async function makeEach<T>(
+  names: readonly string[],
+  make: (name: string) => Promise<T>,
+): Promise<ReadonlyMap<string, T>> {
   const made = new Map<string, T>()
   for (const name of new Set(names)) made.set(name, await make(name))
   return made
