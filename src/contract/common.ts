@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The longest text that fits the platform's short columns, counted in UTF-16 units. */
+/** The longest text that fits the platform's short columns, in characters: one beyond the first plane counts as one. */
 export const shortTextLimit = 191
 
 /** The longest address of a page, and the longest of longer texts. */

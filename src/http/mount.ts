@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { isDeepStrictEqual } from 'node:util'
 import Fastify, {
   type FastifyBaseLogger,
@@ -173,10 +174,12 @@ function describeFailure(error: unknown): { readonly name: string; readonly code
 function acceptJsonOnly(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain')
   const parseJson = app.getDefaultJsonParser('error', 'error')
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Many clients announce JSON on every request, also on those without a body.
-    if (text === '') done(null, undefined)
-    else parseJson(request, text, done)
+    if (bytes.length === 0) done(null, undefined)
+    // Decoding would put replacement characters where the bytes are no text, and they would be stored.
+    else if (!isUtf8(bytes)) done(refuse('MalformedBody', 'the body is not encoded as UTF-8'))
+    else parseJson(request, bytes.toString(), done)
   })
 }
 

@@ -113,6 +113,7 @@ function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'qu
     in: place,
     required: required.includes(name),
     ...(description !== undefined && { description }),
+    ...(field.type === 'array' && { style: 'form', explode: true }),
     schema: field,
   }))
 }

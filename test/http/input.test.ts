@@ -170,6 +170,7 @@ describe('the body', () => {
       { headers: json, body: '{"text":"x","__proto__":{"a":1}}' },
       'MalformedBody',
     ],
+    ['text that is not UTF-8', { headers: json, body: Buffer.from('{"text":"Zo\xeb"}', 'latin1') }, 'MalformedBody'],
     ['no body at all', {}, 'InvalidInput'],
     ['an announced body that is empty', { headers: json, body: '' }, 'InvalidInput'],
     ['a body of another kind', { headers: json, body: '[]' }, 'InvalidInput'],

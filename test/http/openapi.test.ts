@@ -42,6 +42,23 @@ describe('the document', () => {
     })
   })
 
+  test('says that the entries of a list travel one by one under its name', () => {
+    const document = openapi([{ tag: 'Notes', operations: notes }], info)
+
+    expect(document).toMatchObject({
+      paths: {
+        '/notes': {
+          get: {
+            parameters: expect.arrayContaining([
+              expect.objectContaining({ name: 'expand[]', in: 'query', style: 'form', explode: true }),
+              expect.objectContaining({ name: 'ids', in: 'query', style: 'form', explode: true }),
+            ]),
+          },
+        },
+      },
+    })
+  })
+
   test('shows who may call an operation', () => {
     const document = openapi([{ tag: 'Notes', operations: notes }], info)
 
