@@ -68,7 +68,8 @@ export async function insertRequests(
   const [first] = inserted
   if (first) {
     const targets = inserted.map(({ id }) => ({ kind: 'AUDIT_REQUEST', id }))
-    const description = `Added ${inserted.length} requests to an audit.`
+    const what = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
+    const description = `Added ${what} to an audit.`
     const target = { kind: 'AUDIT_REQUEST', id: first.id }
     await record(trx, writing, { type: 'AUDIT_REQUESTS_BULK_CREATED', description, target, targets })
   }

@@ -49,6 +49,8 @@ describe.each(databases)('seeding on $name', ({ place }) => {
     )
     expect(new Set(people.map(({ employmentStatus }) => employmentStatus))).toEqual(new Set(['UNKNOWN']))
     expect((await client.listCustomConnections({ query: {} })).status).toBe(200)
+    const audits = await opened.platform.database.db.selectFrom('audits').select('status').execute()
+    expect(audits.map(({ status }) => status).toSorted()).toEqual(['ACTIVE', 'COMPLETED', 'PREPARING'])
   })
 
   test('seeding again restores what is missing and keeps what was changed', async () => {
