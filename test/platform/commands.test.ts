@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
+import { startService } from '../../src/platform/serve.ts'
 
+const seedFile = 'config/platform-seed.yaml'
 const Started = z.object({ baseUrl: z.string(), operatorUrl: z.string() })
 const Created = z.object({ id: z.number(), key: z.string() })
 
@@ -30,13 +32,19 @@ async function run(...args: string[]) {
   return { stdout, stderr, exit }
 }
 
+/** A platform that the commands reach over HTTP, which is quicker than opening its database for each. */
+function service() {
+  const database = join(folder, 'data')
+  return startService({ database, host: '127.0.0.1', port: 0, sync: null, seed: seedFile })
+}
+
 async function exitOf(child: ChildProcess): Promise<unknown> {
   const [exit] = await once(child, 'close')
   return exit
 }
 
 test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 0', async () => {
-  const service = start('serve', '--port', '0', '--seed', 'config/platform-seed.yaml', '--json')
+  const service = start('serve', '--port', '0', '--seed', seedFile, '--json', '--requests-per-minute', '2')
   const errors = text(service.stderr)
   const ended = exitOf(service)
   const [line] = await once(service.stdout, 'data')
@@ -48,10 +56,11 @@ test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 
   const sync = await run('sync-identities', '--account', 'Acme')
   const revoked = await run('keys', 'revoke', `${id}`)
   const refused = await fetch(`${baseUrl}/personnel`, { headers: { authorization: `Bearer ${key}` } })
+  const tooMany = await fetch(`${baseUrl}/personnel`)
   service.kill('SIGTERM')
 
   expect([created.exit, sync.exit, revoked.exit, await ended]).toEqual([0, 0, 0, 0])
-  expect([listed.status, refused.status]).toEqual([200, 401])
+  expect([listed.status, refused.status, tooMany.status]).toEqual([200, 401, 429])
   expect(sync.stdout).toContain('UNKNOWN 12')
   expect(await errors).not.toContain(key)
 })
@@ -70,89 +79,74 @@ test('accounts and keys are made on a database that nobody serves', async () => 
 
 test('what cannot be done says so in one line and leaves with the exit code of its failure', async () => {
   const unknown = await run('sync-identities', '--account', 'Nobody')
-  const badPermission = await run(
-    'keys',
-    'create',
-    '--account',
-    'Nobody',
-    '--name',
-    'x',
-    '--permission',
-    'personel-get',
-  )
-  const contradiction = await run('keys', 'create', '--account', 'Nobody', '--name', 'x', '--all', '--all-read')
-  const badAddress = await run('keys', 'create', '--account', 'Nobody', '--name', 'x', '--allow-address', 'here')
-  const noExport = await run('import', '--file', join(folder, 'none.json'))
   const badDate = await run('keys', 'create', '--account', 'Nobody', '--name', 'x', '--expires', 'soon')
   const noSeed = await run('seed', '--file', join(folder, 'none.yaml'))
   const noToken = await run('keys', 'list', '--url', 'http://127.0.0.1:9/operator/v1')
 
   expect([unknown.exit, badDate.exit, noSeed.exit, noToken.exit]).toEqual([66, 2, 66, 2])
-  expect([badPermission.exit, contradiction.exit, badAddress.exit, noExport.exit]).toEqual([2, 2, 2, 66])
-  expect(badPermission.stderr).toContain('did you mean personnel-get?')
-  for (const { stderr } of [badPermission, contradiction, badAddress, noExport]) expect(stderr).toMatch(/^✖ [^\n]+\n$/)
   for (const { stderr } of [unknown, badDate, noSeed, noToken]) expect(stderr).toMatch(/^✖ [^\n]+\n$/)
 })
 
-test('accounts get their terms and entitlements, and keys their addresses', async () => {
-  await run('accounts', 'create', '--name', 'Solo', '--entitlement', 'A')
+test('what a key cannot be told is refused before anything is opened', async () => {
+  const key = ['keys', 'create', '--account', 'Nobody', '--name', 'x']
 
-  const terms = await run('terms', 'accept', '--account', 'Solo')
-  const granted = await run('entitlements', 'grant', '--account', 'Solo', 'B', 'C')
-  const revoked = await run('entitlements', 'revoke', '--account', 'Solo', 'A', '--json')
-  await run('keys', 'create', '--account', 'Solo', '--name', 'office', '--allow-address', '10.0.0.0/8', '::1')
-  const shown = await run('accounts', 'show', '--account', 'Solo', '--json')
-  const keys = await run('keys', 'list')
+  const refused = await Promise.all([
+    run(...key, '--permission', 'personel-get'),
+    run(...key, '--all', '--all-read'),
+    run(...key, '--allow-address', 'here'),
+  ])
 
-  expect(terms.stdout).toContain('account Solo accepted the terms at 2')
-  expect([granted.stdout, JSON.parse(revoked.stdout)]).toEqual(['A\nB\nC\n', ['B', 'C']])
-  expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'Solo', entitlements: ['B', 'C'], counts: { keys: 1 } })
-  expect(keys.stdout).toMatch(/^1\tactive\tSolo\toffice\tall\t\S+\t10\.0\.0\.0\/8,::1\n$/)
+  expect(refused.map(({ exit }) => exit)).toEqual([2, 2, 2])
+  expect(refused.map(({ stderr }) => stderr)).toEqual([
+    expect.stringContaining('did you mean personnel-get?'),
+    expect.stringContaining('--all-read or --all'),
+    expect.stringContaining('"here" is no IPv4 or IPv6 address'),
+  ])
 })
 
-test('everything goes into a file and out of it again, also while the platform runs', async () => {
+test('accounts get their terms and entitlements, and keys their addresses', async () => {
+  await using _running = await service()
+  const acme = ['--account', 'Acme']
+
+  const [terms, granted] = await Promise.all([
+    run('terms', 'accept', ...acme),
+    run('entitlements', 'grant', ...acme, 'A', 'B'),
+    run('keys', 'create', ...acme, '--name', 'office', '--allow-address', '10.0.0.0/8', '::1'),
+  ])
+  const revoked = await run('entitlements', 'revoke', ...acme, 'A', '--json')
+  const [shown, keys] = await Promise.all([run('accounts', 'show', ...acme, '--json'), run('keys', 'list')])
+
+  expect(terms.stdout).toBe('account Acme accepted the terms at 2026-01-15T09:00:00.000Z\n')
+  expect(granted.stdout).toBe('A\nB\nCUSTOM_CONNECTIONS_AND_TESTS\n')
+  expect(JSON.parse(revoked.stdout)).toEqual(['B', 'CUSTOM_CONNECTIONS_AND_TESTS'])
+  expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'Acme', counts: { workspaces: 2, personnel: 3, keys: 1 } })
+  expect(keys.stdout).toMatch(/^1\tactive\tAcme\toffice\tall\t\S+\t10\.0\.0\.0\/8,::1\n$/)
+})
+
+test('everything goes into a file while the platform runs, and out of it into another place', async () => {
+  await using _running = await service()
   const file = join(folder, 'export.json')
   const other = ['--database', join(folder, 'other')]
-  const service = start('serve', '--port', '0', '--seed', 'config/platform-seed.yaml', '--json')
-  await once(service.stdout, 'data')
 
   const written = await run('export', '--file', file, '--json')
-  const refused = await run('import', '--file', file)
-  const taken = await run('import', '--file', file, ...other)
-  const again = await run('import', '--file', file, ...other)
+  const [refused, taken] = await Promise.all([run('import', '--file', file), run('import', '--file', file, ...other)])
   const piped = await run('export', '--file', '-', ...other)
-  service.kill('SIGTERM')
-  await exitOf(service)
-  await writeFile(file, piped.stdout.slice(0, -20))
-  const broken = await run('import', '--file', file, '--database', join(folder, 'third'))
 
+  expect([written, refused, taken, piped].map(({ exit }) => exit)).toEqual([0, 75, 0, 0])
   expect(JSON.parse(written.stdout)).toEqual({ file, bytes: expect.any(Number) })
-  expect([written, refused, taken, again, piped, broken].map(({ exit }) => exit)).toEqual([0, 75, 0, 75, 0, 78])
   expect(refused.stderr).toContain('stop it for the import')
   expect(taken.stdout).toMatch(/^took over \d+ rows of \d+ tables\n$/)
   expect(JSON.parse(piped.stdout).tables.accounts).toMatchObject([{ name: 'Acme' }])
-  expect(broken.stderr).toMatch(/^✖ the export is broken or cut off[^\n]+\n$/)
 })
 
 test('the document names the servers that it is told', async () => {
   const servers = ['https://public-api.drata.com/public/v2', 'https://public-api.eu.drata.com/public/v2']
 
-  const told = await run('openapi', '--server', ...servers)
-  const untold = await run('openapi')
-  const wrong = await run('openapi', '--server', 'ftp://example.com')
+  const [told, wrong] = await Promise.all([
+    run('openapi', '--server', ...servers),
+    run('openapi', '--server', 'ftp://example.com'),
+  ])
 
   expect(JSON.parse(told.stdout).servers).toEqual(servers.map((url) => ({ url })))
-  expect(JSON.parse(untold.stdout).servers).toEqual([{ url: '/public/v2' }])
   expect(wrong.exit).toBe(2)
-})
-
-test('the service takes as many requests a minute as it is told', async () => {
-  const service = start('serve', '--port', '0', '--json', '--no-sync', '--requests-per-minute', '1')
-  const [line] = await once(service.stdout, 'data')
-  const { baseUrl } = Started.parse(JSON.parse(String(line)))
-
-  const statuses = [(await fetch(baseUrl)).status, (await fetch(baseUrl)).status]
-  service.kill('SIGTERM')
-
-  expect([...statuses, await exitOf(service)]).toEqual([404, 429, 0])
 })
