@@ -52,6 +52,11 @@ export type Actor =
   | { readonly kind: 'operator'; readonly name: string | null; readonly command: string }
   | { readonly kind: 'schedule'; readonly job: string }
 
+/** What the operator writes with a command, to which no name belongs. */
+export function operatorWith(command: string): Actor {
+  return { kind: 'operator', name: null, command }
+}
+
 export type NewEvent = {
   readonly type: EventType
   /** One sentence in the past tense, without personal values that the object itself does not show. */
@@ -71,8 +76,12 @@ export type Target = { readonly kind: string; readonly id: number | string }
 
 /** Records what a request wrote. `trx` is the transaction of the write, so that there is never one without the other. */
 export async function recordEvent(trx: Kysely<PlatformSchema>, ctx: PlatformContext, event: NewEvent): Promise<void> {
-  const actor = { kind: 'api_key', userId: ctx.callerId, operation: ctx.operation } as const
-  await storeEvent(trx, { accountId: ctx.accountId, actor, at: ctx.now() }, event)
+  await storeEvent(trx, { accountId: ctx.accountId, actor: callerOf(ctx), at: ctx.now() }, event)
+}
+
+/** Who writes with a request of the public interface. */
+export function callerOf({ callerId, operation }: Pick<PlatformContext, 'callerId' | 'operation'>): Actor {
+  return { kind: 'api_key', userId: callerId, operation }
 }
 
 /** Records what anybody wrote to an account. */

@@ -1,25 +1,25 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from './events.ts'
 import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
 import type { PlatformSchema, SyncTrigger } from './schema.ts'
-import { byPrecedence } from './user-identities.ts'
 
-const actors: Readonly<Record<SyncTrigger, Actor>> = {
-  schedule: { kind: 'schedule', job: 'identity sync' },
-  operator: { kind: 'operator', name: null, command: 'sync-identities' },
+export type SyncOptions = {
+  readonly accountId: number
+  readonly trigger: SyncTrigger
+  /** The operator who asked for it, where one signed in. */
+  readonly startedBy?: string | undefined
+  readonly now: () => Date
 }
-
-type SyncOptions = { readonly accountId: number; readonly trigger: SyncTrigger; readonly now: () => Date }
 
 /**
  * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
  * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
  */
 export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
-  const { accountId, trigger, now } = options
+  const { accountId, now } = options
   const began = performance.now()
   return db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, accountId))) {
@@ -36,7 +36,7 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     const created = await addPersonnel(trx, accountId, at)
     await findChanges(trx, accountId)
     const changed = await updatePersonnel(trx, at)
-    const by = { accountId, actor: actors[trigger], at }
+    const by = { accountId, actor: actorOf(options), at }
     await recordStatuses(trx, by)
     const result = await storeResult(trx, options, { at, began, created, changed })
     await recordSync(trx, by, result)
@@ -59,6 +59,17 @@ async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): 
   `.execute(trx)
 }
 
+/**
+ * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
+ * then the latest start, then the older connection.
+ */
+export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
+  return sql`
+    coalesce(separated_at <= ${at}::timestamptz, false), coalesce(started_at > ${at}::timestamptz, false),
+    started_at desc nulls last, connection_id, id
+  `
+}
+
 async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     create temp table sync_people (
@@ -78,7 +89,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
       end
     from sync_identities
     where user_id is not null
-    order by user_id, ${byPrecedence(at)}
+    order by user_id, ${leadingRecordFirst(at)}
   `.execute(trx)
   await sql`analyze sync_people`.execute(trx)
 }
@@ -152,6 +163,12 @@ async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<n
     where personnel.id = change.id
   `.execute(trx),
   )
+}
+
+function actorOf({ trigger, startedBy }: SyncOptions): Actor {
+  return trigger === 'schedule'
+    ? { kind: 'schedule', job: 'identity sync' }
+    : { kind: 'operator', name: startedBy ?? null, command: 'sync-identities' }
 }
 
 // Whoever is new counts in the event of the sync, so that the first sync of a company does not fill the trail.

@@ -4,7 +4,7 @@ import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
 import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
-import { type NewEvent, recordEvent } from './events.ts'
+import { type Actor, callerOf, type NewEvent, storeEvent } from './events.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -39,12 +39,7 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
 
   async resetPersonnelSync(ctx, { body }) {
     checkReset(body)
-    const count = await ctx.db.transaction().execute(async (trx) => {
-      if (!(await lockForSync(trx, ctx.accountId))) {
-        throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
-      }
-      return resetPeople(trx, ctx, body)
-    })
+    const count = await resetSync({ ...ctx, actor: callerOf(ctx) }, body.personnelIds)
     return { status: 201, body: { count } }
   },
 }
@@ -74,48 +69,57 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
     throw new Refusal(400, 'personnelIds must be left out for reset-sync-all')
 }
 
+type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
+
+/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
+  return scope.db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, scope.accountId))) {
+      throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
+    }
+    return resetPeople(trx, scope, personnelIds)
+  })
+}
+
 async function resetPeople(
   trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  { personnelIds }: PersonnelReset,
+  { accountId, actor, now }: Scope,
+  personnelIds?: readonly number[],
 ): Promise<number> {
+  const at = now()
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
   const people = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
-      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
+      updated_at: sql`greatest(updated_at, ${at}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
-    .where('account_id', '=', ctx.accountId)
+    .where('account_id', '=', accountId)
     .where('status_updated_at', 'is not', null)
     .where(chosen)
     .returning('id')
     .execute()
-  if (people.length > 0) await recordEvent(trx, ctx, resetEvent(ctx, people, personnelIds))
+  if (people.length > 0) await storeEvent(trx, { accountId, actor, at }, resetEvent(accountId, people, personnelIds))
   return people.length
 }
 
 function resetEvent(
-  { accountId }: PlatformContext,
-  people: readonly { id: number }[],
-  wanted: readonly number[] | undefined,
+  accountId: number,
+  people: readonly { readonly id: number }[],
+  named: readonly number[] | undefined,
 ): NewEvent {
   const targets = people.slice(0, namedTargets).map(({ id }) => ({ kind: 'personnel', id }))
-  const [only = everybody(accountId)] = targets
   const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
-  if (!wanted) return { type: 'FORCE_SYNC_ON_ALL', description, target: everybody(accountId), targets }
-  if (new Set(wanted).size > 1)
-    return { type: 'FORCE_SYNC_ON_SOME', description, target: everybody(accountId), targets }
+  const several = { description, target: { kind: 'account', id: accountId }, targets }
+  const [only] = targets
+  if (!named) return { type: 'FORCE_SYNC_ON_ALL', ...several }
+  if (new Set(named).size > 1 || !only) return { type: 'FORCE_SYNC_ON_SOME', ...several }
   return {
     type: 'FORCE_SYNC_ON_A_PERSON',
     description: `Identity sync looks after person ${only.id} again, whose status was set by hand`,
     target: only,
   }
-}
-
-function everybody(accountId: number) {
-  return { kind: 'account', id: accountId }
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
