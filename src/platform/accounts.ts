@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../errors.ts'
 import type { AccountInput } from './account-input.ts'
+import { addEntitlements } from './entitlements.ts'
+import { operatorWith, storeEvent } from './events.ts'
 import type { AccountListing, AccountSummary } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 
@@ -21,8 +23,9 @@ export async function createAccount(
       .returning(['id', 'name'])
       .executeTakeFirst()
     if (!account) throw new Failure('conflict', `the platform already has an account "${name}"; choose another name`)
-    const rows = [...new Set(entitlements)].map((entitlement) => ({ account_id: account.id, name: entitlement }))
-    if (rows.length > 0) await trx.insertInto('entitlements').values(rows).execute()
+    const opening = { accountId: account.id, command: 'accounts create', now }
+    await recordOpening(trx, { ...opening, isAccepted: termsAcceptedAt !== null })
+    await addEntitlements(trx, { ...opening, names: entitlements })
     return account
   })
 }
@@ -40,12 +43,16 @@ export async function showAccount(db: Kysely<PlatformSchema>, name: string, now:
 
 /** Records that an account has accepted the terms. The moment of the first acceptance stays. */
 export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
-  await db
-    .updateTable('accounts')
-    .set({ terms_accepted_at: now })
-    .where('name', '=', name)
-    .where('terms_accepted_at', 'is', null)
-    .execute()
+  await db.transaction().execute(async (trx) => {
+    const accepted = await trx
+      .updateTable('accounts')
+      .set({ terms_accepted_at: now })
+      .where('name', '=', name)
+      .where('terms_accepted_at', 'is', null)
+      .returning('id')
+      .executeTakeFirst()
+    if (accepted) await recordAcceptance(trx, { accountId: accepted.id, command: 'terms accept', now })
+  })
   return showAccount(db, name, now)
 }
 
@@ -53,6 +60,38 @@ export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now:
 export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
   const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
   return account ?? noAccount(name)
+}
+
+type Opening = { readonly accountId: number; readonly command: string; readonly now: Date }
+
+/** Records that an account was opened, and that its terms were accepted with it where they were. */
+export async function recordOpening(
+  trx: Kysely<PlatformSchema>,
+  { isAccepted, ...opening }: Opening & { readonly isAccepted: boolean },
+): Promise<void> {
+  const { accountId, command, now } = opening
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'COMPANY_DATA_UPDATED',
+      description: 'The account was opened',
+      target: { kind: 'account', id: accountId },
+    },
+  )
+  if (isAccepted) await recordAcceptance(trx, opening)
+}
+
+async function recordAcceptance(trx: Kysely<PlatformSchema>, { accountId, command, now }: Opening): Promise<void> {
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'TERMS_AGREED',
+      description: 'The terms and conditions were accepted for the account',
+      target: { kind: 'account', id: accountId },
+    },
+  )
 }
 
 function noAccount(name: string): never {

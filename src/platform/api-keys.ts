@@ -4,6 +4,7 @@ import { prepared } from '../database/prepared.ts'
 import { Failure } from '../errors.ts'
 import { findAccount } from './accounts.ts'
 import { isWithin } from './address-ranges.ts'
+import { operatorWith, storeEvent } from './events.ts'
 import type { CreatedKey, KeyInput, KeyListing } from './operator-contract.ts'
 import type { KeyAccess, PlatformSchema } from './schema.ts'
 
@@ -52,6 +53,15 @@ export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, no
       })
       .returning('id')
       .executeTakeFirstOrThrow()
+    await storeEvent(
+      trx,
+      { accountId: account.id, actor: operatorWith('keys create'), at: now },
+      {
+        type: 'PUBLIC_API_KEY_CREATED',
+        description: `The API key ${row.id} was made`,
+        target: { kind: 'api_key', id: row.id },
+      },
+    )
     return row.id
   })
   return { id, key }
@@ -59,13 +69,17 @@ export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, no
 
 /** Ends a key for good; ending it again changes nothing. */
 export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Date): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('api_keys')
-    .set({ revoked_at: sql`coalesce(revoked_at, ${now}::timestamptz)` })
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  if (numUpdatedRows === 0n)
-    throw new Failure('not_found', `there is no API key ${id}; \`platform keys list\` shows all`)
+  await db.transaction().execute(async (trx) => {
+    const key = await trx.selectFrom('api_keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    if (!key) throw new Failure('not_found', `there is no API key ${id}; \`platform keys list\` shows all`)
+    if (key.revoked_at) return
+    await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute()
+    await storeEvent(
+      trx,
+      { accountId: key.account_id, actor: operatorWith('keys revoke'), at: now },
+      { type: 'PUBLIC_API_KEY_REVOKED', description: `The API key ${id} was revoked`, target: { kind: 'api_key', id } },
+    )
+  })
 }
 
 export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<KeyListing[]> {

@@ -55,6 +55,11 @@ export type Actor =
   | { readonly kind: 'operator'; readonly name: string | null; readonly command: string }
   | { readonly kind: 'schedule'; readonly job: string }
 
+/** What the operator writes with a command, to which no name belongs. */
+export function operatorWith(command: string): Actor {
+  return { kind: 'operator', name: null, command }
+}
+
 export type NewEvent = {
   readonly type: EventType
   /** One sentence in the past tense, without personal values that the object itself does not show. */
@@ -86,10 +91,11 @@ export async function recordEvents(
   ctx: PlatformContext,
   events: readonly NewEvent[],
 ): Promise<void> {
-  await storeEvents(trx, { accountId: ctx.accountId, actor: apiKeyActor(ctx), at: ctx.now() }, events)
+  await storeEvents(trx, { accountId: ctx.accountId, actor: callerOf(ctx), at: ctx.now() }, events)
 }
 
-export function apiKeyActor({ callerId, operation }: Pick<PlatformContext, 'callerId' | 'operation'>): Actor {
+/** Who writes with a request of the public interface. */
+export function callerOf({ callerId, operation }: Pick<PlatformContext, 'callerId' | 'operation'>): Actor {
   return { kind: 'api_key', userId: callerId, operation }
 }
 

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../contract/personnel.ts'
 import { Failure } from '../errors.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from './events.ts'
@@ -6,7 +6,6 @@ import { matchIdentities } from './identity-matching.ts'
 import type { SyncResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './sync-attempts.ts'
-import { byPrecedence } from './user-identities.ts'
 
 export type SyncOptions = AttemptStart & {
   /** Told once it is certain that this sync runs. */
@@ -27,12 +26,6 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
     else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
     throw error
   }
-}
-
-function actorOf({ trigger, startedBy }: SyncOptions): Actor {
-  if (trigger === 'schedule') return { kind: 'schedule', job: 'identity sync' }
-  if (startedBy === undefined) return { kind: 'operator', name: null, command: 'sync-identities' }
-  return { kind: 'operator', name: startedBy, command: 'Personnel page' }
 }
 
 async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: SyncOptions): Promise<SyncResult> {
@@ -79,6 +72,17 @@ async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): 
   `.execute(trx)
 }
 
+/**
+ * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
+ * then the latest start, then the older connection.
+ */
+export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
+  return sql`
+    coalesce(separated_at <= ${at}::timestamptz, false), coalesce(started_at > ${at}::timestamptz, false),
+    started_at desc nulls last, connection_id, id
+  `
+}
+
 async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     create temp table sync_people (
@@ -98,7 +102,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
       end
     from sync_identities
     where user_id is not null
-    order by user_id, ${byPrecedence(at)}
+    order by user_id, ${leadingRecordFirst(at)}
   `.execute(trx)
   await sql`analyze sync_people`.execute(trx)
 }
@@ -172,6 +176,12 @@ async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<n
     where personnel.id = change.id
   `.execute(trx),
   )
+}
+
+function actorOf({ trigger, startedBy }: SyncOptions): Actor {
+  return trigger === 'schedule'
+    ? { kind: 'schedule', job: 'identity sync' }
+    : { kind: 'operator', name: startedBy ?? null, command: 'sync-identities' }
 }
 
 // Whoever is new counts in the event of the sync, so that the first sync of a company does not fill the trail.

@@ -5,7 +5,7 @@ import { Refusal } from '../http/refusal.ts'
 import { complianceChecksOf, withCompliance } from './compliance.ts'
 import type { PlatformContext } from './context.ts'
 import { customFieldsOf } from './custom-fields.ts'
-import { type Actor, apiKeyActor, type NewEvent, storeEvent } from './events.ts'
+import { type Actor, callerOf, type NewEvent, storeEvent } from './events.ts'
 import { lockForSync } from './identity-sync.ts'
 import { listPage } from './pages.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -38,7 +38,8 @@ export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
 
   async resetPersonnelSync(ctx, { body }) {
     checkReset(body)
-    return { status: 201, body: { count: await resetSync({ ...ctx, actor: apiKeyActor(ctx) }, body.personnelIds) } }
+    const count = await resetSync({ ...ctx, actor: callerOf(ctx) }, body.personnelIds)
+    return { status: 201, body: { count } }
   },
 }
 
@@ -85,15 +86,16 @@ export async function resetSync(scope: Scope, personnelIds?: readonly number[]):
 
 async function resetPeople(
   trx: Kysely<PlatformSchema>,
-  { accountId, now, actor }: Scope,
+  { accountId, actor, now }: Scope,
   personnelIds?: readonly number[],
 ): Promise<number> {
+  const at = now()
   const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
   const people = await trx
     .updateTable('personnel')
     .set({
       status_updated_at: null,
-      updated_at: sql`greatest(updated_at, ${now()}::timestamptz)`,
+      updated_at: sql`greatest(updated_at, ${at}::timestamptz)`,
       changed_in: sql`pg_current_xact_id()`,
     })
     .where('account_id', '=', accountId)
@@ -101,31 +103,26 @@ async function resetPeople(
     .where(chosen)
     .returning('id')
     .execute()
-  if (people.length > 0)
-    await storeEvent(trx, { accountId, actor, at: now() }, resetEvent(accountId, people, personnelIds))
+  if (people.length > 0) await storeEvent(trx, { accountId, actor, at }, resetEvent(accountId, people, personnelIds))
   return people.length
 }
 
 function resetEvent(
   accountId: number,
-  people: readonly { id: number }[],
-  wanted: readonly number[] | undefined,
+  people: readonly { readonly id: number }[],
+  named: readonly number[] | undefined,
 ): NewEvent {
   const targets = people.map(({ id }) => ({ kind: 'personnel', id }))
-  const [only = everybody(accountId)] = targets
   const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
-  if (!wanted) return { type: 'FORCE_SYNC_ON_ALL', description, target: everybody(accountId), targets }
-  if (new Set(wanted).size > 1)
-    return { type: 'FORCE_SYNC_ON_SOME', description, target: everybody(accountId), targets }
+  const several = { description, target: { kind: 'account', id: accountId }, targets }
+  const [only] = targets
+  if (!named) return { type: 'FORCE_SYNC_ON_ALL', ...several }
+  if (new Set(named).size > 1 || !only) return { type: 'FORCE_SYNC_ON_SOME', ...several }
   return {
     type: 'FORCE_SYNC_ON_A_PERSON',
     description: `Identity sync looks after person ${only.id} again, whose status was set by hand`,
     target: only,
   }
-}
-
-function everybody(accountId: number) {
-  return { kind: 'account', id: accountId }
 }
 
 async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {

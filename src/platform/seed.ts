@@ -1,4 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import { recordOpening } from './accounts.ts'
+import { seedCompany } from './company.ts'
+import { addEntitlements } from './entitlements.ts'
+import { operatorWith, storeEvent } from './events.ts'
 import type { SeedResult } from './operator-contract.ts'
 import type { PlatformSchema } from './schema.ts'
 import { seedAudits } from './seed-audits.ts'
@@ -6,6 +10,8 @@ import { seedControls } from './seed-controls.ts'
 import { seedCustomFields } from './seed-custom-fields.ts'
 import type { SeedAccount, SeedDocument } from './seed-document.ts'
 import { seedLibrary } from './seed-library.ts'
+
+const command = 'seed'
 
 /** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
 export async function seed(
@@ -19,8 +25,12 @@ export async function seed(
     for (const account of accounts) {
       const { id, isNew } = await seedAccount(trx, account, now)
       added.accounts += isNew ? 1 : 0
-      added.workspaces += await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
-      added.people += await seedPeople(trx, { accountId: id, people: account.people, now })
+      const company = account.company && (await seedCompany(trx, { accountId: id, company: account.company, now }))
+      const workspaces = await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
+      const people = await seedPeople(trx, { accountId: id, people: account.people, now })
+      await recordSeed(trx, { accountId: id, added: { company: company ? 1 : 0, workspaces, people }, now })
+      added.workspaces += workspaces
+      added.people += people
       await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
       await seedControls(trx, { accountId: id, policies: account.policies, workspaces: account.workspaces, now })
       await seedAudits(trx, { accountId: id, workspaces: account.workspaces, now })
@@ -43,15 +53,27 @@ async function seedAccount(
   const { id } =
     inserted ??
     (await trx.selectFrom('accounts').select('id').where('name', '=', account.name).executeTakeFirstOrThrow())
-  const entitlements = account.entitlements.map((name) => ({ account_id: id, name }))
-  if (entitlements.length > 0) {
-    await trx
-      .insertInto('entitlements')
-      .values(entitlements)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-  }
+  const seeding = { accountId: id, command, now }
+  if (inserted) await recordOpening(trx, { ...seeding, isAccepted: account.termsAcceptedAt !== null })
+  await addEntitlements(trx, { ...seeding, names: account.entitlements })
   return { id, isNew: inserted !== undefined }
+}
+
+async function recordSeed(
+  trx: Kysely<PlatformSchema>,
+  { accountId, added, now }: { accountId: number; added: Readonly<Record<string, number>>; now: Date },
+): Promise<void> {
+  const counts = Object.entries(added).filter(([, count]) => count > 0)
+  if (counts.length === 0) return
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'COMPANY_DATA_UPDATED',
+      description: `A seed added to the account: ${counts.map(([what, count]) => `${what} ${count}`).join(', ')}`,
+      target: { kind: 'account', id: accountId },
+    },
+  )
 }
 
 async function seedWorkspaces(

@@ -1,22 +1,12 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { ConnectionCompact, UserIdentity } from '../contract/users.ts'
 import type { PlatformContext } from './context.ts'
 import { presentIdentity } from './identity-rows.ts'
+import { leadingRecordFirst } from './identity-sync.ts'
 import type { PlatformSchema } from './schema.ts'
 
 /** A live HR record with the user whom the identity sync found it to belong to. */
 export type MatchedIdentity = Selectable<PlatformSchema['hris_user_identities']> & { readonly user_id: number }
-
-/**
- * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
- * then the latest start, then the older connection. The first one speaks for the person.
- */
-export function byPrecedence(at: Date): RawBuilder<unknown> {
-  return sql`
-    coalesce(separated_at <= ${at}::timestamptz, false), coalesce(started_at > ${at}::timestamptz, false),
-    started_at desc nulls last, connection_id, id
-  `
-}
 
 /** The live HR records of these users by user, in the order in which they speak for them. */
 export async function identitiesOf(
@@ -30,7 +20,7 @@ export async function identitiesOf(
     join users on users.id = matched.user_id and users.account_id = ${accountId}
     join hris_user_identities as identity on identity.id = matched.identity_row_id and identity.deleted_at is null
     where matched.user_id = any(${userIds}::bigint[])
-    order by matched.user_id, ${byPrecedence(now())}
+    order by matched.user_id, ${leadingRecordFirst(now())}
   `.execute(db)
   return Map.groupBy(rows, (row) => row.user_id)
 }

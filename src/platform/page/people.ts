@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EmploymentStatus } from '../../contract/personnel.ts'
+import { leadingRecordFirst } from '../identity-sync.ts'
 import type { PlatformSchema } from '../schema.ts'
-import { byPrecedence } from '../user-identities.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 import { searchExpression } from './search.ts'
 
@@ -188,7 +188,7 @@ async function connectionsOf(db: Db, userIds: readonly number[], now: Date): Pro
       join custom_connections as connection on connection.id = identity.connection_id
       where match.user_id = any(${userIds}::bigint[]) and identity.deleted_at is null
     ) as record
-    order by user_id, ${byPrecedence(now)}
+    order by user_id, ${leadingRecordFirst(now)}
   `.execute(db)
   const names = new Map<number, Set<string>>()
   for (const { user_id, connection_id, client_alias } of rows) {
