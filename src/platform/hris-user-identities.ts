@@ -5,9 +5,9 @@ import { Refusal } from '../http/refusal.ts'
 import { holdConnection, requireConnection } from './connection-access.ts'
 import type { PlatformContext } from './context.ts'
 import { type NewEvent, recordEvents } from './events.ts'
-import { applyBatch, mergeRow, type Outcome, presentWrite } from './identity-batch.ts'
+import { applyBatch, type Outcome, untilNotOvertaken } from './identity-batch.ts'
 import { type CheckedItem, checkItems, submittedValues } from './identity-items.ts'
-import { findIdentity, lockIdentity, presentIdentity, updateIdentities } from './identity-rows.ts'
+import { findIdentity, lockIdentity, presentIdentity } from './identity-rows.ts'
 import { listPage } from './pages.ts'
 import { recordEventsOf } from './record-events.ts'
 
@@ -26,12 +26,14 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
   async upsertHrisUserIdentities(ctx, { params, body }) {
     const items = checkItems(body)
     const submissions = items.flatMap((item) => ('submission' in item ? [item.submission] : []))
-    const outcomes = await ctx.db.transaction().execute(async (trx) => {
-      await holdConnection(trx, ctx, hris(params.connectionId))
-      const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
-      await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
-      return applied
-    })
+    const outcomes = await untilNotOvertaken(() =>
+      ctx.db.transaction().execute(async (trx) => {
+        await holdConnection(trx, ctx, hris(params.connectionId))
+        const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
+        await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
+        return applied
+      }),
+    )
     const results = items.map((item) => itemResult(item, outcomes))
     return { status: batchStatus(results), body: results }
   },
@@ -50,11 +52,10 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
       if (identityId !== undefined && identityId !== row.identity_id) {
         throw new Refusal(400, 'identityId differs from the key of this record; a key never changes')
       }
-      const merged = mergeRow(row, { identityId: row.identity_id, values: submittedValues(fields) }, ctx.now())
-      if (!merged.changed) return presentIdentity(row)
-      await updateIdentities(trx, params.connectionId, [merged.write])
-      await recordEvents(trx, ctx, identityEvents('UPDATED', params.connectionId, [row.identity_id]))
-      return presentWrite(row, merged.write)
+      const submissions = [{ identityId: row.identity_id, values: submittedValues(fields) }]
+      const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
+      await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
+      return applied.get(row.identity_id)?.data ?? presentIdentity(row)
     })
     return { status: 200, body: updated }
   },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { IdentityRecord, type IdentityUpdate } from '../contract/hris-user-identities.ts'
-import type { IdentityValues } from './merge-identity.ts'
+import type { IdentityValues } from './identity-values.ts'
 
 /** A valid item of a batch: the key and only the fields that it names. */
 export type Submission = { readonly identityId: string; readonly values: Partial<IdentityValues> }
