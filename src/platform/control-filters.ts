@@ -14,58 +14,62 @@ export type ControlFilters = {
 
 type Condition = RawBuilder<boolean>
 
-const hasPolicy: Condition = sql`exists (select from control_policies where control_id = controls.id)`
-const hasEvidence: Condition = sql`exists (select from control_evidence where control_id = controls.id)`
-const hasOwner: Condition = sql`exists (select from control_owners where control_id = controls.id)`
-const hasPassingTest = withTest(sql`tests.status = 'PASSED'`)
-const hasFailingTest = withTest(sql`tests.status = 'FAILED'`)
-const isMonitored = withTest(sql`tests.is_monitored`)
+// Both turn `from … where …` into the condition that there is such a row. What stands behind `exists` may be joined, which suits
+// a filter of a long list, but may also be read as a whole before the first control. A subquery with `limit` is a look into an
+// index for one control, also while statistics lag behind a first load.
+const joined = (from: RawBuilder<unknown>): Condition => sql`exists (select ${from})`
+const probed = (from: RawBuilder<unknown>): Condition => sql`(select true ${from} limit 1) is not null`
 
-/** What is true of a row of `controls` on a day, as conditions of a query over that table. */
+const owners = sql`from control_owners where control_owners.control_id = controls.id`
+const policies = sql`from control_policies where control_policies.control_id = controls.id`
+const evidence = sql`from control_evidence where control_evidence.control_id = controls.id`
+const tests = sql`from control_tests where control_tests.control_id = controls.id`
+const joinedTests = sql`
+  from control_tests join tests on tests.id = control_tests.test_id where control_tests.control_id = controls.id
+`
+const passes = sql`(select tests.status from tests where tests.id = control_tests.test_id) = 'PASSED'`
+const isMonitored = sql`(select tests.is_monitored from tests where tests.id = control_tests.test_id)`
+
+/** What is true of a row of `controls` on a day, as columns of a query over that table. */
 export function controlFlags(day: string) {
-  const isValid: Condition = sql`(evidence.valid_until is null or evidence.valid_until >= ${day}::date)`
-  const isProven: Condition = sql`(${hasPolicy} or ${hasPassingTest} or ${withEvidence(isValid)})`
-  const isRefuted: Condition = sql`(${hasFailingTest} or ${withEvidence(sql`not ${isValid}`)})`
   return {
-    hasEvidence,
-    hasPolicy,
-    hasOwner,
-    hasPassingTest,
-    isMonitored,
-    isReady: sql`(${hasOwner} and ${isProven} and not ${isRefuted})`,
-    hasTicket: sql`controls.ticket_status is not null`,
-    isEnabled: sql`controls.is_enabled`,
-    isArchived: sql`controls.archived_at is not null`,
-  } satisfies Readonly<Record<string, Condition>>
+    hasEvidence: probed(evidence),
+    hasPolicy: probed(policies),
+    hasOwner: probed(owners),
+    hasTicket: sql<boolean>`controls.ticket_status is not null`,
+    isMonitored: probed(sql`${tests} and ${isMonitored}`),
+    isReady: readiness(day),
+  }
 }
 
 /** The filters of a list of controls, as further conditions that begin with `and`. */
-export function matching({ ticketStatus, policyId, ...flags }: ControlFilters, day: string): RawBuilder<unknown> {
-  const conditions = controlFlags(day)
-  const wanted = Object.entries(flags).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    const condition: Condition = conditions[name as keyof typeof flags]
-    return value ? [sql` and ${condition}`] : [sql` and not ${condition}`]
-  })
+export function matching(filters: ControlFilters, day: string): RawBuilder<unknown> {
+  const { ticketStatus, policyId } = filters
+  const flags: readonly (readonly [boolean | undefined, Condition])[] = [
+    [filters.isMonitored, joined(sql`${joinedTests} and tests.is_monitored`)],
+    [filters.hasEvidence, joined(evidence)],
+    [filters.hasPolicy, joined(policies)],
+    [filters.hasPassingTest, joined(sql`${joinedTests} and tests.status = 'PASSED'`)],
+    [filters.isEnabled, sql`controls.is_enabled`],
+    [filters.isArchived, sql`controls.archived_at is not null`],
+    [filters.isReady, readiness(day)],
+  ]
+  const wanted = flags.flatMap(([value, condition]) =>
+    value === undefined ? [] : [value ? sql` and ${condition}` : sql` and not ${condition}`],
+  )
   if (ticketStatus !== undefined) wanted.push(sql` and controls.ticket_status = ${ticketStatus}`)
   if (policyId !== undefined) {
-    wanted.push(sql`
-      and exists (select from control_policies where control_id = controls.id and policy_id = ${policyId}::bigint)
-    `)
+    wanted.push(sql` and ${joined(sql`${policies} and control_policies.policy_id = ${policyId}::bigint`)}`)
   }
   return sql.join(wanted, sql``)
 }
 
-function withTest(condition: Condition): Condition {
-  return sql`exists (
-    select from control_tests join tests on tests.id = control_tests.test_id
-    where control_tests.control_id = controls.id and ${condition}
+/** An owner, something that proves the control, and nothing that speaks against it. */
+function readiness(day: string): Condition {
+  const isValid = sql`(
+    select coalesce(evidence.valid_until >= ${day}::date, true) from evidence where evidence.id = control_evidence.evidence_id
   )`
-}
-
-function withEvidence(condition: Condition): Condition {
-  return sql`exists (
-    select from control_evidence join evidence on evidence.id = control_evidence.evidence_id
-    where control_evidence.control_id = controls.id and ${condition}
-  )`
+  const isProven = [policies, sql`${tests} and ${passes}`, sql`${evidence} and ${isValid}`].map(probed)
+  const isRefuted = [sql`${tests} and not ${passes}`, sql`${evidence} and not ${isValid}`].map(probed)
+  return sql`(${probed(owners)} and (${sql.join(isProven, sql` or `)}) and not (${sql.join(isRefuted, sql` or `)}))`
 }
