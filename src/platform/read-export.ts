@@ -28,9 +28,12 @@ function createParser(found: (part: ExportPart) => void) {
   const tokens = new ExactTokenizer()
   const values = new TokenParser({ paths: ['$.export', '$.sequences', '$.tables.*', '$.tables.*.*'], keepStack: false })
   tokens.onToken = (token) => values.write(token)
-  values.onValue = ({ value, key, stack }) => {
-    if (stack.length === 3) found({ kind: 'row', table: String(stack[2]?.key), row: value })
-    else if (stack.length === 2) found({ kind: 'table', table: String(key) })
+  values.onValue = ({ value, key, parent, stack }) => {
+    if (stack.length === 3) {
+      // The parser keeps what is inside of a value that it will give as a whole; of a table the name is enough.
+      if (Array.isArray(parent)) parent.length = 0
+      found({ kind: 'row', table: String(stack[2]?.key), row: value })
+    } else if (stack.length === 2) found({ kind: 'table', table: String(key) })
     else if (key === 'export') found({ kind: 'header', header: parse(ExportHeader, value, 'export') })
     else found({ kind: 'sequences', sequences: parse(ExportSequences, value, 'sequences') })
   }
