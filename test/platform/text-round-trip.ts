@@ -1,7 +1,7 @@
 import { bodyWith, type Field, valueAt } from './body-fields.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import type { Company } from './fixtures/fixture.ts'
-import { type Call, everyList, everyOperation, type NamedOperation, validCall } from './operations.ts'
+import { type Call, everyList, everyOperation, isReading, type NamedOperation, validCall } from './operations.ts'
 import type { RawClient, RawRequest } from './raw-requests.ts'
 import { fieldName } from './text-fields.ts'
 
@@ -83,7 +83,10 @@ function packed(texts: readonly string[], fields: readonly Field[]): string[] {
 
 /** Everything that the list beside the operation has, by id. */
 async function listed({ http, company, named }: Desk): Promise<ReadonlyMap<unknown, Entry>> {
-  const list = everyList.find(({ operation }) => operation.path === named.operation.path)
+  const { readBy } = fixtureOf(named.name)
+  const list = everyList.find(({ name, operation }) =>
+    readBy ? name === readBy : operation.path === named.operation.path,
+  )
   if (!list) throw new Error(`no fixture for the texts of ${named.name}: no list has what it makes`)
   const { params, query } = validCall(list, company.things)
   const entries = new Map<unknown, Entry>()
@@ -99,7 +102,10 @@ async function listed({ http, company, named }: Desk): Promise<ReadonlyMap<unkno
 }
 
 function readerAt({ name, operation }: NamedOperation): NamedOperation {
-  const reader = everyOperation.find((one) => one.operation.method === 'GET' && one.operation.path === operation.path)
+  const { readBy } = fixtureOf(name)
+  const reader = everyOperation.find((one) =>
+    readBy ? one.name === readBy : isReading(one.operation) && one.operation.path === operation.path,
+  )
   if (reader) return reader
   throw new Error(`no fixture for the texts of ${name}: nothing reads what it changes`)
 }
