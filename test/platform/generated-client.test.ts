@@ -10,7 +10,7 @@ import type { Operation } from '../../src/contract/operation.ts'
 import { databases } from '../helpers/databases.ts'
 import { type Document, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
-import { everyOperation, isReading, type NamedOperation, validCall } from './operations.ts'
+import { everyOperation, isReading, type NamedOperation, suspicion, validCall } from './operations.ts'
 import { openTestPlatform, type TestPlatform } from './platforms.ts'
 import { openCompany } from './world.ts'
 
@@ -55,7 +55,7 @@ describe.each(databases)('a client generated from the document on $name', ({ pla
       headers: { authorization: `Bearer ${key}` },
     })
 
-    expect(successesOf(named), JSON.stringify(data)).toContain(status)
+    expect(successesOf(named), `${suspicion(named)}${JSON.stringify(data)}`).toContain(status)
     expect(strictReader(document).complaints(named.operation, status, data)).toEqual([])
   })
 
