@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Operation } from '../../src/contract/operation.ts'
 import { readText } from '../../src/http/text.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { fixtureOf } from './fixtures/areas.ts'
@@ -53,12 +54,12 @@ export const badAddresses: readonly Badness[] = [
   },
   {
     kind: 'ids of nothing',
-    concerns: ({ params }) => params !== undefined,
+    concerns: (operation, name) => without(operation, fixtureOf(name).chosen).length > 0,
     cases: (world, named) => idCases(world, named).filter(({ isMalformed }) => !isMalformed),
   },
   {
     kind: 'ids of another account',
-    concerns: ({ params }) => params !== undefined,
+    concerns: (operation, name) => ownIds({ operation, name }).length > 0,
     cases: foreignIds,
   },
   {
@@ -111,9 +112,8 @@ function prefixOf(field: z.ZodType): string | undefined {
 }
 
 function foreignIds(world: World, named: NamedOperation): Case[] {
-  const { chosen = [] } = fixtureOf(named.name)
   const [own, foreign] = [validCall(named, world.mine.things), validCall(named, world.theirs.things)]
-  const ids = names(named).filter((name) => !chosen.includes(name))
+  const ids = ownIds(named)
   const same = ids.find((name) => own.params[name] === foreign.params[name])
   if (same !== undefined) throw new Error(`no fixture for ${named.name}: ${same} is the same in every account`)
   const swaps = [...ids.map((name) => [name]), ...(ids.length > 1 ? [ids] : [])]
@@ -122,6 +122,16 @@ function foreignIds(world: World, named: NamedOperation): Case[] {
     const request = world.http.requestOf(named, { ...own, params }, world.mine.key)
     return { what: `their ${swapped.join(' and ')}`, request, expected: [absentStatus(named.operation)] }
   })
+}
+
+/** The path parameters that name things of one account. */
+function ownIds({ operation, name }: { operation: Operation; name: string }): string[] {
+  const { chosen = [], shared = [] } = fixtureOf(name)
+  return without(operation, [...chosen, ...shared])
+}
+
+function without({ params }: Operation, left: readonly string[] = []): string[] {
+  return Object.keys(params?.shape ?? {}).filter((name) => !left.includes(name))
 }
 
 function replaced(world: World, named: NamedOperation, name: string, segment: string): string {

@@ -185,7 +185,7 @@ function unfitLists({ minItems = 0, maxItems }: JsonSchema, example: unknown): u
 }
 
 function foreignReferences(world: World, named: NamedOperation): Case[] {
-  const { unchecked = {} } = fixtureOf(named.name)
+  const { unchecked = {}, shared = [] } = fixtureOf(named.name)
   const body = validBody(world, named)
   const references = referencesIn(named.operation)
   return fieldsOf(bodySchemaOf(named.operation), body).flatMap(({ path, alternatives }) => {
@@ -197,7 +197,8 @@ function foreignReferences(world: World, named: NamedOperation): Case[] {
     const isList = alternatives.some(({ type }) => type === 'array')
     const refusals = [400, 404, 409, 422].filter((status) => named.operation.errors.includes(status))
     const expected = name in unchecked ? [...refusals, ...successes(named.operation)] : refusals
-    return [theirs, 999_999_999, 2_147_483_648, Number.MAX_SAFE_INTEGER].map((id) => ({
+    const foreign = shared.includes(singular) ? [] : [theirs]
+    return [...foreign, 999_999_999, 2_147_483_648, Number.MAX_SAFE_INTEGER].map((id) => ({
       ...sent(world, named, bodyWith(body, path, isList ? [id] : id)),
       what: `${name} ${id === theirs ? 'of another account' : 'of nothing'}`,
       expected,

@@ -17,7 +17,7 @@ export type Case = {
 /** One way in which requests can be bad, for every operation that can receive such requests. */
 export type Badness = {
   readonly kind: string
-  readonly concerns: (operation: Operation) => boolean
+  readonly concerns: (operation: Operation, name: string) => boolean
   readonly cases: (world: World, named: NamedOperation) => readonly Case[] | Promise<readonly Case[]>
 }
 

@@ -10,19 +10,20 @@ import { everyOperation } from './operations.ts'
 import { openWorld, type World } from './world.ts'
 
 const kinds = [...badCallers, ...badAddresses, ...badQueries, ...badBodies, ...badDocuments]
-/** What reaches the database; the rest never gets to where engines differ. */
+/** What reaches the database; the rest never gets to where engines differ. The second engine is asked a sample of it. */
 const reaching = new Set([
   ...['ids of nothing', 'ids of another account', 'queries not storable or too long'],
   ...['numbers out of range', 'texts too long or not storable', 'free objects that cannot be stored'],
 ])
+const step = { PostgreSQL: 1, PGlite: 3 }
 const table = everyOperation.flatMap((named) =>
   kinds
-    .filter(({ concerns }) => concerns(named.operation))
+    .filter(({ concerns }) => concerns(named.operation, named.name))
     .map(({ kind, cases }) => ({ operation: named.name, kind, named, cases })),
 )
 
-describe.each(databases)('whatever is bad is refused and changes nothing on $name', ({ name, place }) => {
-  const entries = name === 'PostgreSQL' ? table : table.filter(({ kind }) => reaching.has(kind))
+describe.each(databases)('whatever is bad is refused and changes nothing on $name', ({ name: engine, place }) => {
+  const entries = engine === 'PostgreSQL' ? table : table.filter(({ kind }) => reaching.has(kind))
   let world: World
 
   beforeAll(async () => {
@@ -33,7 +34,7 @@ describe.each(databases)('whatever is bad is refused and changes nothing on $nam
   })
 
   test.each(entries)('$operation: $kind', async ({ named, cases }) => {
-    const requests = await cases(world, named)
+    const requests = (await cases(world, named)).filter((_case, index) => index % step[engine] === 0)
     const before = await world.fingerprint()
 
     const objections = await Promise.all(requests.map(objectionTo))

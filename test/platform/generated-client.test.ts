@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { generateSource } from 'oazapfts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Operation } from '../../src/contract/operation.ts'
 import { databases } from '../helpers/databases.ts'
 import { type Document, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
-import { everyOperation, isReading, type NamedOperation, validCall } from './operations.ts'
+import { everyOperation, isReading, type NamedOperation, suspicion, validCall } from './operations.ts'
 import { openTestPlatform, type TestPlatform } from './platforms.ts'
 import { openCompany } from './world.ts'
 
@@ -54,9 +55,26 @@ describe.each(databases)('a client generated from the document on $name', ({ pla
       headers: { authorization: `Bearer ${key}` },
     })
 
-    expect(successesOf(named), JSON.stringify(data)).toContain(status)
+    expect(successesOf(named), `${suspicion(named)}${JSON.stringify(data)}`).toContain(status)
     expect(strictReader(document).complaints(named.operation, status, data)).toEqual([])
   })
+
+  test.each(everyOperation.filter(({ operation }) => takesExpansions(operation)))(
+    'sends every expansion of $name by itself',
+    async (named) => {
+      const call = validCall(named, company.things)
+      const operation = generated[named.name]
+      let asked = ''
+      const answer = async (url: string) => {
+        asked = url
+        return Response.json({})
+      }
+
+      await operation?.(...argumentsOf(operation, call), { fetch: answer })
+
+      expect(new URL(asked).searchParams.getAll('expand[]')).toEqual(call.query['expand[]'])
+    },
+  )
 })
 
 /** The client, as TypeScript that Node runs as it is. */
@@ -79,6 +97,10 @@ function argumentsOf(operation: Generated[string], { params, query, body }: Retu
   const taken = names.split(',').map((name) => name.trim())
   const rest = taken.filter((name) => !(name in known))
   return [{ ...known, ...(body !== undefined && { [rest.at(-1) ?? 'body']: body }) }]
+}
+
+function takesExpansions({ query }: Operation): boolean {
+  return query !== undefined && 'expand[]' in query.shape
 }
 
 // A batch answers 207 where some of it was refused, which none of these calls asks for.

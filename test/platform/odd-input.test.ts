@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../helpers/databases.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { largeRequests, oddRequest } from './odd-requests.ts'
-import { everyOperation, isReading } from './operations.ts'
+import { everyOperation, isReading, suspicion } from './operations.ts'
 import { openTestPlatform, type TestPlatform } from './platforms.ts'
 import { openRawClient, type RawClient } from './raw-requests.ts'
 import { openCompany } from './world.ts'
@@ -28,9 +28,10 @@ describe.each(databases)('input that is odd and allowed, on $name', ({ place }) 
 
     const { status, text } = await http.ask(request)
 
-    expect(Object.keys(named.operation.success).map(Number), `${request.path} ${request.body} ${text}`).toContain(
-      status,
-    )
+    expect(
+      Object.keys(named.operation.success).map(Number),
+      `${suspicion(named)}${request.path} ${request.body} ${text}`,
+    ).toContain(status)
   })
 
   test.each(everyOperation.filter(({ operation }) => operation.body))(

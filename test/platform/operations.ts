@@ -47,6 +47,12 @@ export function validCall({ name, operation }: NamedOperation, things: Things): 
   }
 }
 
+/** What to say first of a valid call that was refused. */
+export function suspicion({ name, operation }: NamedOperation): string {
+  const isGuessed = operation.body !== undefined && fixtureOf(name).body === undefined
+  return isGuessed ? `no fixture for the body of ${name}, and what its schema gives was refused: ` : ''
+}
+
 /** The status with which an id is refused that does not exist for the caller. */
 export function absentStatus({ errors, success, method }: Operation): number {
   if (errors.includes(404)) return 404

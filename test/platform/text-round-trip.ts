@@ -1,7 +1,15 @@
 import { bodyWith, type Field, valueAt } from './body-fields.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import type { Company } from './fixtures/fixture.ts'
-import { type Call, everyList, everyOperation, type NamedOperation, validCall } from './operations.ts'
+import {
+  type Call,
+  everyList,
+  everyOperation,
+  isReading,
+  type NamedOperation,
+  suspicion,
+  validCall,
+} from './operations.ts'
 import type { RawClient, RawRequest } from './raw-requests.ts'
 import { fieldName } from './text-fields.ts'
 
@@ -36,8 +44,8 @@ async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly 
   const reading = http.requestOf(reader, { params: call.params, query: {} }, company.key)
   const found: Found[] = []
   for (const text of texts) {
-    await succeed(http, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
-    found.push({ text, values: valuesIn(desk, fields, (await succeed(http, reading)) as Entry) })
+    await succeed(desk, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
+    found.push({ text, values: valuesIn(desk, fields, (await succeed(desk, reading)) as Entry) })
   }
   return found
 }
@@ -46,7 +54,7 @@ async function makeEach(desk: Desk, fields: readonly Field[], texts: readonly st
   const call = validCall(desk.named, desk.company.things)
   return Promise.all(
     texts.map(async (text) => {
-      const made = await succeed(desk.http, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
+      const made = await succeed(desk, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
       return { text, id: idOf(made) }
     }),
   )
@@ -58,7 +66,7 @@ async function makeBatches(desk: Desk, fields: readonly Field[], texts: readonly
   for (let start = 0; start < texts.length; start += batch) {
     const part = texts.slice(start, start + batch)
     const items = part.map((text) => (JSON.parse(bodyOf(call.body, fields, text)) as unknown[])[0])
-    const results = (await succeed(desk.http, { ...requestOf(desk, call), body: JSON.stringify(items) })) as unknown[]
+    const results = (await succeed(desk, { ...requestOf(desk, call), body: JSON.stringify(items) })) as unknown[]
     made.push(
       ...part.map((text, index) => ({ text, id: idOf((results[index] as { data?: unknown } | undefined)?.data) })),
     )
@@ -82,15 +90,19 @@ function packed(texts: readonly string[], fields: readonly Field[]): string[] {
 }
 
 /** Everything that the list beside the operation has, by id. */
-async function listed({ http, company, named }: Desk): Promise<ReadonlyMap<unknown, Entry>> {
-  const list = everyList.find(({ operation }) => operation.path === named.operation.path)
+async function listed(desk: Desk): Promise<ReadonlyMap<unknown, Entry>> {
+  const { http, company, named } = desk
+  const { readBy } = fixtureOf(named.name)
+  const list = everyList.find(({ name, operation }) =>
+    readBy ? name === readBy : operation.path === named.operation.path,
+  )
   if (!list) throw new Error(`no fixture for the texts of ${named.name}: no list has what it makes`)
   const { params, query } = validCall(list, company.things)
   const entries = new Map<unknown, Entry>()
   let cursor: string | undefined
   do {
     const page = { ...query, size: fullPage, ...(cursor !== undefined && { cursor }) }
-    const answer = await succeed(http, http.requestOf(list, { params, query: page }, company.key))
+    const answer = await succeed(desk, http.requestOf(list, { params, query: page }, company.key))
     const { data, pagination } = answer as { data: Entry[]; pagination: { cursor?: string } }
     for (const entry of data) entries.set(entry.id, entry)
     cursor = pagination.cursor
@@ -99,7 +111,10 @@ async function listed({ http, company, named }: Desk): Promise<ReadonlyMap<unkno
 }
 
 function readerAt({ name, operation }: NamedOperation): NamedOperation {
-  const reader = everyOperation.find((one) => one.operation.method === 'GET' && one.operation.path === operation.path)
+  const { readBy } = fixtureOf(name)
+  const reader = everyOperation.find((one) =>
+    readBy ? one.name === readBy : isReading(one.operation) && one.operation.path === operation.path,
+  )
   if (reader) return reader
   throw new Error(`no fixture for the texts of ${name}: nothing reads what it changes`)
 }
@@ -122,10 +137,12 @@ function requestOf({ http, named, company }: Desk, call: Call): RawRequest {
   return http.requestOf(named, call, company.key)
 }
 
-async function succeed(http: RawClient, request: RawRequest): Promise<unknown> {
+async function succeed({ http, named }: Desk, request: RawRequest): Promise<unknown> {
   const { status, text, body } = await http.ask(request)
   if (status < 300 && status !== 207) return body
-  throw new Error(`${request.method} ${request.path} ${request.body ?? ''} was answered with ${status} ${text}`)
+  throw new Error(
+    `${suspicion(named)}${request.method} ${request.path} ${request.body ?? ''} was answered with ${status} ${text}`,
+  )
 }
 
 function idOf(made: unknown): unknown {

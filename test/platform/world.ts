@@ -58,10 +58,10 @@ export async function openCompany(opened: TestPlatform): Promise<Company> {
   return { ...empty, things }
 }
 
-/** Gives every list more than one record, so that it has more than one page. */
+/** Gives every list more than one record, so that it has more than one page. What lacks a fixture fails in its own tests. */
 async function fillLists(company: Company): Promise<void> {
   for (const { name } of everyList) {
-    for (const number of [1, 2]) await rowsFor(name).add(company, number)
+    for (const number of [1, 2]) await fixtureOf(name).rows?.add(company, number)
   }
 }
 
