@@ -7,6 +7,9 @@ type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | stri
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
 type WritingTransaction = ColumnType<never, never, never>
 
+/** Made by the database of other columns, for searches. */
+type Searched = ColumnType<never, never, never>
+
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
@@ -25,6 +28,7 @@ export type PlatformSchema = {
     origin: 'operator' | 'identity_sync' | 'api_key'
     created_at: Instant
     updated_at: Instant
+    words: Searched
   }
   api_keys: {
     id: Generated<number>
