@@ -26,6 +26,7 @@ let chromium: Awaited<ReturnType<typeof startChromium>>
 beforeAll(async () => {
   chromium = await startChromium()
   opened = await openTestPlatform(postgresPlace)
+  await opened.newAccount()
   await opened.operator.createOperator({ name: 'ana', account: null, password })
 })
 afterAll(async () => {
@@ -173,6 +174,7 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
   await using window = await newWindow()
   const { page, go } = window
   await go('/personnel/sign-in')
+  await page.waitForFunction('document.activeElement.id === "name"')
   await page.keyboard.type('ana')
   await page.keyboard.press('Tab')
   await page.keyboard.type(password)
@@ -195,6 +197,7 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
   for (let name = ''; name !== 'Reset Front Desk'; name = (await focused())?.name ?? '')
     await page.keyboard.press('Tab')
   await leave(page, () => page.keyboard.press('Enter'))
+  await page.waitForFunction('document.activeElement !== document.body')
 
   expect(met).toEqual([
     'Skip to the content',
