@@ -19,6 +19,9 @@ export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
 export type WritingTransaction = ColumnType<never, never, never>
 
+/** Made by the database of other columns, for searches. */
+type Searched = ColumnType<never, never, never>
+
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
 export type SyncTrigger = 'schedule' | 'operator'
@@ -47,6 +50,7 @@ type CoreSchema = {
     updated_at: Instant
     changed_in: WritingTransaction
     job_title: Generated<string | null>
+    words: Searched
   }
   api_keys: {
     id: Generated<number>

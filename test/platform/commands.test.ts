@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -23,11 +23,16 @@ afterEach(async () => {
 
 function start(...args: string[]) {
   const env = { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
-  return spawn(process.execPath, ['src/main.ts', 'platform', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, ['src/main.ts', 'platform', ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
-async function run(...args: string[]) {
+function run(...args: string[]) {
+  return runWith('', ...args)
+}
+
+async function runWith(input: string, ...args: string[]) {
   const child = start(...args)
+  child.stdin.end(input)
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), exitOf(child)])
   return { stdout, stderr, exit }
 }
@@ -75,6 +80,25 @@ test('accounts and keys are made on a database that nobody serves', async () => 
   expect(JSON.parse(keys.stdout)).toMatchObject([
     { account: 'Solo', name: 'reader', access: 'all-read', expiresAt: null },
   ])
+})
+
+test('operators get their passwords from standard input or a file, and never from the command line', async () => {
+  const password = 'correct horse battery'
+  const file = join(folder, 'password')
+  await writeFile(file, `${password}\r\n`)
+
+  const created = await runWith(`${password}\n`, 'operators', 'create', '--name', 'ana')
+  const short = await runWith('short\n', 'operators', 'create', '--name', 'bo')
+  const none = await run('operators', 'create', '--name', 'bo', '--password-file', join(folder, 'none'))
+  const unknown = await run('operators', 'create', '--name', 'bo', '--password', password)
+  const changed = await run('operators', 'set-password', '--name', 'ana', '--password-file', file)
+  const listed = await run('operators', 'list', '--json')
+
+  expect([created.exit, changed.exit]).toEqual([0, 0])
+  expect(created.stdout).toBe('operator 1: ana, all accounts\n')
+  expect(JSON.parse(listed.stdout)).toEqual([{ id: 1, name: 'ana', account: null, createdAt: expect.any(String) }])
+  expect([short.exit, none.exit, unknown.exit]).toEqual([2, 66, 2])
+  expect(short.stderr).toContain('at least 12 characters')
 })
 
 test('what cannot be done says so in one line and leaves with the exit code of its failure', async () => {

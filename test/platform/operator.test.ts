@@ -170,6 +170,36 @@ test('refusals of a running service are the same failures as on the database', a
   )
 })
 
+test('operators of the page are managed through a running service as on the database', async () => {
+  await using running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+  const password = 'correct horse battery'
+
+  const everywhere = await operator.createOperator({ name: 'Ana of HR', account: null, password })
+  const confined = await operator.createOperator({ name: "Zoë d'Arc+1@acme.example", account: 'Acme', password })
+  await operator.setOperatorPassword({ name: confined.name, password: 'another horse battery' })
+  await operator.removeOperator(everywhere.name)
+  const refusals = await Promise.all(
+    [
+      operator.createOperator({ name: confined.name, account: null, password }),
+      operator.createOperator({ name: 'x', account: 'Nobody', password }),
+      operator.createOperator({ name: 'x', account: null, password: 'too short' }),
+      operator.createOperator({ name: '../x', account: null, password }),
+      operator.setOperatorPassword({ name: 'nobody', password }),
+      operator.removeOperator('nobody'),
+    ].map((attempt) => attempt.catch((error: unknown) => error)),
+  )
+
+  expect(await operator.listOperators()).toEqual([confined])
+  expect(await databaseOperator(running.database.db).listOperators()).toEqual([confined])
+  expect(confined).toMatchObject({ account: 'Acme' })
+  expect(refusals).toMatchObject(
+    ['conflict', 'not_found', 'usage', 'usage', 'not_found', 'not_found'].map((code) => ({ code })),
+  )
+  expect(JSON.stringify(refusals.map(String))).not.toContain('too short')
+})
+
 test('the operator token is readable by its owner only, and asked for', async () => {
   const running = await service()
   const file = join(folder, 'data', 'service.json')

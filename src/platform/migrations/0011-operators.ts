@@ -51,7 +51,9 @@ export const operators: Migration = {
         regexp_split_to_array(search_text(first_name, last_name, email), '\\s+')
           || regexp_split_to_array(search_text(first_name, last_name, email), '[-\\s.,_@+/()'']+'),
         ''));
-    create index users_words on users using gin (search_words(first_name, last_name, email));
+    alter table users add column words tsvector not null
+      generated always as (search_words(first_name, last_name, email)) stored;
+    create index users_words on users using gin (words);
     create index users_names on users
       (account_id, lower(coalesce(last_name, first_name, email)), lower(coalesce(first_name, '')), id);
     create index personnel_status on personnel (account_id, employment_status);

@@ -134,8 +134,9 @@ function peopleTable(view: PeopleView): Html {
   if (people.length === 0) {
     return html`<p class="empty" role="status">${total === 0 ? 'Nobody is found.' : 'There is nobody on this page any more.'}</p>`
   }
-  return html`<table role="table" class="people">
-<caption><span role="status">${counted(total, 'person', 'people')}</span> by last name${total > people.length && html`, ${number(people.length)} on this page`}</caption>
+  return html`<p class="faint" role="status">${counted(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
+<table role="table" class="people">
+<caption class="unseen">People by last name</caption>
 <thead role="rowgroup"><tr role="row">
 <th role="columnheader" scope="col">Person</th><th role="columnheader" scope="col">Employment status</th>
 <th role="columnheader" scope="col">Employed</th><th role="columnheader" scope="col">Source</th>

@@ -142,7 +142,7 @@ function fromSource(source: NonNullable<Filter['source']>): RawBuilder<unknown> 
 function found(search: string): RawBuilder<unknown> {
   const expression = searchExpression(search)
   if (expression === null) return sql`false`
-  return sql`search_words(users.first_name, users.last_name, users.email) @@ lower(${expression})::tsquery`
+  return sql`users.words @@ lower(${expression})::tsquery`
 }
 
 /** Where a user stands in the order; null where there is no such user any more. */
