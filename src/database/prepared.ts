@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 
 /**
- * At the beginning of a statement: a server plans it once for each connection instead of each time. For small statements that every request
- * runs and whose plan does not depend on their parameters. There must be few different texts: a connection keeps them all.
+ * Within a statement: a server plans it once for each connection instead of each time. For statements that every request runs and whose
+ * plan does not depend on their parameters. There must be few different texts: a connection keeps them all.
  */
 export const prepared = '/* prepared */ '
 
@@ -11,7 +11,7 @@ export const prepared = '/* prepared */ '
 export class PreparingClient extends pg.Client {
   // node-postgres describes a dozen ways to call this; all of them begin with the statement, and the rest is passed on as it is.
   override query(...[statement, ...rest]: readonly unknown[]): never {
-    const isMarked = typeof statement === 'string' && statement.startsWith(prepared)
+    const isMarked = typeof statement === 'string' && statement.includes(prepared)
     const query = super.query as (...passed: readonly unknown[]) => never
     return query.call(this, isMarked ? { text: statement, name: nameOf(statement) } : statement, ...rest)
   }

@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { prepared } from '../database/prepared.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
 import type { PlatformSchema, ProviderType } from './schema.ts'
@@ -47,6 +48,7 @@ export async function holdResource(
 function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, { connectionId }: Wanted) {
   return db
     .selectFrom('custom_connections')
+    .modifyFront(sql.raw(prepared))
     .select('provider_type')
     .where('account_id', '=', ctx.accountId)
     .where('id', '=', connectionId)

@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Framework, Workspace, workspaces } from '../contract/workspaces.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
 import type { PlatformContext } from './context.ts'
@@ -41,7 +42,12 @@ export async function keepWorkspace(
 }
 
 function workspaceAt(db: Kysely<PlatformSchema>, accountId: number, workspaceId: number) {
-  return db.selectFrom('workspaces').select('id').where('account_id', '=', accountId).where('id', '=', workspaceId)
+  return db
+    .selectFrom('workspaces')
+    .modifyFront(sql.raw(prepared))
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('id', '=', workspaceId)
 }
 
 function refuseUnknown(workspaceId: number): never {

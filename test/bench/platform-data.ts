@@ -49,13 +49,13 @@ const identitiesSql = `
   from generate_series(1, $2::int) as n, lateral (select timestamptz '2026-01-01Z' + n * interval '1 ms' as at) as moment`
 
 const assetsSql = `
-  insert into assets (account_id, name, description, asset_type, asset_provider, owner_id, created_at, updated_at)
+  insert into assets (account_id, name, description, asset_type, provider, owner_id, created_at, updated_at)
   select $1, 'Laptop ' || n, 'One of many', 'PHYSICAL', 'DRATA', $2, at, at
   from generate_series(1, $3::int) as n, lateral (select timestamptz '2026-01-01Z' + n * interval '1 ms' as at) as moment`
 
 const controlsSql = `
-  insert into controls (account_id, workspace_id, name, code, description, created_at, updated_at)
-  select $1, $2, 'Control ' || n, 'BEN-' || n, 'One of many', at, at
+  insert into controls (account_id, workspace_id, name, code, description, is_enabled, created_at, updated_at)
+  select $1, $2, 'Control ' || n, 'BEN-' || n, 'One of many', true, at, at
   from generate_series(1, $3::int) as n, lateral (select timestamptz '2026-01-01Z' + n * interval '1 ms' as at) as moment`
 
 async function seedPlatform(database: string, seed: string): Promise<void> {

@@ -69,7 +69,7 @@ export async function measurePlatform(server: string, sizes: Sizes): Promise<Com
       name: 'controls',
       rows: sizes.controls,
       path: `/workspaces/${filled.workspaceId}/controls`,
-      sql: `select * from controls where workspace_id = ${filled.workspaceId} order by created_at, id limit 51`,
+      sql: `select * from controls where account_id = ${filled.accountId} and workspace_id = ${filled.workspaceId} order by created_at, id limit 51`,
     },
   ]
 
@@ -93,7 +93,7 @@ async function compareDepth({ name, rows, path }: List, get: Get): Promise<Compa
   const depth = Math.floor(rows * 0.9)
   say(`walking to row ${depth} of the ${name}`)
   let cursor = ''
-  for (let row = 0; row < depth; row += 500) {
+  for (let row = 0; row + 500 <= depth; row += 500) {
     const page = Page.parse(await get(`${path}?size=500${cursor && `&cursor=${cursor}`}`))
     cursor = page.pagination.cursor ?? ''
   }
