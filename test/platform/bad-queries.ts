@@ -108,12 +108,13 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
   const others = everyList.filter(({ name }) => name !== named.name && fixtureOf(name).rows)
   const foreign = [await secondPage(world, world.theirs, named)]
   for (const other of others) foreign.push(await secondPage(world, world.mine, other))
+  const { together = {} } = fixtureOf(named.name)
   const filtered = parameters(named)
     .filter(([name]) => !unbound.has(name))
-    .map(
-      ([name, field]) =>
-        `cursor=${own}&${encodeURIComponent(name)}=${encodeURIComponent(filterValue(jsonSchemaOf(field)))}`,
-    )
+    .map(([name, field]) => {
+      const filter = `${encodeURIComponent(name)}=${encodeURIComponent(filterValue(jsonSchemaOf(field)))}`
+      return [`cursor=${own}`, filter, ...(name in together ? [together[name]] : [])].join('&')
+    })
   const queries = [...[...foreign, ...tampered(own)].map((cursor) => `cursor=${cursor}`), ...filtered]
   return queries.map((query) => withQuery(world, named, query, [malformedStatus(named.operation)]))
 }

@@ -35,7 +35,7 @@ describe.each(databases)('input that is odd and allowed, on $name', ({ place }) 
   })
 
   test.each(everyOperation.filter(({ operation }) => operation.body))(
-    '$name has an answer to the largest numbers',
+    '$name has an answer to the largest and the smallest numbers',
     async (named) => {
       const failures: string[] = []
       for (const request of largeRequests(http, shared, named)) {

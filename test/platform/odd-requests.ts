@@ -4,7 +4,10 @@ import type { Company } from './fixtures/fixture.ts'
 import { type NamedOperation, validCall } from './operations.ts'
 import type { RawClient, RawRequest } from './raw-requests.ts'
 
-const largest = [2_147_483_647, 2_147_483_648, Number.MAX_SAFE_INTEGER]
+const largest = [
+  ...[2_147_483_647, 2_147_483_648, Number.MAX_SAFE_INTEGER],
+  ...[Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, -Number.MIN_VALUE],
+]
 const unknownKeys = { unknown: 1, toString: 'x', constructor: null, '': [], nested: { deeper: [{}] } }
 
 /** A request that is odd in every way that is allowed, all at once. */
@@ -27,7 +30,7 @@ export function oddRequest(http: RawClient, company: Company, named: NamedOperat
   }
 }
 
-/** Requests with the largest numbers that the operation's schema allows, each in another field. */
+/** Requests with the largest and the smallest numbers that the operation's schema allows, each in another field. */
 export function largeRequests(http: RawClient, company: Company, named: NamedOperation): RawRequest[] {
   const call = validCall(named, company.things)
   if (call.body === undefined) return []

@@ -1,3 +1,5 @@
+import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
+
 /** What has a meaning to a database that is asked carelessly. */
 export const sqlFragments: readonly string[] = [
   "' or '1'='1",
@@ -19,3 +21,13 @@ export const wordsOfJavaScript: readonly string[] = [
 
 /** What no text can hold that is stored. */
 export const unstorableTexts: readonly string[] = ['\0', 'a\0b', '\ud800', 'a\udc00', '\udc00\ud800', '\ud83d']
+
+const awkward = [
+  ...['a\u0301', '\u{1f469}\u200d\u{1f4bb}', '\ufeffx', 'x\ufeff', '\u2028', '\uffff', '\u0001', '\u0085', '\u007f'],
+  ...['\r\n', ' x ', '\t', '\u00a0', '\\', '\\u0000', '\ufffd', 'İ', 'ß', '\u{10ffff}', '\u{1f600}'.repeat(60)],
+]
+
+/** What text is known to break programs. All of it can be stored. */
+export const nastyTexts: readonly string[] = [
+  ...new Set([...naughtyStrings, ...awkward, ...sqlFragments, ...wordsOfJavaScript]),
+]

@@ -41,7 +41,7 @@ async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly 
   const { http, company, named } = desk
   const reader = readerAt(named)
   const call = validCall(named, company.things)
-  const reading = http.requestOf(reader, { params: call.params, query: {} }, company.key)
+  const reading = http.requestOf(reader, { ...validCall(reader, company.things), params: call.params }, company.key)
   const found: Found[] = []
   for (const text of texts) {
     await succeed(desk, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
