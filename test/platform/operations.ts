@@ -17,13 +17,16 @@ export type Call = {
   readonly body?: unknown
 }
 
+export const isReading = ({ method }: Operation): boolean => method === 'GET'
+
 /** Every operation of the platform's table. */
 export const everyOperation: readonly NamedOperation[] = platformAreas.flatMap(({ operations }) =>
   Object.entries(operations).map(([name, operation]) => ({ name: name as OperationName, operation })),
 )
 
-/** Every operation that answers a list by pages. */
+/** Every operation that reads a list by pages. What changes a list may answer a page of it, but no walk begins there. */
 export const everyList: readonly NamedOperation[] = everyOperation.filter(({ operation }) => {
+  if (!isReading(operation)) return false
   const [answer] = Object.values(operation.success)
   return answer instanceof z.ZodObject && 'data' in answer.shape && 'pagination' in answer.shape
 })
@@ -35,8 +38,6 @@ export const everyEntitlement: readonly string[] = [
 ]
 
 export const permissionsOf = ({ permission = [] }: Operation): readonly string[] => [permission].flat()
-
-export const isReading = ({ method }: Operation): boolean => method === 'GET'
 
 /** A call that succeeds in a company with these things. Reading ones ask for everything that can be expanded. */
 export function validCall({ name, operation }: NamedOperation, things: Things): Call {

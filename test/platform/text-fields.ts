@@ -1,4 +1,5 @@
-import { bodySchemaOf, type Field, fieldsOf } from './body-fields.ts'
+import { allows } from './bad-bodies.ts'
+import { bodySchemaOf, bodyWith, type Field, fieldsOf } from './body-fields.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import { alternativesOf, type JsonSchema } from './json-schema.ts'
 import { everyOperation, type NamedOperation } from './operations.ts'
@@ -14,6 +15,17 @@ export function freeTexts(named: NamedOperation, body: unknown): Field[] {
     if (field) return field
     throw new Error(`no fixture for ${name} of ${named.name}: its body has no place for it`)
   })
+}
+
+/** Whether a body may have this text in that field. */
+export function isAllowed(named: NamedOperation, body: unknown, field: Field, text: string): boolean {
+  return allows(named.operation, bodyWith(body, field.path, text))
+}
+
+/** What makes the text that stands in a field where it cannot hold the one that is tried. */
+export function otherwiseOf({ name }: NamedOperation, field: Field): ((number: number) => string) | undefined {
+  const fate = fixtureOf(name).texts?.[fieldName(field)]
+  return fate && 'otherwise' in fate ? fate.otherwise : undefined
 }
 
 /** The name of a field from the outermost object on, such as `owner.name`. Positions in lists are left out. */

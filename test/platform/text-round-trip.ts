@@ -11,12 +11,12 @@ import {
   validCall,
 } from './operations.ts'
 import type { RawClient, RawRequest } from './raw-requests.ts'
-import { fieldName } from './text-fields.ts'
+import { fieldName, isAllowed, otherwiseOf } from './text-fields.ts'
 
 /** Where texts are written and read. */
 export type Desk = { readonly http: RawClient; readonly company: Company; readonly named: NamedOperation }
 
-/** What was read for a text, one value for each field that it was written to. */
+/** What was read for a text, one value for each field that it was written to; a field that cannot hold it has none. */
 export type Found = { readonly text: string; readonly values: readonly unknown[] }
 
 type Entry = Readonly<Record<string, unknown>>
@@ -34,7 +34,7 @@ export async function roundTrip(desk: Desk, fields: readonly Field[], texts: rea
   if (operation.method === 'PUT') return changeEach(desk, fields, packed(texts, fields))
   const made = operation.item ? await makeBatches(desk, fields, texts) : await makeEach(desk, fields, texts)
   const entries = await listed(desk)
-  return made.map(({ text, id }) => ({ text, values: valuesIn(desk, fields, entries.get(id)) }))
+  return made.map(({ text, id, written }) => ({ text, values: valuesIn(desk, written, entries.get(id)) }))
 }
 
 async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly string[]): Promise<Found[]> {
@@ -53,22 +53,31 @@ async function changeEach(desk: Desk, fields: readonly Field[], texts: readonly 
 async function makeEach(desk: Desk, fields: readonly Field[], texts: readonly string[]) {
   const call = validCall(desk.named, desk.company.things)
   return Promise.all(
-    texts.map(async (text) => {
-      const made = await succeed(desk, { ...requestOf(desk, call), body: bodyOf(call.body, fields, text) })
-      return { text, id: idOf(made) }
+    texts.map(async (text, number) => {
+      const written = fields.filter((field) => isAllowed(desk.named, call.body, field, text))
+      const others = fields.filter((field) => !written.includes(field))
+      const rest = others.reduce<unknown>(
+        (body, field) => JSON.parse(bodyWith(body, field.path, otherwiseOf(desk.named, field)?.(number))),
+        call.body,
+      )
+      const made = await succeed(desk, { ...requestOf(desk, call), body: bodyOf(rest, written, text) })
+      return { text, id: idOf(made), written }
     }),
   )
 }
 
 async function makeBatches(desk: Desk, fields: readonly Field[], texts: readonly string[]) {
   const call = validCall(desk.named, desk.company.things)
-  const made: { text: string; id: unknown }[] = []
+  const made: { text: string; id: unknown; written: readonly Field[] }[] = []
   for (let start = 0; start < texts.length; start += batch) {
     const part = texts.slice(start, start + batch)
     const items = part.map((text) => (JSON.parse(bodyOf(call.body, fields, text)) as unknown[])[0])
     const results = (await succeed(desk, { ...requestOf(desk, call), body: JSON.stringify(items) })) as unknown[]
     made.push(
-      ...part.map((text, index) => ({ text, id: idOf((results[index] as { data?: unknown } | undefined)?.data) })),
+      ...part.map((text, index) => {
+        const { data } = (results[index] ?? {}) as { data?: unknown }
+        return { text, id: idOf(data), written: fields }
+      }),
     )
   }
   return made
