@@ -85,7 +85,12 @@ async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> 
     everyOperation.map(({ operation }) => permissionsOf(operation).join()),
     async (own) => {
       const others = everyOperation.flatMap(({ operation }) => permissionsOf(operation))
-      return (await keyOf(name, ['something-else', ...others.filter((other) => !own.split(',').includes(other))])).key
+      return (
+        await keyOf(
+          name,
+          others.filter((other) => !own.split(',').includes(other)),
+        )
+      ).key
     },
   )
   const notEntitled = await makeEach(everyEntitlement, async (own) => {
