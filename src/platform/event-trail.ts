@@ -14,12 +14,12 @@ type Query = InputOf<typeof events.listEvents>['query']
 
 export const eventHandlers: Handlers<typeof events, PlatformContext> = {
   async listEvents(ctx, { query }) {
-    const { cursor: _cursor, size: _size, includeTotalCount: _count, 'expand[]': expand, ...filter } = query
+    const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, ...filter } = query
     const { rows, pagination } = await listPage(ctx, {
       table: 'events',
       where: sql.join([sql`account_id = ${ctx.accountId}`, ...conditions(query)], sql` and `),
       filter,
-      query,
+      query: { cursor, size, sort, sortDir, includeTotalCount },
     })
     return { status: 200, body: { data: await present(ctx, rows, expand), pagination } }
   },

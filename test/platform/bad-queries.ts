@@ -108,7 +108,7 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
   const foreign = [await secondPage(world, world.theirs, named)]
   for (const other of others) foreign.push(await secondPage(world, world.mine, other))
   const filtered = parameters(named)
-    .filter(([name]) => !unbound.has(name))
+    .filter(([name, field]) => !unbound.has(name) && !hasOneValue(field))
     .map(
       ([name, field]) =>
         `cursor=${own}&${encodeURIComponent(name)}=${encodeURIComponent(filterValue(jsonSchemaOf(field)))}`,
@@ -133,6 +133,11 @@ function filterValue(schema: JsonSchema): string {
   const [first = {}] = alternativesOf(schema)
   const inner = first.type === 'array' ? (alternativesOf(first.items ?? {})[0] ?? {}) : first
   return String(inner.enum?.at(-1) ?? exampleOf(inner, () => undefined))
+}
+
+/** Whether a parameter can only say what it says by itself, such as the only order that a list has. */
+function hasOneValue(field: z.ZodType): boolean {
+  return alternativesOf(jsonSchemaOf(field)).every(({ enum: members }) => members?.length === 1)
 }
 
 function withQuery(world: World, named: NamedOperation, query: string, expected: readonly number[]): Case {

@@ -78,12 +78,19 @@ async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> 
     operator.createKey({ account, name: 'test', permissions, expiresAt })
   const revoked = await keyOf(name, 'all')
   await operator.revokeKey(revoked.id)
+  const expired = await keyOf(name, 'all', new Date(clock.now().getTime() + 1).toISOString())
+  clock.advance(1)
   const early = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt: null })
   const without = await makeEach(
     everyOperation.map(({ operation }) => permissionsOf(operation).join()),
     async (own) => {
       const others = everyOperation.flatMap(({ operation }) => permissionsOf(operation))
-      return (await keyOf(name, ['something-else', ...others.filter((other) => !own.split(',').includes(other))])).key
+      return (
+        await keyOf(
+          name,
+          others.filter((other) => !own.split(',').includes(other)),
+        )
+      ).key
     },
   )
   const notEntitled = await makeEach(everyEntitlement, async (own) => {
@@ -92,7 +99,7 @@ async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> 
   })
   return {
     unknown: 'rck_nobody',
-    expired: (await keyOf(name, 'all', clock.now().toISOString())).key,
+    expired: expired.key,
     revoked: revoked.key,
     early: (await keyOf(early.name, 'all')).key,
     readingOnly: (await keyOf(name, 'all-read')).key,
