@@ -19,23 +19,31 @@ const walks = everyList.flatMap((list) =>
 describe.each(databases)('lists on $name', ({ place }) => {
   let opened: TestPlatform
   let http: RawClient
-  let company: Company
+  let companies: Map<string, Promise<Company>>
   let added = 0
 
   beforeAll(async () => {
     opened = await openTestPlatform(place)
     http = openRawClient(opened.platform.baseUrl)
-    company = await openCompany(opened)
+    companies = new Map()
   })
   afterAll(async () => {
     await http[Symbol.asyncDispose]()
     await opened[Symbol.asyncDispose]()
   })
 
-  const of = (list: NamedOperation) => pagesOf(http, company, list)
+  /** The company of a list: each has its own, since what is written to one list leaves events in another. */
+  function companyOf({ name }: NamedOperation): Promise<Company> {
+    const company = companies.get(name) ?? openCompany(opened)
+    companies.set(name, company)
+    return company
+  }
+
+  const of = async (list: NamedOperation) => pagesOf(http, await companyOf(list), list)
 
   /** More records of a list, each a millisecond younger than the one before. */
   async function add(list: NamedOperation, count: number): Promise<Thing[]> {
+    const company = await companyOf(list)
     const ids: Thing[] = []
     for (; ids.length < count; added += 1) {
       opened.clock.advance(1)
@@ -46,7 +54,7 @@ describe.each(databases)('lists on $name', ({ place }) => {
 
   /** The pages of a list that has at least three records, and how many it has. */
   async function filled(list: NamedOperation) {
-    const pages = of(list)
+    const pages = await of(list)
     const { ids } = await pages.page({ size: 500 })
     if (ids.length >= 3) return { pages, ids }
     await add(list, 3 - ids.length)
@@ -55,7 +63,8 @@ describe.each(databases)('lists on $name', ({ place }) => {
 
   test.each(walks)('$name by $by meets whoever is there throughout, while others come, change and go', async (walk) => {
     const { list, order } = walk
-    const pages = of(list)
+    const company = await companyOf(list)
+    const pages = await of(list)
     const rows = rowsFor(list.name)
     const there = await add(list, steady + leaving)
     const leavers = there.filter((_id, index) => index % 3 === 2).slice(0, leaving)
@@ -79,10 +88,10 @@ describe.each(databases)('lists on $name', ({ place }) => {
   })
 
   test.each(everyList)('$name is in the order that was asked for', async (list) => {
-    const pages = of(list)
+    const pages = await of(list)
     const there = await add(list, 3)
     opened.clock.advance(1)
-    await rowsFor(list.name).change(company, there[0] ?? 0, 1)
+    await rowsFor(list.name).change(await companyOf(list), there[0] ?? 0, 1)
     const orders = ordersOf(list)
 
     const found = await Promise.all(orders.map(async (order) => (await pages.walk({ ...order, size: 2 })).flat()))
@@ -144,7 +153,7 @@ describe.each(databases)('lists on $name', ({ place }) => {
   test.each(everyList.filter((list) => offers(list, 'expand[]')))(
     '$name reads expansions in every spelling',
     async (list) => {
-      const pages = of(list)
+      const pages = await of(list)
       const names = expansionsOf(list)
       const spelled = (name: string) => names.map((value) => `${name}=${value}`).join('&')
       const spellings = ['expand[]', 'expand', 'expand%5B%5D', 'expand%5b%5d'].map(spelled)
