@@ -131,6 +131,7 @@ test('what a key cannot be told is refused before anything is opened', async () 
 test('accounts get their terms and entitlements, and keys their addresses', async () => {
   await using _running = await service()
   const acme = ['--account', 'Acme']
+  const plan = ['CUSTOM_CONNECTIONS_AND_TESTS', 'CUSTOM_FIELDS_AND_FORMULAS', 'CUSTOM_FRAMEWORKS']
 
   const [terms, granted] = await Promise.all([
     run('terms', 'accept', ...acme),
@@ -141,9 +142,9 @@ test('accounts get their terms and entitlements, and keys their addresses', asyn
   const [shown, keys] = await Promise.all([run('accounts', 'show', ...acme, '--json'), run('keys', 'list')])
 
   expect(terms.stdout).toBe('account Acme accepted the terms at 2026-01-15T09:00:00.000Z\n')
-  expect(granted.stdout).toBe('A\nB\nCUSTOM_CONNECTIONS_AND_TESTS\n')
-  expect(JSON.parse(revoked.stdout)).toEqual(['B', 'CUSTOM_CONNECTIONS_AND_TESTS'])
-  expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'Acme', counts: { workspaces: 2, personnel: 3, keys: 1 } })
+  expect(granted.stdout).toBe(`${['A', 'B', ...plan].join('\n')}\n`)
+  expect(JSON.parse(revoked.stdout)).toEqual(['B', ...plan])
+  expect(JSON.parse(shown.stdout)).toMatchObject({ name: 'Acme', counts: { workspaces: 2, personnel: 12, keys: 1 } })
   expect(keys.stdout).toMatch(/^1\tactive\tAcme\toffice\tall\t\S+\t10\.0\.0\.0\/8,::1\n$/)
 })
 
