@@ -59,7 +59,7 @@ export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, no
       {
         type: 'PUBLIC_API_KEY_CREATED',
         description: `The API key ${row.id} was made`,
-        target: { kind: 'api_key', id: row.id },
+        target: { kind: 'apiKey', id: row.id },
       },
     )
     return row.id
@@ -77,7 +77,7 @@ export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Dat
     await storeEvent(
       trx,
       { accountId: key.account_id, actor: operatorWith('keys revoke'), at: now },
-      { type: 'PUBLIC_API_KEY_REVOKED', description: `The API key ${id} was revoked`, target: { kind: 'api_key', id } },
+      { type: 'PUBLIC_API_KEY_REVOKED', description: `The API key ${id} was revoked`, target: { kind: 'apiKey', id } },
     )
   })
 }

@@ -184,7 +184,7 @@ async function recordAsset(
   ctx: PlatformContext,
   { type, description, id }: { type: EventType; description: string; id: number },
 ): Promise<void> {
-  await recordEvent(trx, ctx, { type, description, target: { kind: 'Asset', id } })
+  await recordEvent(trx, ctx, { type, description, target: { kind: 'asset', id } })
 }
 
 function refuseUnknown(): never {

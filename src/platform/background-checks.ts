@@ -106,8 +106,8 @@ async function addCheck(
   await recordEvent(trx, ctx, {
     type: 'BACKGROUND_CHECK_MANUAL',
     description: `A background check of ${filedAt} was recorded for person ${person.id}`,
-    target: { kind: 'background_check', id: added.id },
-    targets: [{ kind: 'personnel', id: person.id }],
+    target: { kind: 'backgroundCheck', id: added.id },
+    targets: { kind: 'personnel', ids: [person.id] },
   })
   return {
     id: person.id,

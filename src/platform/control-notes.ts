@@ -126,7 +126,7 @@ async function record(
   await recordEvent(trx, ctx, {
     type,
     description: `${done} a note of the control ${controlId}.`,
-    target: { kind: 'CONTROL_NOTE', id: note.uuid },
+    target: { kind: 'controlNote', id: note.uuid },
     workspaceId,
   })
 }

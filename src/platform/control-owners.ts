@@ -174,8 +174,8 @@ async function recordOwners(
   await recordEvent(trx, ctx, {
     type,
     description: `${done} the control ${control.code}.`,
-    target: { kind: 'CONTROL', id: control.id },
-    targets: rows.map((row) => ({ kind: 'USER', id: row.user_id })),
+    target: { kind: 'control', id: control.id },
+    targets: { kind: 'user', ids: rows.map((row) => row.user_id) },
     workspaceId: control.workspace_id,
   })
 }

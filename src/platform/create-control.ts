@@ -26,7 +26,7 @@ export async function createControl(
   await recordEvent(trx, ctx, {
     type: 'CREATE_CONTROL',
     description: `Created the control ${row.code}.`,
-    target: { kind: 'CONTROL', id: row.id },
+    target: { kind: 'control', id: row.id },
     workspaceId,
   })
   return row

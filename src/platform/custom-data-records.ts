@@ -85,7 +85,7 @@ async function updateRecord(
 }
 
 function singleEvents(what: 'UPDATED' | 'REMOVED', { connectionId, recordId }: Omit<RecordPath, 'resourceId'>) {
-  const target = { kind: 'customDataRecord', id: recordId }
+  const target = { kind: 'customDataRecord', id: recordId } as const
   return recordEventsOf(what, { connectionId, target, kind: target.kind, noun: 'record', keys: [recordId] })
 }
 

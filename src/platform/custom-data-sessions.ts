@@ -43,7 +43,7 @@ export const customDataSessionHandlers: Handlers<typeof customDataSessions, Plat
       const set = setOf(resourceId, action === 'cancel' ? sessionId : null)
       const removed = await deleteRecords(trx, { resourceId, set })
       const moved = await moveSession(trx, session, { action, now: ctx.now() })
-      const target = { kind: 'customDataSession', id: sessionId }
+      const target = { kind: 'customDataSession', id: sessionId } as const
       await recordEvents(trx, ctx, [
         ...recordEventsOf('REMOVED', { connectionId, target, kind: 'customDataRecord', noun: 'record', ...removed }),
         ...(action === 'complete' ? [completion(connectionId, sessionId)] : []),

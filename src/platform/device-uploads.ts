@@ -144,7 +144,7 @@ async function insertDevice(
   await recordEvent(trx, ctx, {
     type: 'DEVICE_LINKED',
     description: 'A device was linked to a person.',
-    target: { kind: 'Device', id: row.id },
+    target: { kind: 'device', id: row.id },
     connectionId,
   })
   return row
@@ -181,7 +181,7 @@ async function updateDevice(
   await recordEvent(trx, ctx, {
     type: isMoved ? 'DEVICE_LINKED' : 'MDM_USER_DATA_UPDATED',
     description: isMoved ? 'A device was linked to another person.' : 'What is known of a device was updated.',
-    target: { kind: 'Device', id: row.id },
+    target: { kind: 'device', id: row.id },
     connectionId: row.connection_id,
   })
   return row

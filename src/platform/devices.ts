@@ -79,7 +79,7 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
       await recordEvent(trx, ctx, {
         type: 'DEVICE_DELETED',
         description: 'A device of a custom connection was deleted.',
-        target: { kind: 'Device', id: params.deviceId },
+        target: { kind: 'device', id: params.deviceId },
         connectionId: params.connectionId,
       })
     })

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { z } from 'zod'
 import { type Event, EventCategory, type EventExpand, EventMetadata, type events } from '../contract/events.ts'
 import type { InputOf } from '../contract/operation.ts'
 import type { Handlers } from '../http/mount.ts'
@@ -11,6 +12,10 @@ import { compactUsers } from './users.ts'
 
 type Row = Selectable<PlatformSchema['events']>
 type Query = InputOf<typeof events.listEvents>['query']
+
+const StoredMetadata = EventMetadata.extend({
+  targets: z.object({ kind: z.string(), ids: z.array(z.union([z.number(), z.string()])) }).optional(),
+})
 
 export const eventHandlers: Handlers<typeof events, PlatformContext> = {
   async listEvents(ctx, { query }) {
@@ -78,9 +83,15 @@ async function present(
     requestDescription: row.request_description,
     ...(asked('user') && { user: users.get(row.user_id ?? 0) ?? null }),
     ...(asked('connection') && { connection: connections.get(row.connection_id ?? 0) ?? null }),
-    ...(asked('metadata') && { metadata: EventMetadata.parse(row.metadata) }),
+    ...(asked('metadata') && { metadata: metadataOf(row) }),
     ...(asked('testName') && { testName: null }),
     ...(asked('testId') && { testId: null }),
     ...((asked('issues') || asked('metadata')) && { issues: [] }),
   }))
+}
+
+function metadataOf({ metadata }: Row): EventMetadata {
+  const { targets, ...shown } = StoredMetadata.parse(metadata)
+  if (!targets) return shown
+  return { ...shown, targetEntities: targets.ids.map((id) => ({ kind: targets.kind, id })) }
 }

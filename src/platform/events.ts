@@ -67,7 +67,7 @@ export type NewEvent = {
   /** What was written: its kind and the id that the interface answers for it. */
   readonly target: Target
   /** Where one request wrote several things: each of them, of which the event keeps the first. */
-  readonly targets?: readonly Target[]
+  readonly targets?: Targets
   readonly connectionId?: number
   readonly workspaceId?: number
 }
@@ -75,7 +75,31 @@ export type NewEvent = {
 /** To whose account somebody wrote, who, and when. */
 export type By = { readonly accountId: number; readonly actor: Actor; readonly at: Date }
 
-export type Target = { readonly kind: string; readonly id: number | string }
+/** What can be written, as programs name it. */
+export type TargetKind =
+  | 'account'
+  | 'apiKey'
+  | 'asset'
+  | 'audit'
+  | 'auditRequest'
+  | 'backgroundCheck'
+  | 'control'
+  | 'controlNote'
+  | 'customConnection'
+  | 'customDataRecord'
+  | 'customDataSession'
+  | 'customResource'
+  | 'device'
+  | 'entitlement'
+  | 'hrisUserIdentity'
+  | 'identitySync'
+  | 'personnel'
+  | 'user'
+
+export type Target = { readonly kind: TargetKind; readonly id: number | string }
+
+/** Several things of one kind. They are stored like this, since a batch names a thousand of them. */
+export type Targets = { readonly kind: TargetKind; readonly ids: readonly (number | string)[] }
 
 /** How many of the things that one request wrote an event names; its description counts all of them. */
 export const namedTargets = 1000
@@ -120,7 +144,7 @@ async function storeEvents(
     workspace_id: workspaceId ?? null,
     metadata: JSON.stringify({
       targetEntity: target,
-      ...(targets && { targetEntities: targets.slice(0, namedTargets) }),
+      ...(targets && { targets: { ...targets, ids: targets.ids.slice(0, namedTargets) } }),
     }),
     created_at: at,
   }))
@@ -131,7 +155,7 @@ async function storeEvents(
 export async function storeEventsOf(
   trx: Kysely<PlatformSchema>,
   { accountId, actor, at }: By,
-  { type, kind, things }: { type: EventType; kind: string; things: RawBuilder<unknown> },
+  { type, kind, things }: { type: EventType; kind: TargetKind; things: RawBuilder<unknown> },
 ): Promise<void> {
   const { source, user_id, request_description } = actorColumns(actor)
   await sql`

@@ -5,7 +5,7 @@ import { Refusal } from '../http/refusal.ts'
 import { holdConnection, requireConnection } from './connection-access.ts'
 import type { PlatformContext } from './context.ts'
 import { type NewEvent, recordEvents } from './events.ts'
-import { applyBatch, type Outcome, untilNotOvertaken } from './identity-batch.ts'
+import { applyBatch, type Outcome } from './identity-batch.ts'
 import { type CheckedItem, checkItems, submittedValues } from './identity-items.ts'
 import { findIdentity, lockIdentity, presentIdentity } from './identity-rows.ts'
 import { listPage } from './pages.ts'
@@ -26,14 +26,12 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
   async upsertHrisUserIdentities(ctx, { params, body }) {
     const items = checkItems(body)
     const submissions = items.flatMap((item) => ('submission' in item ? [item.submission] : []))
-    const outcomes = await untilNotOvertaken(() =>
-      ctx.db.transaction().execute(async (trx) => {
-        await holdConnection(trx, ctx, hris(params.connectionId))
-        const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
-        await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
-        return applied
-      }),
-    )
+    const outcomes = await ctx.db.transaction().execute(async (trx) => {
+      await holdConnection(trx, ctx, hris(params.connectionId))
+      const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
+      await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
+      return applied
+    })
     const results = items.map((item) => itemResult(item, outcomes))
     return { status: batchStatus(results), body: results }
   },

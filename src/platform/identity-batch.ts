@@ -1,49 +1,38 @@
 import type { Kysely } from 'kysely'
 import type { Identity } from '../contract/hris-user-identities.ts'
 import type { Submission } from './identity-items.ts'
-import { type Merged, mergeIdentities } from './identity-merge.ts'
+import { mergeIdentities, type Written } from './identity-merge.ts'
 import type { PlatformSchema } from './schema.ts'
 
 export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity | null }
 
-/** Somebody else wrote one of the records between its reading and its writing. */
-class Overtaken extends Error {}
+const unchanged: Outcome = { statusCode: 200, data: null }
 
-/** Each time that a transaction is overtaken, another one has succeeded; so many at once would be no accident. */
-const mostAttempts = 100
-
-/**
- * Creates, updates and restores the records of one batch whose keys are distinct, and answers by key. One statement, whatever
- * its size. To be run inside of `untilNotOvertaken`, in a transaction that ends when it throws.
- */
+/** Creates, updates and restores the records of one batch whose keys are distinct, and answers by key. One statement, whatever its size. */
 export async function applyBatch(
   trx: Kysely<PlatformSchema>,
   { connectionId, submissions, now }: { connectionId: number; submissions: readonly Submission[]; now: Date },
 ): Promise<ReadonlyMap<string, Outcome>> {
   if (submissions.length === 0) return new Map()
-  const merged = await mergeIdentities(trx, { connectionId, submissions, now })
-  return new Map(merged.map((row) => [row.identity_id, outcomeOf(row)]))
+  const written = await mergeIdentities(trx, { connectionId, submissions, now })
+  const byKey = new Map(written.map((row) => [row.identity_id, row]))
+  const moments = momentsAround(now)
+  return new Map(submissions.map((submission) => [submission.identityId, outcomeOf(submission, byKey, moments)]))
 }
 
-/** Runs a transaction again while others write the same records in between. */
-export async function untilNotOvertaken<T>(transaction: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await transaction()
-    } catch (error) {
-      if (!(error instanceof Overtaken) || attempt === mostAttempts) throw error
-    }
-  }
-}
-
-function outcomeOf(row: Merged): Outcome {
-  if (!row.changed) return { statusCode: 200, data: null }
-  if (row.id === null) throw new Overtaken()
+function outcomeOf(
+  { identityId, values }: Submission,
+  written: ReadonlyMap<string, Written>,
+  moment: (milliseconds: number) => string,
+): Outcome {
+  const instant = (milliseconds: number | null) => (milliseconds === null ? null : moment(milliseconds))
+  const row = written.get(identityId)
+  if (row === undefined) return unchanged
   return {
     statusCode: row.created ? 201 : 200,
     data: {
       id: row.id,
-      identityId: row.identity_id,
+      identityId,
       email: row.email,
       secondaryEmail: row.secondary_email,
       firstName: row.first_name,
@@ -52,14 +41,21 @@ function outcomeOf(row: Merged): Outcome {
       managerId: row.manager_id,
       managerName: row.manager_name,
       startedAt: instant(row.started_at),
-      separatedAt: instant(row.separated_at),
       isContractor: row.is_contractor,
-      createdAt: new Date(row.created_at).toISOString(),
-      updatedAt: new Date(row.updated_at).toISOString(),
+      ...values,
+      separatedAt: instant(row.separated_at),
+      createdAt: moment(row.created_at),
+      updatedAt: moment(row.updated_at),
     },
   }
 }
 
-function instant(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : new Date(milliseconds).toISOString()
+/** Writes moments; most of those in an answer are the present one. */
+function momentsAround(now: Date): (milliseconds: number) => string {
+  const [nowMs, nowText] = [now.getTime(), now.toISOString()]
+  return (milliseconds) => {
+    // Seconds are no whole numbers, and what they are multiplied to may miss the millisecond by a hair.
+    const whole = Math.round(milliseconds)
+    return whole === nowMs ? nowText : new Date(whole).toISOString()
+  }
 }

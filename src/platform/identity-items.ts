@@ -8,6 +8,8 @@ export type Submission = { readonly identityId: string; readonly values: Partial
 export type CheckedItem = { readonly submission: Submission } | { readonly error: string }
 
 const record = z.compile(IdentityRecord)
+// Most callers write instants as they are stored; what was checked before and has this form is none other.
+const storedForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
 /** Judges every item by itself, by position. A key that occurs twice makes each of its items an error, so that order decides nothing. */
 export function checkItems(items: readonly unknown[]): CheckedItem[] {
@@ -60,5 +62,5 @@ function describe({ issues }: z.ZodError): string {
 }
 
 function inUtc(instant: string | null): string | null {
-  return instant === null ? null : new Date(instant).toISOString()
+  return instant === null || storedForm.test(instant) ? instant : new Date(instant).toISOString()
 }

@@ -231,7 +231,7 @@ async function recordSync(
   await storeEvent(trx, by, {
     type: 'USER_IDENTITY_PERSONNEL_SYNCED',
     description: `Identity sync read ${identities} HR records: ${created} people were created and ${changed} changed`,
-    target: { kind: 'identity_sync', id },
+    target: { kind: 'identitySync', id },
   })
 }
 

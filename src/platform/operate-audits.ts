@@ -63,7 +63,7 @@ async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: Au
   await record(trx, writingOf(audit, 'platform audits set-status', now), {
     type: 'AUDIT_STATUS_CHANGED',
     description: `Moved an audit of ${audit.framework_type} from ${audit.status} to ${status}.`,
-    target: { kind: 'AUDIT', id: audit.uuid },
+    target: { kind: 'audit', id: audit.uuid },
   })
   return { id: audit.uuid, status }
 }
@@ -88,7 +88,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
   await record(trx, writingOf(request, 'platform requests set-status', now), {
     type: 'REQUEST_STATUS_CHANGED',
     description: `Moved the request ${request.code} from ${request.status} to ${status}.`,
-    target: { kind: 'AUDIT_REQUEST', id },
+    target: { kind: 'auditRequest', id },
   })
   return { id, status }
 }
@@ -102,7 +102,7 @@ async function addMessage(trx: Db, id: number, message: SeedMessage, now: Date):
   await record(trx, writingOf(request, 'platform requests message', now), {
     type: 'REQUEST_MESSAGE_SENT',
     description: `Added a message to the request ${request.code}.`,
-    target: { kind: 'AUDIT_REQUEST', id },
+    target: { kind: 'auditRequest', id },
   })
   return row
 }

@@ -112,16 +112,16 @@ function resetEvent(
   people: readonly { readonly id: number }[],
   named: readonly number[] | undefined,
 ): NewEvent {
-  const targets = people.map(({ id }) => ({ kind: 'personnel', id }))
+  const targets = { kind: 'personnel', ids: people.map(({ id }) => id) } as const
   const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
-  const several = { description, target: { kind: 'account', id: accountId }, targets }
-  const [only] = targets
+  const several = { description, target: { kind: 'account', id: accountId }, targets } as const
+  const [only] = targets.ids
   if (!named) return { type: 'FORCE_SYNC_ON_ALL', ...several }
-  if (new Set(named).size > 1 || !only) return { type: 'FORCE_SYNC_ON_SOME', ...several }
+  if (new Set(named).size > 1 || only === undefined) return { type: 'FORCE_SYNC_ON_SOME', ...several }
   return {
     type: 'FORCE_SYNC_ON_A_PERSON',
-    description: `Identity sync looks after person ${only.id} again, whose status was set by hand`,
-    target: only,
+    description: `Identity sync looks after person ${only} again, whose status was set by hand`,
+    target: { kind: 'personnel', id: only },
   }
 }
 

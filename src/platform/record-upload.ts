@@ -95,7 +95,7 @@ async function storeItems(
       target: { kind: 'customResource', id: resourceId },
       kind: 'customDataRecord',
       noun: sessionId === null ? 'record' : 'staged record',
-    }
+    } as const
     await recordEvents(trx, ctx, [
       ...recordEventsOf('CREATED', { ...about, keys: created.map((record) => record.record_id) }),
       ...recordEventsOf('UPDATED', { ...about, keys: updated.map((record) => record.record_id) }),

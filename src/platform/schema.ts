@@ -16,6 +16,9 @@ import type { ControlSchema } from './control-schema.ts'
 export type Instant = ColumnType<Date, Date | string, Date | string>
 export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
 
+/** Only ever written, and by SQL. */
+type Unread = ColumnType<never, never, never>
+
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
 export type WritingTransaction = ColumnType<never, never, never>
 
@@ -140,6 +143,8 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
     deleted_at: OptionalInstant
+    /** See `mergeIdentities`; nobody else reads it. */
+    given: Unread
     changed_in: WritingTransaction
   }
   personnel: {

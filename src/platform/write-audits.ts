@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { auditorsOf, controlsOf, usersOf } from './audit-names.ts'
-import { type EventType, storeEvent } from './events.ts'
+import { type EventType, storeEvent, type Target, type Targets } from './events.ts'
 import type { PlatformSchema } from './schema.ts'
 import type { SeedAudit, SeedMessage, SeedRequest } from './seed-document.ts'
 
@@ -49,7 +49,7 @@ export async function insertAudit(
   await record(trx, writing, {
     type: 'AUDIT_CREATED',
     description: `Opened an audit of ${audit.framework}.`,
-    target: { kind: 'AUDIT', id: row.uuid },
+    target: { kind: 'audit', id: row.uuid },
   })
   return row
 }
@@ -67,10 +67,10 @@ export async function insertRequests(
   }
   const [first] = inserted
   if (first) {
-    const targets = inserted.map(({ id }) => ({ kind: 'AUDIT_REQUEST', id }))
+    const targets = { kind: 'auditRequest', ids: inserted.map(({ id }) => id) } as const
     const what = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
     const description = `Added ${what} to an audit.`
-    const target = { kind: 'AUDIT_REQUEST', id: first.id }
+    const target = { kind: 'auditRequest', id: first.id } as const
     await record(trx, writing, { type: 'AUDIT_REQUESTS_BULK_CREATED', description, target, targets })
   }
   return inserted
@@ -101,14 +101,12 @@ export async function record(
     readonly type: EventType
     readonly description: string
     readonly target: Target
-    readonly targets?: readonly Target[]
+    readonly targets?: Targets
   },
 ): Promise<void> {
   const actor = { kind: 'operator', name: null, command } as const
   await storeEvent(trx, { accountId, actor, at: now }, { ...event, workspaceId })
 }
-
-type Target = { readonly kind: string; readonly id: number | string }
 
 async function insertRequest(
   trx: Kysely<PlatformSchema>,

@@ -285,7 +285,7 @@ describe.each(databases)('assets on $name', ({ place }) => {
       'MANUAL_ASSET_DELETED',
     ])
     expect(recorded.map(({ metadata }) => metadata)).toEqual(
-      recorded.map(() => ({ targetEntity: { kind: 'Asset', id: params.assetId } })),
+      recorded.map(() => ({ targetEntity: { kind: 'asset', id: params.assetId } })),
     )
   })
 

@@ -92,7 +92,7 @@ describe.each(databases)('background checks on $name', ({ place }) => {
         requestDescription: 'POST /background-checks',
         user: { firstName: 'test' },
         metadata: {
-          targetEntity: { kind: 'background_check', id: check?.id },
+          targetEntity: { kind: 'backgroundCheck', id: check?.id },
           targetEntities: [{ kind: 'personnel', id }],
         },
       },

@@ -133,7 +133,7 @@ describe.each(databases)('control notes on $name', ({ place }) => {
     expect(deleted.status).toBe(200)
     for (const type of ['CONTROL_NOTE_ADDED', 'CONTROL_NOTE_EDITED', 'CONTROL_NOTE_DELETED']) {
       const last = (await company.events(type)).at(-1)
-      expect(last?.metadata).toEqual({ targetEntity: { kind: 'CONTROL_NOTE', id: note.id } })
+      expect(last?.metadata).toEqual({ targetEntity: { kind: 'controlNote', id: note.id } })
       expect(last?.description).toContain(`the control ${params.controlId}`)
     }
   })

@@ -96,7 +96,7 @@ describe.each(databases)('control owners on $name', ({ place }) => {
     const events = (await company.events('CONTROL_OWNER_ADDED')).filter(
       ({ metadata }) => (metadata.targetEntity as { id: number }).id === params.controlId,
     )
-    expect(events.map(({ metadata }) => metadata.targetEntities)).toEqual([[{ kind: 'USER', id: ben }]])
+    expect(events.map(({ metadata }) => metadata.targets)).toEqual([{ kind: 'user', ids: [ben] }])
   })
 
   test('all owners are replaced, and duplicates count once', async () => {
@@ -107,12 +107,12 @@ describe.each(databases)('control owners on $name', ({ place }) => {
     expect(bodyOf(replaced, 200)).toEqual({ ownerIds: [cleo, ben] })
     expect(await ownersOf(params)).toEqual([ben, cleo])
     expect((await company.events('CONTROL_OWNER_ADDED')).at(-1)?.metadata).toEqual({
-      targetEntity: { kind: 'CONTROL', id: params.controlId },
-      targetEntities: [{ kind: 'USER', id: cleo }],
+      targetEntity: { kind: 'control', id: params.controlId },
+      targets: { kind: 'user', ids: [cleo] },
     })
     expect((await company.events('CONTROL_OWNER_DELETED')).at(-1)?.metadata).toEqual({
-      targetEntity: { kind: 'CONTROL', id: params.controlId },
-      targetEntities: [{ kind: 'USER', id: ana }],
+      targetEntity: { kind: 'control', id: params.controlId },
+      targets: { kind: 'user', ids: [ana] },
     })
   })
 

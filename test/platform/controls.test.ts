@@ -262,7 +262,7 @@ describe.each(databases)('controls on $name', ({ place }) => {
       customFields: [{ name: 'Month', value: 'May' }],
     })
     expect((await company.events('CREATE_CONTROL')).at(-1)).toMatchObject({
-      metadata: { targetEntity: { kind: 'CONTROL', id: created.id } },
+      metadata: { targetEntity: { kind: 'control', id: created.id } },
     })
   })
 

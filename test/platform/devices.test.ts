@@ -378,7 +378,7 @@ describe.each(databases)('devices on $name', ({ place }) => {
     ])
     expect(recorded[0]).toMatchObject({
       connection_id: connectionId,
-      metadata: { targetEntity: { kind: 'Device', id } },
+      metadata: { targetEntity: { kind: 'device', id } },
     })
   })
 

@@ -43,7 +43,7 @@ describe.each(databases)('what events tell on $name', ({ place }) => {
       userId: null,
       requestDescription: 'operator: sync-identities',
       description: 'Identity sync read 2 HR records: 2 people were created and 0 changed',
-      metadata: { targetEntity: { kind: 'identity_sync', id: expect.any(Number) } },
+      metadata: { targetEntity: { kind: 'identitySync', id: expect.any(Number) } },
       createdAt: opened.clock.now().toISOString(),
     })
     expect(await told(acme.client, 'EMPLOYMENT_STATUS_UPDATED')).toEqual([])

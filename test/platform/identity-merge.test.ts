@@ -86,7 +86,7 @@ describe.each(databases)('merging on $name', ({ place }) => {
     expect([...again.values()].filter(({ data }) => data !== null)).toEqual([])
   })
 
-  test('a record that somebody else changed in between is written by a transaction that begins anew', async () => {
+  test('those who write the same record at once all succeed and lose nothing', async () => {
     const { client } = await opened.newAccount()
     const people = await newPeople(client)
     await people.put({ identityId: 'a' })

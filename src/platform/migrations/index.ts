@@ -11,6 +11,7 @@ import { audits } from './0009-audits.ts'
 import { people } from './0010-people.ts'
 import { operators } from './0011-operators.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
+import { givenFields } from './0013-given-fields.ts'
 
 export const migrations: readonly Migration[] = [
   accounts,
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   people,
   operators,
   keyAddresses,
+  givenFields,
 ]
