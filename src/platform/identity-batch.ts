@@ -23,13 +23,13 @@ export async function applyBatch(
 function outcomeOf(
   { identityId, values }: Submission,
   written: ReadonlyMap<string, Written>,
-  moment: (milliseconds: number) => string,
+  moment: (milliseconds: number | null) => string,
 ): Outcome {
   const instant = (milliseconds: number | null) => (milliseconds === null ? null : moment(milliseconds))
   const row = written.get(identityId)
   if (row === undefined) return unchanged
   return {
-    statusCode: row.created ? 201 : 200,
+    statusCode: row.created_at === null ? 201 : 200,
     data: {
       id: row.id,
       identityId,
@@ -43,17 +43,18 @@ function outcomeOf(
       startedAt: instant(row.started_at),
       isContractor: row.is_contractor,
       ...values,
-      separatedAt: instant(row.separated_at),
+      separatedAt: row.created_at === null ? (values.separatedAt ?? null) : instant(row.separated_at),
       createdAt: moment(row.created_at),
       updatedAt: moment(row.updated_at),
     },
   }
 }
 
-/** Writes moments; most of those in an answer are the present one. */
-function momentsAround(now: Date): (milliseconds: number) => string {
+/** Writes moments; null, and most others in an answer, are the present one. */
+function momentsAround(now: Date): (milliseconds: number | null) => string {
   const [nowMs, nowText] = [now.getTime(), now.toISOString()]
   return (milliseconds) => {
+    if (milliseconds === null) return nowText
     // Seconds are no whole numbers, and what they are multiplied to may miss the millisecond by a hair.
     const whole = Math.round(milliseconds)
     return whole === nowMs ? nowText : new Date(whole).toISOString()

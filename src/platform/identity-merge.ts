@@ -4,11 +4,13 @@ import type { Submission } from './identity-items.ts'
 import { type IdentityValues, identityColumns } from './identity-values.ts'
 import type { PlatformSchema } from './schema.ts'
 
-/** A record that a submission created or changed. Of its fields only those that the submission did not name, and the leaving date. Instants are milliseconds since 1970. */
+/**
+ * A record that a submission created or changed. Of its fields only those that the submission did not name, and of one that was there the
+ * leaving date and its moments. Instants are milliseconds since 1970.
+ */
 export type Written = {
   readonly id: number
   readonly identity_id: string
-  readonly created: boolean
   readonly email: string | null
   readonly secondary_email: string | null
   readonly first_name: string | null
@@ -19,8 +21,9 @@ export type Written = {
   readonly started_at: number | null
   readonly separated_at: number | null
   readonly is_contractor: boolean | null
-  readonly created_at: number
-  readonly updated_at: number
+  /** Null for one that was created now. */
+  readonly created_at: number | null
+  readonly updated_at: number | null
 }
 
 const columns = Object.entries(identityColumns).map(([field, { name, type }], place) => {
@@ -37,7 +40,7 @@ const record = sql.raw(
 const names = sql.raw(columns.map(({ name }) => name).join(', '))
 const mergedValues = sql.raw(columns.map((column) => `${column.name} = ${mergedValue(column)}`).join(', '))
 const isChanged = sql.raw(columns.map(isChangedValue).join(' or '))
-const answers = sql.raw(columns.map(answer).join(', '))
+const answers = sql.raw([...columns.map(answer), ...['created_at', 'updated_at'].map(answerIfThere)].join(', '))
 
 /**
  * Creates, changes and brings back the records of these submissions, whose keys are distinct, and answers those that were written. One
@@ -57,8 +60,7 @@ export async function mergeIdentities(
     set ${mergedValues}, given = excluded.given | ${sql.raw(String(wasThere))},
       updated_at = greatest(stored.updated_at, excluded.updated_at), deleted_at = null, changed_in = pg_current_xact_id()
     where stored.deleted_at is not null or ${isChanged}
-    returning id, identity_id, given & ${sql.raw(String(wasThere))} = 0 as created, ${answers},
-      date_part('epoch', created_at) * 1000 as created_at, date_part('epoch', updated_at) * 1000 as updated_at
+    returning id, identity_id, ${answers}
   `.execute(trx)
   return rows
 }
@@ -77,8 +79,16 @@ function isChangedValue({ name, bit }: Column): string {
 }
 
 function answer({ name, type, bit }: Column): string {
-  const value = type === 'timestamptz' ? `date_part('epoch', ${name}) * 1000` : name
-  return name === 'separated_at' ? `${value} as ${name}` : `case when given & ${bit} = 0 then ${value} end as ${name}`
+  if (name === 'separated_at') return answerIfThere(name)
+  return `case when given & ${bit} = 0 then ${type === 'timestamptz' ? milliseconds(name) : name} end as ${name}`
+}
+
+function answerIfThere(name: string): string {
+  return `case when given & ${wasThere} <> 0 then ${milliseconds(name)} end as ${name}`
+}
+
+function milliseconds(name: string): string {
+  return `date_part('epoch', ${name}) * 1000`
 }
 
 /** The fields that a submission names, by column, and in `given` which they are. */

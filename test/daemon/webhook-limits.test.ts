@@ -112,7 +112,7 @@ describe('a full inbox', () => {
 
 describe('a store in trouble', () => {
   test('an event that the store does not take in time is refused, and is taken when it is sent again', async () => {
-    await using served = await serveInbox({ place: postgresPlace, limits: { patienceMs: 300 } })
+    await using served = await serveInbox({ place: postgresPlace, limits: { patienceMs: 2000 } })
     const lock = await lockInbox(served.store.pool)
 
     const silent = await Promise.all([served.send(body, { id: '1' }), served.send(body, { id: '2', to: 'beta' })])

@@ -69,6 +69,7 @@ describe.each(databases)('lists on $name', ({ place }) => {
     const there = await add(list, steady + leaving)
     const leavers = there.filter((_id, index) => index % 3 === 2).slice(0, leaving)
     const stayers = (await pages.walk({ ...order, size: 500 })).flat().filter((id) => !leavers.includes(id))
+    expect(stayers).toEqual(expect.arrayContaining(there.filter((id) => !leavers.includes(id))))
     const newcomers: Thing[] = []
 
     const met = await pages.walk({ ...order, size: pageSize }, async (number) => {
