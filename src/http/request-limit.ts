@@ -14,7 +14,8 @@ export function limitRequests(
 ): void {
   const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: minuteSeconds })
   app.addHook('onRequest', async (request) => {
-    if (!isBelow(prefix, request.url)) return
+    // The route that was found, since an address can spell its path in more than one way; what leads to none is refused anyway.
+    if (!isBelow(prefix, request.routeOptions.url ?? request.url)) return
     const wait = await waitBefore(limiter, request.ip)
     if (wait === null) return
     const message = `no more than ${requestsPerMinute} requests a minute are taken from one address`

@@ -16,14 +16,11 @@ import type { ControlSchema } from './control-schema.ts'
 export type Instant = ColumnType<Date, Date | string, Date | string>
 export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
 
-/** Only ever written, and by SQL. */
-type Unread = ColumnType<never, never, never>
-
 /** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
 export type WritingTransaction = ColumnType<never, never, never>
 
-/** Made by the database of other columns, for searches. */
-type Searched = ColumnType<never, never, never>
+/** Written by statements of SQL, or made by the database of other columns; never read into the process. */
+type Unread = ColumnType<never, never, never>
 
 export type ProviderType = 'CUSTOM' | 'MDM' | 'HRIS'
 export type KeyAccess = 'custom' | 'all-read' | 'all'
@@ -53,7 +50,7 @@ type CoreSchema = {
     updated_at: Instant
     changed_in: WritingTransaction
     job_title: Generated<string | null>
-    words: Searched
+    words: Unread
   }
   api_keys: {
     id: Generated<number>

@@ -19,6 +19,15 @@ describe('the limit of requests', () => {
     expect(await refused.json()).toEqual({ statusCode: 429, message: expect.any(String), code: expect.any(Number) })
   })
 
+  test('counts a path that is spelled in another way', async () => {
+    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1 })
+    const url = `${opened.platform.baseUrl}/workspaces`
+
+    const statuses = [await fetch(url), await fetch(url.replace('/public', '/%70ublic'))].map(({ status }) => status)
+
+    expect(statuses).toEqual([401, 429])
+  })
+
   test('is what a client learns how long to wait from', async () => {
     await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1 })
     const { client } = await opened.newAccount()
