@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { prepared } from '../database/prepared.ts'
 import { Refusal } from '../http/refusal.ts'
-import type { PlatformContext } from './context.ts'
+import type { Caller, PlatformContext } from './context.ts'
 import type { PlatformSchema, ProviderType } from './schema.ts'
 
 /** What connections of each type hold, as refusals name it. */
@@ -16,15 +16,34 @@ export type Resource = { readonly id: number; readonly schema: Record<string, un
 
 /** Refuses a connection that the caller's account does not have, or that is of another type. */
 export async function requireConnection(ctx: PlatformContext, wanted: Wanted): Promise<void> {
-  checkType(ctx, wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
+  checkConnection(ctx, wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
 }
 
 /**
  * As `requireConnection`, and holds the connection until the transaction ends, so that nobody deletes it while something is
  * written into it. Writers do not wait for one another.
  */
-export async function holdConnection(trx: Kysely<PlatformSchema>, ctx: PlatformContext, wanted: Wanted): Promise<void> {
-  checkType(ctx, wanted, await connectionOf(ctx, trx, wanted).forKeyShare().executeTakeFirst())
+export async function holdConnection(trx: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted): Promise<void> {
+  checkConnection(ctx, wanted, await heldConnection(trx, ctx, wanted).executeTakeFirst())
+}
+
+/** The query with which `holdConnection` finds and holds it, for statements that go on from there. */
+export function heldConnection(db: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted) {
+  return connectionOf(ctx, db, wanted).forKeyShare()
+}
+
+/** Refuses what such a query found, where it is not what was wanted. */
+export function checkConnection(
+  ctx: Caller,
+  { connectionId, type }: Wanted,
+  connection: { readonly provider_type: ProviderType } | undefined,
+): void {
+  if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
+  if (connection.provider_type === type) return
+  throw new Refusal(
+    ctx.operation.errors.includes(400) ? 400 : 404,
+    `Custom connection ${connectionId} is of type ${connection.provider_type}; only one of type ${type} holds ${holdings[type]}`,
+  )
 }
 
 /** The resource of a connection of type CUSTOM; one of another connection is as absent as one that never was. */
@@ -45,26 +64,13 @@ export async function holdResource(
   if (!held) refuseResource(wanted)
 }
 
-function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, { connectionId }: Wanted) {
+function connectionOf(ctx: Caller, db: Kysely<PlatformSchema>, { connectionId }: Wanted) {
   return db
     .selectFrom('custom_connections')
     .modifyFront(sql.raw(prepared))
     .select('provider_type')
     .where('account_id', '=', ctx.accountId)
     .where('id', '=', connectionId)
-}
-
-function checkType(
-  ctx: PlatformContext,
-  { connectionId, type }: Wanted,
-  connection: { provider_type: ProviderType } | undefined,
-): void {
-  if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
-  if (connection.provider_type === type) return
-  throw new Refusal(
-    ctx.operation.errors.includes(400) ? 400 : 404,
-    `Custom connection ${connectionId} is of type ${connection.provider_type}; only one of type ${type} holds ${holdings[type]}`,
-  )
 }
 
 function resourceOf(db: Kysely<PlatformSchema>, { connectionId, resourceId }: WantedResource) {

@@ -15,3 +15,6 @@ export type PlatformContext = {
   readonly schemaJudge: SchemaJudge
   readonly now: () => Date
 }
+
+/** Who makes a request, with which operation, and when. */
+export type Caller = Pick<PlatformContext, 'operation' | 'accountId' | 'callerId' | 'now'>

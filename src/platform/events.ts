@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Operation } from '../contract/operation.ts'
-import type { PlatformContext } from './context.ts'
+import type { Caller, PlatformContext } from './context.ts'
 import type { PlatformSchema } from './schema.ts'
 
 /** The kinds of writes, each with the category under which it is listed. HRIS records have no kinds of their own in the contract: they count as records of their connection. */
@@ -48,6 +48,7 @@ const categories = {
 } as const
 
 export type EventType = keyof typeof categories
+type Category = (typeof categories)[EventType]
 
 /** Who wrote. `name` of an operator is the name of the sign-in, or null for the command line. */
 export type Actor =
@@ -115,11 +116,16 @@ export async function recordEvents(
   ctx: PlatformContext,
   events: readonly NewEvent[],
 ): Promise<void> {
-  await storeEvents(trx, { accountId: ctx.accountId, actor: callerOf(ctx), at: ctx.now() }, events)
+  await storeEvents(trx, writtenBy(ctx), events)
+}
+
+/** What a request writes now. */
+export function writtenBy(ctx: Caller): By {
+  return { accountId: ctx.accountId, actor: callerOf(ctx), at: ctx.now() }
 }
 
 /** Who writes with a request of the public interface. */
-export function callerOf({ callerId, operation }: Pick<PlatformContext, 'callerId' | 'operation'>): Actor {
+export function callerOf({ callerId, operation }: Pick<Caller, 'callerId' | 'operation'>): Actor {
   return { kind: 'api_key', userId: callerId, operation }
 }
 
@@ -154,19 +160,33 @@ async function storeEvents(
 /** Records one event of a type for each row of a query that gives `id` and `description`, all about things of one kind. */
 export async function storeEventsOf(
   trx: Kysely<PlatformSchema>,
-  { accountId, actor, at }: By,
+  by: By,
   { type, kind, things }: { type: EventType; kind: TargetKind; things: RawBuilder<unknown> },
 ): Promise<void> {
-  const { source, user_id, request_description } = actorColumns(actor)
-  await sql`
-    insert into events
-      (account_id, type, category, description, source, user_id, request_description, metadata, created_at)
-    select ${accountId}::bigint, ${type}::text, ${categories[type]}::text, things.description,
-      ${source}::text, ${user_id}::bigint, ${request_description}::text,
-      jsonb_build_object('targetEntity', jsonb_build_object('kind', ${kind}::text, 'id', things.id)), ${at}::timestamptz
+  const rows = sql`
+    select ${type}::text as type, description,
+      jsonb_build_object('targetEntity', jsonb_build_object('kind', ${kind}::text, 'id', id)) as metadata
     from (${things}) as things
-    order by things.id
-  `.execute(trx)
+    order by id`
+  await eventsInsert(by, { category: categories[type], rows }).execute(trx)
+}
+
+/** The statement that records an event for each row of a query that gives `type`, all of one category, `description` and `metadata`. */
+export function eventsInsert(
+  { accountId, actor, at }: By,
+  {
+    category,
+    connectionId = null,
+    rows,
+  }: { category: Category; connectionId?: number | null; rows: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  const { source, user_id, request_description } = actorColumns(actor)
+  return sql`
+    insert into events
+      (account_id, type, category, description, source, user_id, request_description, connection_id, metadata, created_at)
+    select ${accountId}::bigint, type, ${category}::text, description, ${source}::text, ${user_id}::bigint,
+      ${request_description}::text, ${connectionId}::bigint, metadata, ${at}::timestamptz
+    from (${rows}) as rows`
 }
 
 function actorColumns(actor: Actor) {

@@ -4,9 +4,10 @@ import type { Handlers } from '../http/mount.ts'
 import { Refusal } from '../http/refusal.ts'
 import { holdConnection, requireConnection } from './connection-access.ts'
 import type { PlatformContext } from './context.ts'
-import { type NewEvent, recordEvents } from './events.ts'
+import { recordEvents } from './events.ts'
 import { applyBatch, type Outcome } from './identity-batch.ts'
 import { type CheckedItem, checkItems, submittedValues } from './identity-items.ts'
+import { identityRecords } from './identity-merge.ts'
 import { findIdentity, lockIdentity, presentIdentity } from './identity-rows.ts'
 import { listPage } from './pages.ts'
 import { recordEventsOf } from './record-events.ts'
@@ -26,12 +27,7 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
   async upsertHrisUserIdentities(ctx, { params, body }) {
     const items = checkItems(body)
     const submissions = items.flatMap((item) => ('submission' in item ? [item.submission] : []))
-    const outcomes = await ctx.db.transaction().execute(async (trx) => {
-      await holdConnection(trx, ctx, hris(params.connectionId))
-      const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
-      await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
-      return applied
-    })
+    const outcomes = await applyBatch(ctx.db, ctx, { connectionId: params.connectionId, submissions })
     const results = items.map((item) => itemResult(item, outcomes))
     return { status: batchStatus(results), body: results }
   },
@@ -51,8 +47,7 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
         throw new Refusal(400, 'identityId differs from the key of this record; a key never changes')
       }
       const submissions = [{ identityId: row.identity_id, values: submittedValues(fields) }]
-      const applied = await applyBatch(trx, { connectionId: params.connectionId, submissions, now: ctx.now() })
-      await recordEvents(trx, ctx, batchEvents(params.connectionId, applied))
+      const applied = await applyBatch(trx, ctx, { connectionId: params.connectionId, submissions })
       return applied.get(row.identity_id)?.data ?? presentIdentity(row)
     })
     return { status: 200, body: updated }
@@ -67,7 +62,8 @@ export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, Platf
         .set({ deleted_at: ctx.now(), changed_in: sql`pg_current_xact_id()` })
         .where('id', '=', row.id)
         .execute()
-      await recordEvents(trx, ctx, identityEvents('REMOVED', params.connectionId, [row.identity_id]))
+      const removed = { ...identityRecords, connectionId: params.connectionId, keys: [row.identity_id] }
+      await recordEvents(trx, ctx, recordEventsOf('REMOVED', removed))
     })
     return { status: 204 }
   },
@@ -82,20 +78,6 @@ function refuseUnknown(): never {
     404,
     'There is no such identity in this connection; a deleted one comes back through the batch upsert',
   )
-}
-
-/** One event for what a batch created and one for what it changed, each only where there is something to tell. */
-function batchEvents(connectionId: number, outcomes: ReadonlyMap<string, Outcome>): NewEvent[] {
-  const written = [...outcomes].filter(([, { data }]) => data !== null)
-  const keysWith = (status: number) => written.flatMap(([key, { statusCode }]) => (statusCode === status ? [key] : []))
-  return [
-    ...identityEvents('CREATED', connectionId, keysWith(201)),
-    ...identityEvents('UPDATED', connectionId, keysWith(200)),
-  ]
-}
-
-function identityEvents(what: 'CREATED' | 'UPDATED' | 'REMOVED', connectionId: number, keys: readonly string[]) {
-  return recordEventsOf(what, { connectionId, kind: 'hrisUserIdentity', noun: 'identity record', keys })
 }
 
 function itemResult(item: CheckedItem, outcomes: ReadonlyMap<string, Outcome>): ItemResult {

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Identity } from '../contract/hris-user-identities.ts'
+import type { Caller } from './context.ts'
+import { writtenBy } from './events.ts'
 import type { Submission } from './identity-items.ts'
 import { mergeIdentities, type Written } from './identity-merge.ts'
 import type { PlatformSchema } from './schema.ts'
@@ -8,55 +10,68 @@ export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity 
 
 const unchanged: Outcome = { statusCode: 200, data: null }
 
-/** Creates, updates and restores the records of one batch whose keys are distinct, and answers by key. One statement, whatever its size. */
+/**
+ * Creates, updates and restores the records of one batch whose keys are distinct, records the events of it, and answers by key. Refuses a
+ * connection that does not hold identities. One statement, whatever its size.
+ */
 export async function applyBatch(
-  trx: Kysely<PlatformSchema>,
-  { connectionId, submissions, now }: { connectionId: number; submissions: readonly Submission[]; now: Date },
+  db: Kysely<PlatformSchema>,
+  ctx: Caller,
+  { connectionId, submissions }: { connectionId: number; submissions: readonly Submission[] },
 ): Promise<ReadonlyMap<string, Outcome>> {
-  if (submissions.length === 0) return new Map()
-  const written = await mergeIdentities(trx, { connectionId, submissions, now })
+  const by = writtenBy(ctx)
+  const written = await mergeIdentities(db, ctx, { connectionId, submissions, by })
   const byKey = new Map(written.map((row) => [row.identity_id, row]))
-  const moments = momentsAround(now)
-  return new Map(submissions.map((submission) => [submission.identityId, outcomeOf(submission, byKey, moments)]))
+  const moment = momentsAround(by.at)
+  return new Map(
+    submissions.map((submission) => {
+      const row = byKey.get(submission.identityId)
+      return [submission.identityId, row === undefined ? unchanged : outcomeOf(submission, row, moment)]
+    }),
+  )
 }
 
 function outcomeOf(
   { identityId, values }: Submission,
-  written: ReadonlyMap<string, Written>,
+  { id, kept, separated_at, created_at, updated_at }: Written,
   moment: (milliseconds: number | null) => string,
 ): Outcome {
-  const instant = (milliseconds: number | null) => (milliseconds === null ? null : moment(milliseconds))
-  const row = written.get(identityId)
-  if (row === undefined) return unchanged
+  const instant = (milliseconds: number | null | undefined) => (milliseconds == null ? null : moment(milliseconds))
   return {
-    statusCode: row.created_at === null ? 201 : 200,
+    statusCode: created_at === null ? 201 : 200,
+    // Field by field, since spreading the values into it takes ten times as long.
     data: {
-      id: row.id,
+      id,
       identityId,
-      email: row.email,
-      secondaryEmail: row.secondary_email,
-      firstName: row.first_name,
-      lastName: row.last_name,
-      jobTitle: row.job_title,
-      managerId: row.manager_id,
-      managerName: row.manager_name,
-      startedAt: instant(row.started_at),
-      isContractor: row.is_contractor,
-      ...values,
-      separatedAt: row.created_at === null ? (values.separatedAt ?? null) : instant(row.separated_at),
-      createdAt: moment(row.created_at),
-      updatedAt: moment(row.updated_at),
+      email: submitted(values.email, kept?.email),
+      secondaryEmail: submitted(values.secondaryEmail, kept?.secondaryEmail),
+      firstName: submitted(values.firstName, kept?.firstName),
+      lastName: submitted(values.lastName, kept?.lastName),
+      jobTitle: submitted(values.jobTitle, kept?.jobTitle),
+      managerId: submitted(values.managerId, kept?.managerId),
+      managerName: submitted(values.managerName, kept?.managerName),
+      startedAt: values.startedAt === undefined ? instant(kept?.startedAt) : values.startedAt,
+      separatedAt: created_at === null ? (values.separatedAt ?? null) : instant(separated_at),
+      isContractor: submitted(values.isContractor, kept?.isContractor),
+      createdAt: moment(created_at),
+      updatedAt: moment(updated_at),
     },
   }
 }
 
-/** Writes moments; null, and most others in an answer, are the present one. */
+/** What was submitted for a field, null too, or else what it kept. */
+function submitted<T>(value: T | null | undefined, kept: T | null | undefined): T | null {
+  return value === undefined ? (kept ?? null) : value
+}
+
+/** Writes moments; null is the present one. Most records of a batch share theirs, and writing one takes a while. */
 function momentsAround(now: Date): (milliseconds: number | null) => string {
-  const [nowMs, nowText] = [now.getTime(), now.toISOString()]
+  const known = new Map([[now.getTime(), now.toISOString()]])
   return (milliseconds) => {
-    if (milliseconds === null) return nowText
     // Seconds are no whole numbers, and what they are multiplied to may miss the millisecond by a hair.
-    const whole = Math.round(milliseconds)
-    return whole === nowMs ? nowText : new Date(whole).toISOString()
+    const whole = milliseconds === null ? now.getTime() : Math.round(milliseconds)
+    const text = known.get(whole) ?? new Date(whole).toISOString()
+    known.set(whole, text)
+    return text
   }
 }

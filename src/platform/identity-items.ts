@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { IdentityRecord, type IdentityUpdate } from '../contract/hris-user-identities.ts'
 import type { IdentityValues } from './identity-values.ts'
 
-/** A valid item of a batch: the key and only the fields that it names. */
-export type Submission = { readonly identityId: string; readonly values: Partial<IdentityValues> }
+/** A valid item of a batch: the key and only the fields that it names, the others being undefined. */
+export type Submission = { readonly identityId: string; readonly values: SubmittedValues }
+export type SubmittedValues = { readonly [field in keyof IdentityValues]?: IdentityValues[field] | undefined }
 
 export type CheckedItem = { readonly submission: Submission } | { readonly error: string }
 
@@ -24,18 +25,20 @@ export function checkItems(items: readonly unknown[]): CheckedItem[] {
 }
 
 /** The fields that a request names, with instants in UTC and to the millisecond. */
-export function submittedValues(fields: Omit<IdentityUpdate, 'identityId'>): Partial<IdentityValues> {
+export function submittedValues(fields: Omit<IdentityUpdate, 'identityId'>): SubmittedValues {
+  const { email, secondaryEmail, firstName, lastName, jobTitle, managerId, managerName, isContractor } = fields
+  const [startedAt, separatedAt] = [inUtc(fields.startedAt), inUtc(fields.separatedAt)]
   return {
-    ...(fields.email !== undefined && { email: fields.email }),
-    ...(fields.secondaryEmail !== undefined && { secondaryEmail: fields.secondaryEmail }),
-    ...(fields.firstName !== undefined && { firstName: fields.firstName }),
-    ...(fields.lastName !== undefined && { lastName: fields.lastName }),
-    ...(fields.jobTitle !== undefined && { jobTitle: fields.jobTitle }),
-    ...(fields.managerId !== undefined && { managerId: fields.managerId }),
-    ...(fields.managerName !== undefined && { managerName: fields.managerName }),
-    ...(fields.startedAt !== undefined && { startedAt: inUtc(fields.startedAt) }),
-    ...(fields.separatedAt !== undefined && { separatedAt: inUtc(fields.separatedAt) }),
-    ...(fields.isContractor !== undefined && { isContractor: fields.isContractor }),
+    email,
+    secondaryEmail,
+    firstName,
+    lastName,
+    jobTitle,
+    managerId,
+    managerName,
+    startedAt,
+    separatedAt,
+    isContractor,
   }
 }
 
@@ -61,6 +64,6 @@ function describe({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join('; ')
 }
 
-function inUtc(instant: string | null): string | null {
-  return instant === null || storedForm.test(instant) ? instant : new Date(instant).toISOString()
+function inUtc(instant: string | null | undefined): string | null | undefined {
+  return instant == null || storedForm.test(instant) ? instant : new Date(instant).toISOString()
 }

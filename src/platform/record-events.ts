@@ -1,23 +1,63 @@
-import type { NewEvent, Target, TargetKind } from './events.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { type By, eventsInsert, type NewEvent, type Target, type TargetKind } from './events.ts'
 
-type Written = {
+type What = 'CREATED' | 'UPDATED' | 'REMOVED'
+
+type Kind = {
   readonly connectionId: number
-  /** What holds the records, where it is not the connection itself. */
-  readonly target?: Target
   /** The kind of record, for programs and for people. */
   readonly kind: TargetKind
   readonly noun: string
+}
+
+type Written = Kind & {
+  /** What holds the records, where it is not the connection itself. */
+  readonly target?: Target
   /** The keys of what was written, or the first of them. */
   readonly keys: readonly string[]
   readonly count?: number
 }
 
 /** The event for what one request did to records of a connection; none where it did nothing. */
-export function recordEventsOf(what: 'CREATED' | 'UPDATED' | 'REMOVED', written: Written): NewEvent[] {
-  const { connectionId, kind, noun, keys, count = keys.length } = written
+export function recordEventsOf(what: What, written: Written): NewEvent[] {
+  const { connectionId, kind, keys, count = keys.length } = written
   if (count === 0) return []
-  const { target = { kind: 'customConnection', id: connectionId } } = written
-  const described = count === 1 ? `1 ${noun}` : `${count} ${noun}s`
-  const description = `${described} of custom connection ${connectionId} ${count === 1 ? 'was' : 'were'} ${what.toLowerCase()}`
+  const { target = connectionTarget(connectionId) } = written
+  const description = describe(what, written, { isOne: count === 1, count })
   return [{ type: `CUSTOM_RESOURCE_RECORD_${what}`, description, target, targets: { kind, ids: keys }, connectionId }]
+}
+
+/**
+ * The same as a statement, to be a part of the one that writes: an event for what it created and one for what it changed. `records`
+ * is a query that gives `key` and `is_new` of each.
+ */
+export function writtenRecordEvents(by: By, { records, ...kind }: Kind & { records: RawBuilder<unknown> }) {
+  const described = (what: What) => {
+    const [one, several] = [true, false].map((isOne) => describe(what, kind, { isOne, count: '%s' }))
+    return sql`format(case count(*) when 1 then ${one}::text else ${several}::text end, count(*))`
+  }
+  const target = JSON.stringify(connectionTarget(kind.connectionId))
+  const rows = sql`
+    select
+      case when is_new then 'CUSTOM_RESOURCE_RECORD_CREATED' else 'CUSTOM_RESOURCE_RECORD_UPDATED' end as type,
+      case when is_new then ${described('CREATED')} else ${described('UPDATED')} end as description,
+      jsonb_build_object('targetEntity', ${target}::jsonb,
+        'targets', jsonb_build_object('kind', ${kind.kind}::text, 'ids', jsonb_agg(key))) as metadata
+    from (${records}) as records
+    group by is_new
+    order by is_new desc`
+  return eventsInsert(by, { category: 'CUSTOM_CONNECTION', connectionId: kind.connectionId, rows })
+}
+
+function connectionTarget(connectionId: number): Target {
+  return { kind: 'customConnection', id: connectionId }
+}
+
+function describe(
+  what: What,
+  { noun, connectionId }: Kind,
+  { isOne, count }: { isOne: boolean; count: number | string },
+): string {
+  const [records, were] = isOne ? [noun, 'was'] : [`${noun}s`, 'were']
+  return `${count} ${records} of custom connection ${connectionId} ${were} ${what.toLowerCase()}`
 }

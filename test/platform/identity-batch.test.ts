@@ -1,5 +1,6 @@
 import type { KyselyPlugin, PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hrisUserIdentities } from '../../src/contract/hris-user-identities.ts'
 import { applyBatch } from '../../src/platform/identity-batch.ts'
 import { databases } from '../helpers/databases.ts'
 import { newPeople } from './people.ts'
@@ -110,17 +111,21 @@ describe.each(databases)('batches of identities on $name', ({ place }) => {
   })
 
   test('a batch takes one statement whatever its size', async () => {
-    const { params } = await connection()
+    const account = await opened.newAccount()
+    const { params } = await newPeople(account.client)
+    const caller = {
+      operation: hrisUserIdentities.upsertHrisUserIdentities,
+      accountId: account.id,
+      callerId: 1,
+      now: opened.clock.now,
+    }
     const count = async (size: number) => {
       const counter = new StatementCounter()
       const submissions = Array.from({ length: size }, (_, index) => ({
         identityId: `${index}`,
         values: { firstName: `${size}` },
       }))
-      await opened.platform.database.db
-        .withPlugin(counter)
-        .transaction()
-        .execute((trx) => applyBatch(trx, { ...params, submissions, now: opened.clock.now() }))
+      await applyBatch(opened.platform.database.db.withPlugin(counter), caller, { ...params, submissions })
       return counter.statements
     }
 
@@ -134,11 +139,11 @@ class StatementCounter implements KyselyPlugin {
   statements = 0
 
   transformQuery({ node }: PluginTransformQueryArgs) {
-    this.statements += 1
     return node
   }
 
   async transformResult({ result }: PluginTransformResultArgs) {
+    this.statements += 1
     return result
   }
 }
