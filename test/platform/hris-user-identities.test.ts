@@ -184,5 +184,9 @@ describe.each(databases)('HRIS identities on $name', ({ place }) => {
 
     expect(await ask(999_999)).toEqual([404, 404, 404, 404, 404])
     expect(await ask(devices.id)).toEqual([404, 400, 400, 400, 400])
+    const stored = opened.platform.database.db
+      .selectFrom('hris_user_identities')
+      .where('connection_id', '=', devices.id)
+    expect(await stored.select('id').execute()).toEqual([])
   })
 })
