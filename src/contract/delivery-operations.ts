@@ -4,7 +4,7 @@ import { hrisUserIdentities, Identity, ItemResult } from './hris-user-identities
 import { operations } from './operation.ts'
 
 const ItemOutcome = ItemResult.extend({ data: Identity.pick({ identityId: true, separatedAt: true }).nullable() })
-const ItemOutcomes = z.array(ItemOutcome)
+const ItemOutcomes = z.compile(z.array(ItemOutcome))
 
 /**
  * The operations as a delivery calls them. Of the result of an item it relies on nothing but what it uses: whom the result is

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util'
-import { startServer } from '../helpers/servers.ts'
+import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers.ts'
+import { halvesOfCores } from './cores.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
-const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--json]
+const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]`
 
@@ -24,12 +25,15 @@ const { positionals, values } = parseArgs({
     identities: { type: 'string', default: '1000000' },
     assets: { type: 'string', default: '100000' },
     controls: { type: 'string', default: '100000' },
+    together: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
 const bench = benches[positionals[0] ?? '']
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
+// In life the platform is another machine, and takes no time from whoever sends to it.
+const cores = positionals[0] === 'deliver' && !values.together ? halvesOfCores() : null
 const load = { rate: Number(values.rate), seconds: Number(values.seconds) }
 const amounts = {
   identities: Number(values.identities),
@@ -50,14 +54,18 @@ function isCount(value: number): boolean {
 }
 
 async function runAll(run: typeof benchPlan): Promise<Row[]> {
-  await using server = chosen.some((store) => store !== 'PGlite') ? await startServer('postgres') : null
-  await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null
+  const isServed = chosen.some((store) => store !== 'PGlite')
+  await using server = isServed ? await openServer('postgres', cores?.ours) : null
+  await using platformServer = isServed && cores ? await openServer('postgres', cores.theirs) : null
+  await using redis = chosen.includes('PostgreSQL+Redis') ? await openServer('redis', cores?.ours) : null
   const rows: Row[] = []
   for (const store of chosen) {
     for (const people of sizes) {
       process.stderr.write(`${people} people on ${store} …\n`)
       const found = await run({
         server: store === 'PGlite' ? null : (server?.url ?? null),
+        platformServer: store === 'PGlite' ? null : ((platformServer ?? server)?.url ?? null),
+        cores,
         redis: store === 'PostgreSQL+Redis' ? (redis?.url ?? null) : null,
         people,
       })
@@ -65,6 +73,14 @@ async function runAll(run: typeof benchPlan): Promise<Row[]> {
     }
   }
   return rows
+}
+
+/** A server of its own on those processors, or any that may use all of them. */
+async function openServer(kind: ServerKind, processors?: string): Promise<Server> {
+  if (processors === undefined) return await startServer(kind)
+  const server = await startOwnServer(kind)
+  await server.keepOn(processors)
+  return server
 }
 
 function print(rows: readonly Row[]): void {
@@ -85,7 +101,8 @@ async function benchPlan(options: Parameters<typeof openPlace>[0]): Promise<Row[
 
 /**
  * A delivery of everybody, between two times the same batches posted by a bare loop to other connections of the same platform: the
- * speed of a machine drifts more within a minute than what is to be seen here.
+ * speed of a machine drifts more within a minute than what is to be seen here. The platform and its database have half of the
+ * processors, whoever is measured has the other half with its own database, unless they are told to share all of them.
  */
 async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
   await using place = await openPlace(options)
@@ -100,6 +117,7 @@ async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<R
     throw new Error(`the loop sent ${bare.count} people, the delivery ${delivery.count}`)
   return [
     {
+      platform: cores === null ? 'together' : 'apart',
       ...figures(delivery, 'people/s'),
       'bare people/s': rate(bare),
       'bare MiB': Math.round(bare.peakMiB),

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
 import { company, toCsv } from '../../src/cli/demo-company.ts'
+import { boundTo, type Cores } from './cores.ts'
 
 /** What the measurements of one size on one store work with; disposing removes all of it. */
 export type Place = AsyncDisposable & {
@@ -19,6 +20,7 @@ export type Place = AsyncDisposable & {
   readonly csv: string
   /** An export of the same columns without anybody in it. */
   readonly emptyCsv: string
+  readonly cores: Cores | null
 }
 
 const logKept = 4000
@@ -43,19 +45,31 @@ connections:
 export type PlaceOptions = {
   /** Of PostgreSQL; null for embedded databases. */
   readonly server: string | null
+  /** Another one for the platform, where it has its own. */
+  readonly platformServer?: string | null
+  /** Keeps the platform and whoever is measured on processors of their own; null: both use all. */
+  readonly cores?: Cores | null
   /** Where jobs are kept that are not in the database. */
   readonly redis: string | null
   readonly people: number
 }
 
 /** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
-export async function openPlace({ server, redis, people }: PlaceOptions): Promise<Place> {
+export async function openPlace({
+  server,
+  platformServer = server,
+  cores = null,
+  redis,
+  people,
+}: PlaceOptions): Promise<Place> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const store = server === null ? '' : opening.use(await newDatabase(server)).url
-  const database = server === null ? join(folder, 'platform') : opening.use(await newDatabase(server)).url
-  const platform = opening.use(await startPlatform({ database, keyFile: join(folder, 'platform-key') }))
+  const database =
+    platformServer === null ? join(folder, 'platform') : opening.use(await newDatabase(platformServer)).url
+  const keyFile = join(folder, 'platform-key')
+  const platform = opening.use(await startPlatform({ database, keyFile, cores: cores?.theirs ?? null }))
 
   const files = { config: join(folder, 'rollcall.yaml'), csv: join(folder, 'people.csv') }
   const emptyCsv = join(folder, 'nobody.csv')
@@ -65,7 +79,7 @@ export async function openPlace({ server, redis, people }: PlaceOptions): Promis
   await writeFile(files.config, configText)
   const env = { BENCH_PLATFORM: platform.baseUrl, BENCH_DATABASE: store, BENCH_QUEUE: redis ?? '' }
   const opened = opening.move()
-  return { ...files, emptyCsv, env, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { ...files, emptyCsv, env, cores, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */
@@ -98,14 +112,16 @@ export async function startPlatform({
   database,
   keyFile,
   env,
+  cores = null,
 }: {
   readonly database: string
   readonly keyFile: string
   readonly env?: Readonly<Record<string, string>>
+  readonly cores?: string | null
 }) {
   const places = ['--seed', seed, '--key-file', keyFile, '--database', database]
   const words = ['platform', 'serve', '--json', '--no-sync', '--port', '0', '--requests-per-minute', '0', ...places]
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(...boundTo(cores, process.execPath, [main, ...words]), {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   })

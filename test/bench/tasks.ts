@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { boundTo } from './cores.ts'
 import type { Place } from './place.ts'
 
 const run = promisify(execFile)
@@ -16,9 +17,10 @@ export type TaskName = 'plan' | 'deliver' | 'bare'
 const tasksFolder = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs one task in a process of its own, so that its memory is its own. */
-export async function measure(task: TaskName, { config, env }: Place): Promise<Measured> {
+export async function measure(task: TaskName, { config, env, cores }: Place): Promise<Measured> {
   const script = `${tasksFolder}task-${task}.ts`
-  const { stdout } = await run(process.execPath, [script, config], { env: { ...process.env, ...env } })
+  const command = boundTo(cores?.ours ?? null, process.execPath, [script, config])
+  const { stdout } = await run(...command, { env: { ...process.env, ...env } })
   return Measured.parse(JSON.parse(stdout))
 }
 

@@ -129,6 +129,7 @@ async function launch(
     start: begin,
     pause: () => signalFamily(child, 'SIGSTOP'),
     resume: () => signalFamily(child, 'SIGCONT'),
+    keepOn: (processors) => keepFamilyOn(child, processors),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -220,6 +221,12 @@ async function killFamily(child: ChildProcess): Promise<void> {
 async function signalFamily(child: ChildProcess, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   child.kill(signal)
   signalAll(await childrenOf(child), signal)
+}
+
+// What a process starts later is kept where it is itself.
+async function keepFamilyOn(child: ChildProcess, processors: string): Promise<void> {
+  const { pid = 0 } = child
+  for (const one of [pid, ...(await childrenOf(child))]) await run('taskset', ['-acp', processors, String(one)])
 }
 
 /** The living processes that a server has started for its work; PostgreSQL has one for each connection. */

@@ -90,6 +90,7 @@ async function handle(
     },
     pause: () => container.pause(),
     resume: () => container.unpause(),
+    keepOn: (processors) => container.update({ CpusetCpus: processors }),
     async [Symbol.asyncDispose]() {
       // An engine does not stop what is paused.
       if ((await container.inspect()).State.Paused) await container.unpause()

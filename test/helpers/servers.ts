@@ -19,6 +19,8 @@ export type StartedServer = Server & {
   /** Stops it in the middle of whatever it does; its connections stay open, and nobody answers there. */
   pause(): Promise<void>
   resume(): Promise<void>
+  /** Keeps it on these processors, a list of their numbers, from here on until it ends. */
+  keepOn(processors: string): Promise<void>
 }
 
 /** Gives a server, or the reason why this way is closed. */

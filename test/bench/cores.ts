@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+
+/** The processors of this machine in two halves, as lists of their numbers: for whoever is measured, and for the platform. */
+export type Cores = { readonly ours: string; readonly theirs: string }
+
+/** Halves what this process may use. Throws where there is nothing to halve. */
+export function halvesOfCores(): Cores {
+  const [, list = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  const numbers = list.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  })
+  if (numbers.length < 2) throw new Error('one processor cannot be halved; measure with --together')
+  const middle = Math.floor(numbers.length / 2)
+  return { theirs: numbers.slice(0, middle).join(','), ours: numbers.slice(middle).join(',') }
+}
+
+/** A program and its arguments, to be run on these processors only; null: on any. */
+export function boundTo(cores: string | null, program: string, args: readonly string[]): [string, string[]] {
+  return cores === null ? [program, [...args]] : ['taskset', ['-c', cores, program, ...args]]
+}
