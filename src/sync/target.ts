@@ -1,6 +1,6 @@
 import { WalkInterrupted, walk } from '../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../store/connections.ts'
-import { workingOn } from '../store/owner.ts'
+import { type Owner, workingOn } from '../store/owner.ts'
 import { forgetConfirmed } from '../store/roster.ts'
 import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
 import type { Platform, SyncConnection, SyncContext } from './context.ts'
@@ -24,21 +24,46 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
   return { key, id: null, lacksUpdate: false }
 }
 
+/** What each process looks up now, by connection: its other workers wait for that instead of for their turn. */
+const lookUps = new WeakMap<Owner, Map<string, Promise<number | Stop>>>()
+
 /** The id of the platform's connection that this one feeds: looked up once, created where a name is new. */
 export async function resolveTarget(
   ctx: SyncContext,
   connection: SyncConnection,
   { known: noted, signal }: { known?: Target; signal: AbortSignal },
 ): Promise<number | Stop> {
-  const { db } = ctx.store
   const known = await noteTarget(ctx, connection, noted)
   if (known.id !== null) return known.id
+  const ours = lookUps.getOrInsertComputed(ctx.owner, () => new Map())
+  const underWay = ours.get(connection.name)
+  if (underWay) {
+    // Why it failed is for the worker to tell that looked it up.
+    const found = await underWay.catch(() => null)
+    return typeof found === 'number' ? found : beingLookedUp
+  }
+  const lookUp = claimAndFind(ctx, connection, signal)
+  ours.set(connection.name, lookUp)
+  try {
+    return await lookUp
+  } finally {
+    ours.delete(connection.name)
+  }
+}
+
+const beingLookedUp: Stop = {
+  kind: 'wait',
+  code: 'being_looked_up',
+  status: 'looked_up',
+  delayMs: lookUpPatienceMs,
+  message: 'another worker looks the connection up',
+}
+
+async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
+  const { db } = ctx.store
   return await workingOn(ctx.owner, { kind: 'target', connection: connection.name }, async () => {
-    // Two workers that both find nothing would both create it.
-    if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) {
-      const message = 'another worker looks the connection up'
-      return { kind: 'wait', code: 'being_looked_up', status: 'looked_up', delayMs: lookUpPatienceMs, message }
-    }
+    // Two processes that both find nothing would both create it.
+    if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) return beingLookedUp
     try {
       const found = await findTarget(ctx, connection, signal)
       if (typeof found === 'number')

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectionStates } from '../../src/store/connections.ts'
 import { listProblems } from '../../src/store/problems.ts'
+import { ensureConnection } from '../../src/store/runs.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import { requestRun } from '../../src/sync/sync.ts'
+import { resolveTarget } from '../../src/sync/target.ts'
 import { pglitePlace } from '../helpers/databases.ts'
 import {
   change,
@@ -36,9 +38,45 @@ function between(world: World, wrap: (client: PlatformClient) => Partial<Platfor
   Object.assign(world.sync, { platform: { ...platform, client: { ...platform.client, ...wrap(platform.client) } } })
 }
 
+/** What each worker does before it sends. */
+async function lookUpOf({ sync }: World) {
+  const [connection] = sync.connections.values()
+  if (!connection) throw new Error('the world has no connection')
+  await ensureConnection(sync.store.db, connection.name)
+  return () => resolveTarget(sync, connection, { signal: new AbortController().signal })
+}
+
 const unreachable = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
 const listed = <S extends number>(status: S, message: string) =>
   ({ status, error: { message, code: null, name: null }, headers: {} }) as const
+
+test('workers that need a connection of the platform at once wait for the one that looks it up and makes it', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const lookUp = await lookUpOf(world)
+
+  const found = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
+
+  const made = await client.listCustomConnections({ query: {} })
+  const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
+  expect(ids).toEqual([expect.any(Number)])
+  expect(found).toEqual(found.map(() => ids[0]))
+})
+
+test('whoever waits for a look-up that fails comes again, and says nothing of it', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const lookUp = await lookUpOf(world)
+  between(world, () => ({ listCustomConnections: async () => listed(401, 'the key is not known') }))
+
+  const found = await Promise.all([1, 2, 3].map(lookUp))
+
+  expect(found.map((stop) => typeof stop === 'object' && stop.code).toSorted()).toEqual([
+    'being_looked_up',
+    'being_looked_up',
+    'key_refused',
+  ])
+})
 
 test('a corrected leaving date is cleared first and set in a second request', async () => {
   await using opened = await open()
