@@ -85,7 +85,8 @@ export function createPace({
       } catch (error) {
         signal.throwIfAborted()
         if (!(error instanceof BrokenCircuitError)) throw error
-        return withheld(Math.max(0, probeAtMs - performance.now()))
+        // The breaker counts in whole milliseconds of another clock, and may be one behind.
+        return withheld(Math.max(0, Math.ceil(probeAtMs - performance.now())) + 1)
       }
     },
     async pause(delayMs) {

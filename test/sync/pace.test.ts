@@ -8,6 +8,8 @@ import { createPace, type PaceOptions } from '../../src/sync/pace.ts'
 import { databases } from '../helpers/databases.ts'
 
 const never = new AbortController().signal
+/** At least half as long, so that what a test asks for right after has begun before it is over. */
+const breaks = { firstMs: 2000, mostMs: 2000 }
 const fine: AnyAnswer = { status: 200, body: {}, headers: {} }
 const broken: AnyAnswer = {
   status: 'undeclared',
@@ -104,7 +106,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
 
   test('after several failures in a row nothing is sent, and then one probe decides for all', async () => {
     const pace = await open()
-    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 3, firstMs: 50, mostMs: 50 } })
+    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 3, ...breaks } })
     for (let failure = 0; failure < 3; failure++) await paced.send(async () => broken, never)
     const whileOpen = (await paced.send(async () => fine, never)) as Unreachable
     await pause((whileOpen.retryAfterMs ?? 0) + 1)
@@ -133,7 +135,7 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
 
   test('a probe that fails opens the circuit again, and an answer that is no trouble counts for nothing', async () => {
     const pace = await open()
-    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 2, firstMs: 20, mostMs: 20 } })
+    const paced = pace({ requestsPerMinute: 100_000, circuit: { failures: 2, ...breaks } })
     const refused: AnyAnswer = { status: 400, error: { message: 'no', code: null, name: null }, headers: {} }
     for (const answer of [broken, refused, broken]) await paced.send(async () => answer, never)
     const afterRefusal = await paced.send(async () => broken, never)
@@ -159,4 +161,21 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
 
     await expect(waiting).rejects.toThrow('stopped')
   })
+})
+
+test('whoever comes back when the circuit said so finds it ready for a probe', async () => {
+  const probes: AnyAnswer[] = []
+  for (let round = 0; round < 40; round += 1) {
+    const circuit = { failures: 1, firstMs: 8, mostMs: 8 }
+    const paced = createPace({ pool: null, platform: 'any', requestsPerMinute: 100_000, inFlight: 1, circuit })
+    await paced.send(async () => broken, never)
+    const withheld = await paced.send(async () => broken, never)
+    // A process that did not run for eight milliseconds has sent its probe already.
+    if (withheld.status !== 'unreachable') continue
+    await pause(withheld.retryAfterMs ?? 0)
+    probes.push(await paced.send(async () => broken, never))
+  }
+
+  expect(probes.length).toBeGreaterThan(0)
+  expect(probes.filter((probe) => probe !== broken)).toEqual([])
 })
