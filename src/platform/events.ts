@@ -119,7 +119,7 @@ export async function recordEvents(
   await storeEvents(trx, writtenBy(ctx), events)
 }
 
-/** What a request writes now. */
+/** To whose account a request writes now, and who makes it. */
 export function writtenBy(ctx: Caller): By {
   return { accountId: ctx.accountId, actor: callerOf(ctx), at: ctx.now() }
 }

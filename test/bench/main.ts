@@ -78,8 +78,10 @@ async function runAll(run: typeof benchPlan): Promise<Row[]> {
 /** A server of its own on those processors, or any that may use all of them. */
 async function openServer(kind: ServerKind, processors?: string): Promise<Server> {
   if (processors === undefined) return await startServer(kind)
-  const server = await startOwnServer(kind)
+  await using opening = new AsyncDisposableStack()
+  const server = opening.use(await startOwnServer(kind))
   await server.keepOn(processors)
+  opening.move()
   return server
 }
 

@@ -266,3 +266,9 @@ export async function peopleOn(client: PlatformClient): Promise<Map<string, Iden
   }
   return people
 }
+
+/** Lets requests pass through `wrap` on their way to the platform. */
+export function between(world: World, wrap: (client: PlatformClient) => Partial<PlatformClient>): void {
+  const { platform } = world.sync
+  Object.assign(world.sync, { platform: { ...platform, client: { ...platform.client, ...wrap(platform.client) } } })
+}
