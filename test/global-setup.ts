@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { nextLine, startDetachedChild } from './helpers/children.ts'
+import { nextLine, startDetachedChild } from './helpers/servers/children.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,7 +13,7 @@ declare module 'vitest' {
  * interrupted or killed run does not come to its teardown.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const provider = startDetachedChild(new URL('./helpers/provider-process.ts', import.meta.url))
+  const provider = startDetachedChild(new URL('./helpers/servers/provider-process.ts', import.meta.url))
   project.provide('provider', await nextLine(provider))
   return async () => {
     await provider.finish()

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createProgram } from '../src/cli/program.ts'
-import { control } from '../src/contract/control.ts'
+import { control } from '../src/contract/control/control.ts'
 import { failures } from '../src/errors.ts'
-import { moves } from '../src/store/runs.ts'
-import { deliveriesPage } from './helpers/deliveries-page.ts'
-import { settingsPage } from './helpers/settings-page.ts'
+import { moves } from '../src/store/runs/runs.ts'
+import { deliveriesPage } from './helpers/pages/deliveries.ts'
+import { settingsPage } from './helpers/pages/settings.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))

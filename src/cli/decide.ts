@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Failure, failures } from '../errors.ts'
-import { renderOutcome } from './render-run.ts'
+import { renderOutcome } from './render/run.ts'
 import { renderRunDetail, runDetail } from './reports.ts'
 import { type CommonOptions, type Session, withSession } from './session.ts'
 import { settle } from './sync.ts'

@@ -1,8 +1,8 @@
-import type { EventState, InboxEvent } from '../contract/control-shapes.ts'
+import type { EventState, InboxEvent } from '../contract/control/shapes.ts'
 import type { Control } from './control-client.ts'
-import { renderEvents } from './render-events.ts'
+import { renderEvents } from './render/events.ts'
 import { type CommonOptions, connectionNamed, withSession } from './session.ts'
-import { counted } from './text.ts'
+import { counted } from './render/text.ts'
 
 export type EventsOptions = CommonOptions & { readonly state?: EventState }
 export type DismissOptions = CommonOptions & { readonly by: string }

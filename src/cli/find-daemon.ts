@@ -1,7 +1,7 @@
-import { control, controlPrefix } from '../contract/control.ts'
-import { readAddress } from '../daemon/address-file.ts'
-import type { Config } from '../daemon/config.ts'
-import { readControlToken } from '../daemon/control-token.ts'
+import { control, controlPrefix } from '../contract/control/control.ts'
+import { readAddress } from '../daemon/control/address-file.ts'
+import type { Config } from '../daemon/config/config.ts'
+import { readControlToken } from '../daemon/control/token.ts'
 import { createClient } from '../http/client.ts'
 
 const answerMs = 3000

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Run, restingStates } from '../contract/control-shapes.ts'
+import { type Run, restingStates } from '../contract/control/shapes.ts'
 import { Failure, failures } from '../errors.ts'
 import type { Control } from './control-client.ts'
-import type { Progress } from './progress.ts'
-import { counted, number } from './text.ts'
+import type { Progress } from './render/progress.ts'
+import { counted, number } from './render/text.ts'
 
 const pollMs = 250
 const slowPollMs = 1000

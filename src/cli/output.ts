@@ -1,4 +1,4 @@
-import { type Paint, paintFor } from './text.ts'
+import { type Paint, paintFor } from './render/text.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
 export type Output = {

@@ -1,5 +1,5 @@
-import { renderPerson } from './render-person.ts'
-import { renderOutcome } from './render-run.ts'
+import { renderPerson } from './render/person.ts'
+import { renderOutcome } from './render/run.ts'
 import { type CommonOptions, connectionNamed, withSession } from './session.ts'
 import { settle } from './sync.ts'
 

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { EventState } from '../contract/control-shapes.ts'
-import { platformCommands } from '../platform/commands.ts'
+import { EventState } from '../contract/control/shapes.ts'
+import { platformCommands } from '../platform/operators/commands/commands.ts'
 import { version } from '../version.ts'
 import { check } from './check.ts'
 import { approve, cancel, type DecisionOptions, reject } from './decide.ts'
@@ -35,7 +35,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--json', 'print the summary as one JSON document')
     .action(
       ends(async (options: { once?: boolean; json?: boolean }) => {
-        const { demo } = await import('./demo.ts')
+        const { demo } = await import('./demo/demo.ts')
         return await demo(options)
       }),
     )

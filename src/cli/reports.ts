@@ -1,12 +1,12 @@
-import type { ChangeView, Problem, RejectView, Run } from '../contract/control-shapes.ts'
+import type { ChangeView, Problem, RejectView, Run } from '../contract/control/shapes.ts'
 import type { Control } from './control-client.ts'
 import { allEvents } from './events.ts'
-import { renderEvents } from './render-events.ts'
-import { renderChanges, renderRejects } from './render-plan.ts'
-import { renderRun, renderRuns, renderVerification } from './render-run.ts'
-import { renderProblems, renderStatus } from './render-status.ts'
+import { renderEvents } from './render/events.ts'
+import { renderChanges, renderRejects } from './render/plan.ts'
+import { renderRun, renderRuns, renderVerification } from './render/run.ts'
+import { renderProblems, renderStatus } from './render/status.ts'
 import { type CommonOptions, withSession } from './session.ts'
-import type { Paint } from './text.ts'
+import type { Paint } from './render/text.ts'
 
 export type ListOptions = CommonOptions & { readonly limit?: number }
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean }

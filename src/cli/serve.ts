@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { startDaemon } from '../daemon/compose.ts'
+import { startDaemon } from '../daemon/start.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
 import { type CommonOptions, configOf } from './session.ts'

@@ -1,4 +1,4 @@
-import { type Config, loadConfig, resolveConfigPath } from '../daemon/config.ts'
+import { type Config, loadConfig, resolveConfigPath } from '../daemon/config/config.ts'
 import { Failure } from '../errors.ts'
 import { type Control, controlHere, controlOverHttp } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'

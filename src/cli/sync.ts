@@ -1,7 +1,7 @@
-import type { Run } from '../contract/control-shapes.ts'
+import type { Run } from '../contract/control/shapes.ts'
 import { exitOf, followRun } from './follow-run.ts'
-import { createProgress, noProgress } from './progress.ts'
-import { renderOutcome } from './render-run.ts'
+import { createProgress, noProgress } from './render/progress.ts'
+import { renderOutcome } from './render/run.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from './session.ts'
 
 export type SyncOptions = CommonOptions & { readonly full?: boolean; readonly verify?: boolean; readonly wait: number }

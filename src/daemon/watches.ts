@@ -1,6 +1,6 @@
 import { requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
-import type { Parts } from './parts.ts'
+import type { Parts } from './assembly.ts'
 
 /** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
 export async function startWatches({ sync }: Parts): Promise<AsyncDisposable> {

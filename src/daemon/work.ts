@@ -1,7 +1,7 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
-import { forgetEvents } from '../store/inbox.ts'
+import { forgetEvents } from '../store/inbox/inbox.ts'
 import { foldEvents, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
-import type { Parts } from './parts.ts'
+import type { Parts } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
 const concurrency = 5

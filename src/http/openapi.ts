@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { ExceptionResponse, NamedExceptionResponse } from '../contract/common.ts'
+import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import type { Operation, OperationTable } from '../contract/operation.ts'
 import { isNamedStatus } from './refusal.ts'
 

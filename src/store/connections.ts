@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { DeliveryFailureCode } from '../contract/delivery-failures.ts'
-import { type Owner, unowned } from './owner.ts'
+import type { DeliveryFailureCode } from '../contract/failures.ts'
+import { type Owner, unowned } from './workers/leases.ts'
 import type { Db } from './schema.ts'
 
 export type Block = {

@@ -1,16 +1,16 @@
 import type { Connector } from '../connectors/connector.ts'
-import type { WebhookSettings } from '../connectors/webhook-settings.ts'
-import type { deliveryOperations } from '../contract/delivery-operations.ts'
+import type { WebhookSettings } from '../connectors/webhook/settings.ts'
+import type { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
 import type { Client } from '../http/client.ts'
 import type { Guards } from '../identity/guards.ts'
-import type { Trap } from '../identity/lint.ts'
-import type { Mapping } from '../identity/mapping.ts'
+import type { Trap } from '../identity/lint/lint.ts'
+import type { Mapping } from '../identity/mapping/mapping.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Owner } from '../store/owner.ts'
+import type { Owner } from '../store/workers/leases.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Events } from '../telemetry/events.ts'
-import type { Pace } from './pace.ts'
+import type { Pace } from './deliver/pace.ts'
 
 /** The operations of the platform that a sync needs. */
 export type PlatformClient = Client<typeof deliveryOperations>

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Enqueued } from '../queue/jobs.ts'
-import { type DueDelivery, dueDeliveries } from '../store/deliveries.ts'
-import { waitingRunsOf } from '../store/runs.ts'
+import { type DueDelivery, dueDeliveries } from '../store/deliveries/deliveries.ts'
+import { waitingRunsOf } from '../store/runs/runs.ts'
 import type { SyncContext } from './context.ts'
 
 /** Tells the queue what is due. It is only a hint: where the queue is away, the store keeps it, and the next sweep tells it again. */

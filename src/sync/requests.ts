@@ -3,11 +3,11 @@ import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
 import { retractChange } from '../identity/plan.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
-import { hasten } from '../store/deliveries.ts'
-import { pendingCount } from '../store/inbox.ts'
-import { dropPlan, stagePeople } from '../store/plans.ts'
-import { headcount, rosterEntry, unretract } from '../store/roster.ts'
-import { activeStates } from '../store/run-claims.ts'
+import { hasten } from '../store/deliveries/deliveries.ts'
+import { pendingCount } from '../store/inbox/inbox.ts'
+import { dropPlan, stagePeople } from '../store/plans/plans.ts'
+import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
+import { activeStates } from '../store/runs/claims.ts'
 import {
   addHeldRun,
   addWaitingRun,
@@ -17,11 +17,11 @@ import {
   moveRun,
   type Run,
   type Trigger,
-} from '../store/runs.ts'
+} from '../store/runs/runs.ts'
 import type { RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
-import { mainFeed, settleSources } from './feeds.ts'
+import { mainFeed, settleSources } from './plan/feeds.ts'
 import { afterCommit, commit, decideSource } from './run.ts'
 import { sweep } from './sweep.ts'
 

@@ -1,8 +1,8 @@
 import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
-import { dropSolvedProblems, rejectedEvents } from '../store/history.ts'
-import { refuseEvents, settleEvents } from '../store/inbox.ts'
-import { workingOn } from '../store/owner.ts'
+import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
+import { refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
+import { workingOn } from '../store/workers/leases.ts'
 import {
   type Committed,
   clearPlan,
@@ -11,20 +11,20 @@ import {
   markPlanned,
   refreshStatistics,
   rejectsKept,
-} from '../store/plans.ts'
-import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/run-claims.ts'
-import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs.ts'
+} from '../store/plans/plans.ts'
+import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
+import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { type Outcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
-import { readBackDoubted } from './doubts.ts'
+import { readBackDoubted } from './repair/uncertain.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
-import { openFeed, settleSources } from './feeds.ts'
-import { preparePlan } from './prepare.ts'
-import { asFailure } from './read-back.ts'
-import { Overtaken, storeStage } from './stage.ts'
-import { noteTarget } from './target.ts'
-import { verifyAgainstPlatform } from './verify.ts'
+import { openFeed, settleSources } from './plan/feeds.ts'
+import { preparePlan } from './plan/prepare.ts'
+import { asFailure } from './repair/read-back.ts'
+import { Overtaken, storeStage } from './plan/stage.ts'
+import { noteTarget } from './deliver/target.ts'
+import { verifyAgainstPlatform } from './repair/verify.ts'
 
 /** An error that nobody foresaw does not block the connection for ever. */
 const attemptsAtUnexpected = 5

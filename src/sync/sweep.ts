@@ -1,10 +1,10 @@
-import { dueDeliveries, runsToClose } from '../store/deliveries.ts'
-import { releaseLeft } from '../store/left.ts'
-import { dueRuns } from '../store/run-claims.ts'
+import { dueDeliveries, runsToClose } from '../store/deliveries/deliveries.ts'
+import { releaseLeft } from '../store/workers/stranded.ts'
+import { dueRuns } from '../store/runs/claims.ts'
 import type { SyncContext } from './context.ts'
-import { doubtEndedTakeovers, doubtWhatMayBeLate } from './doubts.ts'
+import { doubtEndedTakeovers, doubtWhatMayBeLate } from './repair/uncertain.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
-import { finishRun } from './finish.ts'
+import { finishRun } from './deliver/finish.ts'
 
 /**
  * Enqueues whatever the store says is due and nobody works on. The queue may have lost any of it; what it still has is left as it is.

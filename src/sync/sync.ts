@@ -1,15 +1,15 @@
 import type { Workers } from '../queue/jobs.ts'
 import type { SyncContext } from './context.ts'
-import { deliver } from './deliver.ts'
+import { deliver } from './deliver/deliver.ts'
 import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
-export { mainFeed, openFeed } from './feeds.ts'
-export { foldEvents } from './fold.ts'
-export { type PlanDocument, planOnly } from './plan-only.ts'
+export { mainFeed, openFeed } from './plan/feeds.ts'
+export { foldEvents } from './plan/event-runs.ts'
+export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'
 export { sweep } from './sweep.ts'
-export { lookUpTarget } from './target.ts'
+export { lookUpTarget } from './deliver/target.ts'
 
 /** What the queue's jobs do. */
 export const syncWorkers: Workers<SyncContext> = { run: executeRun, upsert: deliver, update: deliver, delete: deliver }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers.ts'
+import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
 import { halvesOfCores } from './cores.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'

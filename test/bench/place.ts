@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
-import { company, toCsv } from '../../src/cli/demo-company.ts'
+import { company, toCsv } from '../../src/cli/demo/company.ts'
 import { boundTo, type Cores } from './cores.ts'
 
 /** What the measurements of one size on one store work with; disposing removes all of it. */

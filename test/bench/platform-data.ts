@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { databaseOperator } from '../../src/platform/operator.ts'
-import { readSeed } from '../../src/platform/seed-file.ts'
+import { databaseOperator } from '../../src/platform/operators/operator.ts'
+import { readSeed } from '../../src/platform/seed/file.ts'
 import { openPlatformDatabase } from '../../src/platform/start.ts'
 
 export type Sizes = { readonly identities: number; readonly assets: number; readonly controls: number }

@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
-import { namedRecipe } from '../../src/connectors/webhook-recipes.ts'
-import { signWebhook } from '../../src/connectors/webhook-sign.ts'
+import { namedRecipe } from '../../src/connectors/webhook/recipes.ts'
+import { signWebhook } from '../../src/connectors/webhook/sign.ts'
 
 // Sends signed events to an address: as many a second as asked for whatever the answers (`--rate`), or as fast as they are
 // answered. Prints how many were accepted, and the times from when each was due to the end of its answer.

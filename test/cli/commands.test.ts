@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { lockFolder } from '../../src/database/lock-file.ts'
 import type { Ended } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { install } from '../helpers/installation.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { install } from '../helpers/installation.ts'
 import { change, type Host, staff, startHost, without } from '../helpers/world.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type Installation, install } from '../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
 

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { plain } from '../../src/cli/text.ts'
+import { plain } from '../../src/cli/render/text.ts'
 import { renderWebhookTest, webhookTest } from '../../src/cli/webhook.ts'
-import { temporaryFolder } from '../helpers/folders.ts'
-import { secret, serveInbox } from '../helpers/inbox-server.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
+import { secret, serveInbox } from '../helpers/sources/inbox-server.ts'
 import { serveResponse } from '../http/raw-server.ts'
 
 const publicKey = `whpk_${Buffer.alloc(32, 1).toString('base64')}`

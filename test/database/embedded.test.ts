@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { createPglitePool, openPglite } from '../../src/database/pglite-pool.ts'
 import { PgliteSession } from '../../src/database/pglite-session.ts'
-import { nextLine, startChild } from '../helpers/children.ts'
-import { temporaryFolder } from '../helpers/folders.ts'
+import { nextLine, startChild } from '../helpers/servers/children.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
 
 const insertRows = new URL('./children/insert-rows.ts', import.meta.url)
 const holdFolder = new URL('./children/hold-folder.ts', import.meta.url)

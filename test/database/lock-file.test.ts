@@ -3,8 +3,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lockFolder } from '../../src/database/lock-file.ts'
-import { type Child, nextLine, startChild } from '../helpers/children.ts'
-import { temporaryFolder } from '../helpers/folders.ts'
+import { type Child, nextLine, startChild } from '../helpers/servers/children.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
 
 const holdFolder = new URL('./children/hold-folder.ts', import.meta.url)
 

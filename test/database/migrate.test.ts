@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { type Migration, migrate } from '../../src/database/migrate.ts'
-import { databases, postgresPlace } from '../helpers/databases.ts'
+import { databases, postgresPlace } from '../helpers/servers/databases.ts'
 
 const first: Migration = {
   name: '0001-city',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
 import { prepared } from '../../src/database/prepared.ts'
-import { databases, emptyTables } from '../helpers/databases.ts'
+import { databases, emptyTables } from '../helpers/servers/databases.ts'
 
 type Tables = { note: { id: number; text: string | null } }
 

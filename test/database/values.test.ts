@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
-import { databases } from '../helpers/databases.ts'
+import { databases } from '../helpers/servers/databases.ts'
 
 const instant = new Date('2026-03-29T00:59:59.123Z')
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStory, type Story, sizes } from '../helpers/crash-story.ts'
-import type { CrashDaemon, Told } from '../helpers/crashes.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
+import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 

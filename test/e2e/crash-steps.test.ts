@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStory, type Story, sizes } from '../helpers/crash-story.ts'
-import type { CrashDaemon } from '../helpers/crashes.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
+import type { CrashDaemon } from '../helpers/crash/crashes.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 

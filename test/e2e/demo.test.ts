@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
-import type { DemoSummary } from '../../src/cli/demo-report.ts'
+import type { DemoSummary } from '../../src/cli/demo/report.ts'
 import { rollcall } from '../helpers/cli.ts'
 
 const left = async (): Promise<string[]> =>

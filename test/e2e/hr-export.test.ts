@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rollcall } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const config = fileURLToPath(new URL('../../config/examples/hr-export-1000.yaml', import.meta.url))

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { company, toCsv } from '../../src/cli/demo-company.ts'
+import { company, toCsv } from '../../src/cli/demo/company.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
-import { pglitePlace, postgresPlace } from '../helpers/databases.ts'
-import { redisUrl } from '../helpers/provided.ts'
+import { pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { redisUrl } from '../helpers/servers/provided.ts'
 import { openWorkplace, type WorkplaceOptions } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 

@@ -1,7 +1,7 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { serve } from '../helpers/served.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'

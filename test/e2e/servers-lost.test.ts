@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { postgresPlace } from '../helpers/databases.ts'
-import { type OwnRedis, type OwnServer, ownServer } from '../helpers/own-servers.ts'
-import { type Gate, openSite, type Site, type SiteDaemon, until } from '../helpers/own-site.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
+import { type OwnRedis, type OwnServer, ownServer } from '../helpers/servers/own-servers.ts'
+import { type Gate, openSite, type Site, type SiteDaemon, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const headcount = 20_000

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import type { Change } from '../../src/identity/change.ts'
 import { planOnly, requestRun } from '../../src/sync/sync.ts'
-import { pglitePlace } from '../helpers/databases.ts'
-import { type ExportFolder, exportFolder } from '../helpers/exports.ts'
-import { type FolderSettings, folderConnector } from '../helpers/folder-source.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
+import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
+import { type FolderSettings, folderConnector } from '../helpers/sources/folder-source.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
 
 // A title that lost its end is a title: what stands last is where a cut can go unnoticed.

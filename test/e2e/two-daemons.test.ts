@@ -3,9 +3,9 @@ import { defaultRetry } from '../../src/queue/backoff.ts'
 import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
 import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { type Place, postgresPlace } from '../helpers/databases.ts'
-import { ownServer } from '../helpers/own-servers.ts'
-import { openSite, openStore, type Site, until } from '../helpers/own-site.ts'
+import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { ownServer } from '../helpers/servers/own-servers.ts'
+import { openSite, openStore, type Site, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const headcount = 2000

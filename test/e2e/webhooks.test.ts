@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, keepSecret } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { dawdle, post, type Served, serve, signedAs } from '../helpers/served.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'

@@ -1,4 +1,4 @@
-import type { ChangeView, Counts, PlanDocument, Problem, Run } from '../../src/contract/control-shapes.ts'
+import type { ChangeView, Counts, PlanDocument, Problem, Run } from '../../src/contract/control/shapes.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {

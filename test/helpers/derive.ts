@@ -1,5 +1,5 @@
 import type { Reading, SourceRow } from '../../src/connectors/connector.ts'
-import { withExpressions } from '../../src/connectors/expressions.ts'
+import { withExpressions } from '../../src/connectors/expressions/expressions.ts'
 
 export type Cells = readonly (string | undefined)[]
 export type DamagedRow = Required<Pick<SourceRow, 'values' | 'fault'>>

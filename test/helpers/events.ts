@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { WebhookSettings } from '../../src/connectors/webhook-settings.ts'
-import { Mapping } from '../../src/identity/mapping.ts'
-import { addEvents } from '../../src/store/inbox.ts'
-import { ensureConnection } from '../../src/store/runs.ts'
+import { WebhookSettings } from '../../src/connectors/webhook/settings.ts'
+import { Mapping } from '../../src/identity/mapping/mapping.ts'
+import { addEvents } from '../../src/store/inbox/inbox.ts'
+import { ensureConnection } from '../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../src/sync/context.ts'
 import type { World } from './world.ts'
 

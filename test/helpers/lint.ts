@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createLint } from '../../src/identity/lint.ts'
+import { createLint } from '../../src/identity/lint/lint.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
 import { sighting } from './records.ts'
 

@@ -1,6 +1,6 @@
-import { compileMapping, Mapping } from '../../src/identity/mapping.ts'
+import { compileMapping, Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
-import type { MappableRow } from '../../src/identity/rows.ts'
+import type { MappableRow } from '../../src/identity/mapping/rows.ts'
 
 type Around = {
   readonly fault?: NonNullable<MappableRow['fault']>

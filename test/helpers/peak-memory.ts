@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Ended, rollcall } from './cli.ts'
-import { temporaryFolder } from './folders.ts'
+import { temporaryFolder } from './sources/folders.ts'
 
 const noted =
   'import { appendFileSync } from "node:fs";' +

@@ -1,4 +1,4 @@
-import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
+import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import { createClient } from '../../src/http/client.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import type { Host, World } from './world.ts'

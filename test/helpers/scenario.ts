@@ -1,13 +1,13 @@
-import { deliveryOperations } from '../../src/contract/delivery-operations.ts'
+import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import { Failure } from '../../src/errors.ts'
 import { createClient } from '../../src/http/client.ts'
 import { Guards } from '../../src/identity/guards.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { createDice, type Dice } from './dice.ts'
-import { type Fault, type FaultProxy, type Line, pass, startFaultProxy } from './fault-proxy.ts'
-import { faults, refusedItem, resultChanges } from './faults.ts'
-import { createHr, type Hr } from './hr-model.ts'
-import { acceptedExports, judge } from './judge.ts'
+import { type Fault, type FaultProxy, type Line, pass, startFaultProxy } from './faults/proxy.ts'
+import { faults, refusedItem, resultChanges } from './faults/faults.ts'
+import { createHr, type Hr } from './model/hr-model.ts'
+import { acceptedExports, judge } from './crash/judge.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
 export type Scenario = {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { connect as openSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { namedRecipe } from '../../src/connectors/webhook-recipes.ts'
-import { signWebhook } from '../../src/connectors/webhook-sign.ts'
-import { readAddress } from '../../src/daemon/address-file.ts'
+import { namedRecipe } from '../../src/connectors/webhook/recipes.ts'
+import { signWebhook } from '../../src/connectors/webhook/sign.ts'
+import { readAddress } from '../../src/daemon/control/address-file.ts'
 import type { Running } from './cli.ts'
 import type { Workplace } from './workplace.ts'
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { z } from 'zod'
-import { listQuery, page } from '../../src/contract/common.ts'
+import { listQuery, page } from '../../src/contract/platform/common.ts'
 import { operations } from '../../src/contract/operation.ts'
 import { type ClientOptions, createClient } from '../../src/http/client.ts'
 import { type AppOptions, createApp, type Handlers, type MountOptions, mount } from '../../src/http/mount.ts'

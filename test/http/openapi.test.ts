@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { control } from '../../src/contract/control.ts'
+import { control } from '../../src/contract/control/control.ts'
 import { operations } from '../../src/contract/operation.ts'
-import { platformAreas } from '../../src/contract/platform.ts'
+import { platformAreas } from '../../src/contract/platform/platform.ts'
 import { openapi } from '../../src/http/openapi.ts'
 import { notes } from './notes.ts'
 

@@ -4,8 +4,8 @@ import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
 import { type PlanContext, plan } from '../../src/identity/plan.ts'
 import type { Sighting } from '../../src/identity/record.ts'
-import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/histories.ts'
-import { applyPlan, type Roster } from '../helpers/roster-model.ts'
+import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/model/histories.ts'
+import { applyPlan, type Roster } from '../helpers/model/roster.ts'
 
 const runs = { numRuns: 500 }
 

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { platformOperations } from '../../src/contract/platform.ts'
+import { platformOperations } from '../../src/contract/platform/platform.ts'
 import { createClient } from '../../src/http/client.ts'
-import { startNightlySync } from '../../src/platform/nightly.ts'
-import { databaseOperator } from '../../src/platform/operator.ts'
+import { startNightlySync } from '../../src/platform/identity-sync/nightly.ts'
+import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { startPlatform } from '../../src/platform/start.ts'
-import { databases, pglitePlace } from '../helpers/databases.ts'
-import { bodyOf, newHrisConnection, openTestPlatform } from './platforms.ts'
+import { databases, pglitePlace } from '../helpers/servers/databases.ts'
+import { bodyOf, newHrisConnection, openTestPlatform } from './helpers/platforms.ts'
 
 async function temporaryFolder() {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-platform-'))

@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/database/database.ts'
 import { Failure } from '../../src/errors.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { databases, postgresPlace } from '../helpers/databases.ts'
+import { databases, postgresPlace } from '../helpers/servers/databases.ts'
 import { noting, upsert, workers } from './samples.ts'
 
 const schemas = ['rollcall', 'bullmq'] as const

@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { postgresPlace } from '../helpers/databases.ts'
-import { redisUrl } from '../helpers/provided.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
+import { redisUrl } from '../helpers/servers/provided.ts'
 import { noting } from './samples.ts'
 
 type Address = AsyncDisposable & { readonly at: string }

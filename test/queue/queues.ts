@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { openDatabase } from '../../src/database/database.ts'
 import { openQueue, type Queue, type QueueOptions } from '../../src/queue/queue.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { pglitePlace, postgresPlace } from '../helpers/databases.ts'
-import { redisUrl } from '../helpers/provided.ts'
+import { pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { redisUrl } from '../helpers/servers/provided.ts'
 
 export type Where = AsyncDisposable & { readonly backend: QueueOptions['backend'] }
 

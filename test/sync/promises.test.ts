@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { personOf } from '../../src/store/history.ts'
-import { listProblems } from '../../src/store/problems.ts'
+import { personOf } from '../../src/store/audit/history.ts'
+import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../helpers/databases.ts'
+import { databases, pglitePlace } from '../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host

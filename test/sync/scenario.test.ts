@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/databases.ts'
+import { pglitePlace } from '../helpers/servers/databases.ts'
 import { runScenario } from '../helpers/scenario.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 

@@ -1,5 +1,5 @@
-import type { EmploymentStatus } from '../../contract/personnel.ts'
-import type { Attempt } from '../sync-attempts.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import type { Attempt } from '../identity-sync/attempts.ts'
 import { type Html, html, type Shown } from './html.ts'
 import { tokenField } from './layout.ts'
 import type { Connection, ListedPerson, PeoplePage } from './people.ts'

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { EmploymentStatus } from '../../contract/personnel.ts'
-import { leadingRecordFirst } from '../identity-sync.ts'
-import type { PlatformSchema } from '../schema.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 import { searchExpression } from './search.ts'
 

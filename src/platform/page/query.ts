@@ -1,4 +1,4 @@
-import { EmploymentStatus } from '../../contract/personnel.ts'
+import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 
 export const pagePrefix = '/personnel'
 

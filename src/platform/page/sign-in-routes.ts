@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { beginSession, endSession } from '../operator-sessions.ts'
+import { beginSession, endSession } from '../operators/sessions.ts'
 import { pagePrefix } from './query.ts'
 import type { PageOptions, Send } from './serve.ts'
 import { createSignInLimit } from './sign-in-limit.ts'

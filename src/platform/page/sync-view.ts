@@ -1,5 +1,5 @@
-import type { EmploymentStatus } from '../../contract/personnel.ts'
-import type { Attempt, AttemptState } from '../sync-attempts.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
 import { type Html, html } from './html.ts'
 import { tokenField } from './layout.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'

@@ -1,4 +1,4 @@
-import type { EmploymentStatus } from '../../contract/personnel.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { type Html, html } from './html.ts'
 
 /** What people call the statuses of the contract, in the order in which the page lists them. */

@@ -1,0 +1,87 @@
+import type { Identity } from '../../contract/platform/hris-user-identities.ts'
+import { platformOperations } from '../../contract/platform/platform.ts'
+import { createClient } from '../../http/client.ts'
+import { walk } from '../../http/walk.ts'
+import type { Night, NightEvent, Person } from './company.ts'
+
+/** What happened to one person, as the platform tells it afterwards. */
+export type Told = {
+  readonly identityId: string
+  readonly event: NightEvent
+  readonly separatedAt: string | null
+  readonly employmentStatus: string | null
+}
+
+export type Arrival = {
+  /** People of whom the platform holds just what HR said. */
+  readonly arrived: number
+  /** Keys of those of whom it holds something else, or nothing. */
+  readonly missing: readonly string[]
+  readonly story: readonly Told[]
+}
+
+/** Asks the platform, through its public interface, whether everybody of the last export arrived as HR said. */
+export async function arrivedAt(
+  platform: { readonly baseUrl: string; readonly key: string },
+  { before, now }: { readonly before: readonly Person[]; readonly now: Night },
+): Promise<Arrival> {
+  const { identities, statuses } = await readPlatform(platform)
+  const story = now.story
+  const broken = new Set(story.brokenRow)
+  const future = new Set(story.futureLeaver)
+  const gone = new Set(story.absentee)
+  // Whose row cannot be used stays as the export before had them.
+  const said = [
+    ...now.people.filter(({ workerId }) => !broken.has(workerId)),
+    ...before.filter(({ workerId }) => broken.has(workerId)),
+  ]
+  const missing = said
+    .filter((person) => !agrees(identities.get(person.workerId), person, { waits: future.has(person.workerId) }))
+    .map(({ workerId }) => workerId)
+  missing.push(...[...gone].filter((id) => !identities.get(id)?.separatedAt))
+  return {
+    arrived: said.length + gone.size - missing.length,
+    missing,
+    story: (Object.entries(story) as [NightEvent, readonly string[]][]).flatMap(([event, ids]) =>
+      ids.map((identityId) => {
+        const identity = identities.get(identityId)
+        const employmentStatus = (identity?.email && statuses.get(identity.email.toLowerCase())) ?? null
+        return { identityId, event, separatedAt: identity?.separatedAt ?? null, employmentStatus }
+      }),
+    ),
+  }
+}
+
+function agrees(identity: Identity | undefined, person: Person, { waits }: { waits: boolean }): boolean {
+  if (identity === undefined) return false
+  const leavingDate = waits ? '' : person.terminationDate
+  return (
+    identity.email === person.email.toLowerCase() &&
+    identity.firstName === person.firstName &&
+    identity.lastName === person.lastName &&
+    identity.jobTitle === person.jobTitle &&
+    (identity.managerId ?? '') === person.managerId &&
+    identity.isContractor === person.contractor &&
+    identity.startedAt === midnight(person.hireDate) &&
+    (identity.separatedAt ?? '') === (leavingDate && midnight(leavingDate))
+  )
+}
+
+function midnight(date: string): string {
+  return `${date}T00:00:00.000Z`
+}
+
+async function readPlatform({ baseUrl, key }: { readonly baseUrl: string; readonly key: string }) {
+  const client = createClient(platformOperations, { baseUrl, bearer: key })
+  const identities = new Map<string, Identity>()
+  for await (const { id } of walk(client.listCustomConnections, { query: {} })) {
+    const input = { params: { connectionId: id }, query: { size: 500 } }
+    for await (const identity of walk(client.listHrisUserIdentities, input))
+      identities.set(identity.identityId, identity)
+  }
+  const statuses = new Map<string, string>()
+  for await (const person of walk(client.listPersonnel, { query: { size: 500, 'expand[]': ['user'] } })) {
+    if (person.user) statuses.set(person.user.email.toLowerCase(), person.employmentStatus)
+  }
+  return { identities, statuses }
+}

@@ -1,0 +1,133 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
+import { type Config, loadConfig } from '../../daemon/config/config.ts'
+import { failures } from '../../errors.ts'
+import { openOperator } from '../../platform/operators/access.ts'
+import { startPlatform } from '../../platform/start.ts'
+import { type Control, controlHere } from '../control-client.ts'
+import { arrivedAt } from './arrival.ts'
+import { company, nextNight, type Person, toCsv } from './company.ts'
+import { type DemoNight, type DemoSummary, renderDemo, renderNight } from './report.ts'
+import { stayForALook } from './stay.ts'
+import { followRun } from '../follow-run.ts'
+import { openHere } from '../open-here.ts'
+import { createOutput } from '../output.ts'
+import { listenForStop } from '../stop-signal.ts'
+
+export type DemoOptions = { readonly once?: boolean; readonly json?: boolean }
+
+const account = 'Acme GmbH'
+const connection = 'acme'
+const size = 250
+const seed = 20_261
+const exportHour = '01:00:00Z'
+const waitSeconds = 60
+
+/**
+ * The whole path on this machine: a platform, a company, two nights of HR exports, and the second export once more. Everything
+ * lives in a folder of its own, which goes with the demo. Exits with 0 when everybody arrived.
+ */
+export async function demo(options: DemoOptions): Promise<number> {
+  const startedMs = performance.now()
+  const output = createOutput({ json: options.json ?? false })
+  const stays = !options.once && !output.json && process.stdout.isTTY
+  using stop = listenForStop()
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+
+  const token = crypto.randomUUID()
+  const platform = opening.use(await startPlatform({ database: join(folder, 'platform'), operatorToken: token }))
+  const { operator } = opening.use(await openOperator({ database: '', url: platform.operatorUrl, token }))
+  await operator.createAccount({
+    name: account,
+    entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+    termsAcceptedAt: new Date().toISOString(),
+  })
+  const { key } = await operator.createKey({ account, name: 'rollcall', permissions: 'all' })
+  const config = await configure(folder, { baseUrl: platform.baseUrl, key })
+  output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
+
+  const summary = await withControl(config, stop.signal, async (control) => {
+    const today = Temporal.Now.plainDateISO('UTC')
+    const yesterday = today.subtract({ days: 1 })
+    const first = company({ seed, size, today: yesterday.toString() })
+    const second = nextNight(first, { seed: seed + 1, today: today.toString() })
+    const nights: DemoNight[] = []
+    for (const { date, people } of [
+      { date: yesterday.toString(), people: first },
+      { date: today.toString(), people: second.people },
+    ]) {
+      const name = await dropExport(folder, { date, people })
+      const night = {
+        export: name,
+        ...(await oneNight(control, stop.signal)),
+        identitySync: await operator.syncIdentities(account),
+      }
+      nights.push(night)
+      if (!output.json) process.stdout.write(`${renderNight(night, nights.length, output.paint)}\n\n`)
+    }
+    const again = await oneNight(control, stop.signal)
+    const arrival = await arrivedAt({ baseUrl: platform.baseUrl, key }, { before: first, now: second })
+    return { platform: platform.baseUrl, people: size, nights, again: again.run, arrival }
+  })
+
+  const document: DemoSummary = { ...summary, durationMs: Math.round(performance.now() - startedMs) }
+  output.result(document, renderDemo)
+  if (document.arrival.missing.length > 0) return failures.finished_with_problems.exit
+  if (stays) await stayForALook(config, { platform: platform.baseUrl, folder, signal: stop.signal })
+  return 0
+}
+
+/** Plans, shows nothing yet, and delivers: what `rollcall plan` and `rollcall sync` do. */
+async function oneNight(control: Control, signal: AbortSignal): Promise<{ plan: PlanDocument; run: Run }> {
+  const plan = await control.planConnection({ params: { connection }, query: {} })
+  const requested = await control.startRun({ params: { connection }, body: {} })
+  const progress = { show: () => {}, end: () => {} }
+  return { plan, run: await followRun(control, requested, { waitSeconds, progress, signal }) }
+}
+
+async function withControl<T>(config: Config, signal: AbortSignal, work: (control: Control) => Promise<T>): Promise<T> {
+  await using here = await openHere(config, { works: true, signal })
+  return await work(controlHere(here.context))
+}
+
+/** Writes what an operator would write: a configuration, and the key in a file of its own. */
+async function configure(folder: string, { baseUrl, key }: { baseUrl: string; key: string }): Promise<Config> {
+  await mkdir(join(folder, 'exports'))
+  await writeFile(join(folder, 'platform_api_key'), key, { mode: 0o600 })
+  const file = join(folder, 'rollcall.yaml')
+  await writeFile(
+    file,
+    `platform:
+  baseUrl: ${baseUrl}
+  apiKey: \${file:platform_api_key}
+dataDir: ./data
+server: { host: 127.0.0.1, port: 0 }
+connections:
+  ${connection}:
+    target: { name: Acme HRIS }
+    source:
+      type: csv
+      path: exports/*.csv
+      mode: snapshot
+      preset: generic
+`,
+  )
+  return await loadConfig(file, {})
+}
+
+async function dropExport(
+  folder: string,
+  { date, people }: { date: string; people: readonly Person[] },
+): Promise<string> {
+  const name = `people-${date}.csv`
+  const file = join(folder, 'exports', name)
+  await writeFile(file, toCsv(people))
+  // HR exported it at one in the morning of that day.
+  const exportedAt = new Date(`${date}T${exportHour}`)
+  await utimes(file, exportedAt, exportedAt)
+  return name
+}

@@ -1,0 +1,87 @@
+import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
+import type { SyncResult } from '../../platform/operators/contract.ts'
+import type { Arrival, Told } from './arrival.ts'
+import type { NightEvent } from './company.ts'
+import { renderChanges, renderRejects } from '../render/plan.ts'
+import { countsText, renderOutcome } from '../render/run.ts'
+import { aligned, counted, day, duration, number, type Paint } from '../render/text.ts'
+
+/** What one night brought: the plan, the run, the identity sync after it. */
+export type DemoNight = {
+  readonly export: string
+  readonly plan: PlanDocument
+  readonly run: Run
+  readonly identitySync: SyncResult | null
+}
+
+export type DemoSummary = {
+  readonly platform: string
+  readonly people: number
+  readonly nights: readonly DemoNight[]
+  /** The same export once more. */
+  readonly again: Run
+  /** The last export against what the platform then holds, person by person. */
+  readonly arrival: Arrival
+  readonly durationMs: number
+}
+
+/** What each event means, and why the platform shows what it shows. */
+const meanings: Readonly<Record<NightEvent, string>> = {
+  joiner: 'is new in the export',
+  mover: 'has another title, manager or name',
+  leaver: 'has a leaving date that has passed',
+  absentee: 'is missing from the export: the export is complete, so the date is that of the export',
+  futureLeaver: 'has a leaving date ahead: it waits until that day',
+  returner: 'had left and was hired again',
+  correction: 'had left; HR corrects the date: it is cleared first, since the platform writes it once',
+  brokenRow: 'has a row with an impossible date: the row is rejected, the person stays as they were',
+}
+
+/** One night: its plan where it is worth reading, its outcome, and what the identity sync made of it. */
+export function renderNight(night: DemoNight, index: number, paint: Paint): string {
+  const { plan, run, identitySync } = night
+  const first = plan.counts.join === plan.changes.length
+  return [
+    paint('bold', `Night ${index}: ${night.export}`),
+    first
+      ? `  ${countsText(plan.counts)} in ${counted(plan.rows, 'row')}`
+      : indented(renderChanges(plan.changes, paint)),
+    ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
+    `  ${renderOutcome(run, paint)}`,
+    ...(identitySync ? [`  Identity sync: ${statuses(identitySync.counts)}`] : []),
+  ].join('\n')
+}
+
+/** What the demo showed, told at its end. */
+export function renderDemo({ again, arrival, nights, durationMs }: DemoSummary, paint: Paint): string {
+  const requests = again.sent.upsert.requests + again.sent.update.requests + again.sent.delete.requests
+  const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
+  const rejected = nights.reduce((sum, { run }) => sum + (run.counts?.rejected ?? 0), 0)
+  const verdict =
+    arrival.missing.length === 0
+      ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(rejected, 'row')} rejected, with its reason`
+      : `${paint('red', '✖')} the platform differs from HR for ${arrival.missing.join(', ')}`
+  return [
+    paint('bold', 'The same export once more'),
+    `  ${renderOutcome(again, paint)}; ${counted(requests, 'request')} sent`,
+    '',
+    paint('bold', 'What happened to whom, and why'),
+    ...aligned(rows, (cell, _row, column) => (column === 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`),
+    '',
+    `${verdict} (${duration(durationMs)})`,
+  ].join('\n')
+}
+
+function outcome({ separatedAt, employmentStatus }: Told): string {
+  const status = employmentStatus ?? 'not in personnel'
+  return separatedAt === null ? status : `${status}, left ${day(separatedAt)}`
+}
+
+function statuses(counts: Readonly<Record<string, number>>): string {
+  const present = Object.entries(counts).filter(([, count]) => count > 0)
+  return present.map(([status, count]) => `${number(count)} ${status}`).join(', ')
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}

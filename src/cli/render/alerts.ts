@@ -1,0 +1,16 @@
+import type { Alert } from '../../contract/control/alerts.ts'
+import { moment, type Paint, shown } from './text.ts'
+
+/** What needs somebody, one line each. */
+export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
+  return alerts.map((alert) => {
+    const { connection, kind, since, reason } = alert
+    const what = `${connection}: ${kind} since ${moment(since)}: ${shown(reason)}`
+    return `${paint('red', 'alert')}     ${what} (${toldText(alert)})`
+  })
+}
+
+function toldText({ toldAt, untold }: Alert): string {
+  if (untold !== null) return `not told: ${shown(untold)}`
+  return toldAt === null ? 'not told yet' : `told ${moment(toldAt)}`
+}

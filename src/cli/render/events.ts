@@ -1,0 +1,18 @@
+import type { InboxEvent } from '../../contract/control/shapes.ts'
+import { aligned, moment, type Paint, shown } from './text.ts'
+
+/** Events as a table, one line each. */
+export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
+  if (events.length === 0) return 'No events.'
+  const rows = events.map((event) => [
+    event.id,
+    event.connection,
+    moment(event.receivedAt),
+    event.state,
+    event.runId ?? '-',
+    shown([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
+  ])
+  return aligned([['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"], ...rows], (cell, row) =>
+    row === 0 ? paint('bold', cell) : cell,
+  ).join('\n')
+}

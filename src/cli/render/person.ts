@@ -1,0 +1,65 @@
+import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
+import { renderField } from './plan.ts'
+import { aligned, day, moment, type Paint, shown } from './text.ts'
+
+/** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
+export function renderPerson(person: Person, paint: Paint): string {
+  const parts = [
+    `${paint('bold', shown(person.identityId))} · ${person.connection}${person.asOf === null ? '' : ` · as of ${moment(person.asOf)}`}`,
+    ...notes(person).map((note) => `  ${paint('yellow', note)}`),
+    '',
+    ...fieldTable(person, paint),
+    '',
+    paint('bold', 'Changes'),
+    ...(person.changes.length === 0 ? ['  none yet'] : person.changes.flatMap((change) => historyLines(change, paint))),
+  ]
+  return parts.join('\n')
+}
+
+function notes({ inferred, deferredTo, absences, retracted, confirmed }: Person): string[] {
+  return [
+    ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
+    ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
+    ...(inferred ? ['the leaving date was inferred; no row states it'] : []),
+    ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
+    ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),
+  ]
+}
+
+function fieldTable(person: Person, paint: Paint): string[] {
+  const names = [...new Set([...Object.keys(person.wanted ?? {}), ...Object.keys(person.confirmed ?? {})])]
+  const rows = names
+    .filter((name) => name !== 'identityId')
+    .map((name) => [name, cell(person.wanted, name), cell(person.confirmed, name)])
+  return aligned([['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows], (text, row, column) => {
+    if (row === 0) return paint('bold', text)
+    const due = person.due.includes(rows[row - 1]?.[0] ?? '')
+    return due && column === 1 ? paint('yellow', text) : text
+  }).map((line) => `  ${line}`)
+}
+
+function cell(record: RecordView | null, name: string): string {
+  const value = record?.[name]
+  if (value === undefined || value === null) return '-'
+  if (typeof value === 'object') return 'hidden'
+  const isDate = name === 'startedAt' || name === 'separatedAt'
+  return isDate && typeof value === 'string' ? day(value) : shown(String(value))
+}
+
+function historyLines(change: PersonChange, paint: Paint): string[] {
+  const fields = Object.entries(change.fields ?? {}).map(([name, field]) => renderField(name, field))
+  const details = [...(change.reason === undefined ? [] : [shown(change.reason)]), ...fields].join(', ')
+  const from = change.source === null ? '' : ` from ${shown(change.source)}`
+  return [
+    `  ${moment(change.plannedAt)}  ${paint('bold', change.kind)}  ${details}`.trimEnd(),
+    `    run ${change.runId}${from}`,
+    `    ${answerText(change)}`,
+  ]
+}
+
+function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
+  if (answer === null) return sentAt === null ? state : `${state}, sent ${moment(sentAt)}`
+  const message = answer.message === undefined ? '' : `: ${shown(answer.message)}`
+  const when = answeredAt === null ? '' : ` on ${moment(answeredAt)}`
+  return `${state}, the platform answered ${answer.status}${when}${message}`
+}

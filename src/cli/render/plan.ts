@@ -1,0 +1,115 @@
+import type { ChangeView, FieldChange, PlanDocument, RejectView, Verdict } from '../../contract/control/shapes.ts'
+import { counted, day, moment, number, type Paint, type Style, shown } from './text.ts'
+
+type Kind = ChangeView['kind']
+
+/** How each kind of change is presented. Who leaves, returns or is taken back is always named; long lists of additions are cut. */
+const sections: readonly { kind: Kind; title: string; sign: string; style: Style; cut: boolean }[] = [
+  { kind: 'join', title: 'Joiners', sign: '+', style: 'green', cut: true },
+  { kind: 'update', title: 'Movers', sign: '~', style: 'cyan', cut: true },
+  { kind: 'leave', title: 'Leavers', sign: '-', style: 'red', cut: false },
+  { kind: 'return', title: 'Returns', sign: '>', style: 'green', cut: false },
+  { kind: 'redate', title: 'Corrections', sign: '=', style: 'yellow', cut: false },
+  { kind: 'retract', title: 'Retractions', sign: 'x', style: 'red', cut: false },
+]
+const shownAdditions = 50
+
+/** The dates of employment are what a plan is read for; they are shown also where personal values are not. */
+const dateFields: readonly string[] = ['startedAt', 'separatedAt']
+
+/** A plan as people read plans: who joins, changes and leaves, what the guards say, and which rows were rejected. */
+export function renderPlan(plan: PlanDocument, paint: Paint): string {
+  return blocks([
+    heading(plan, paint),
+    plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
+    renderGuards(plan.guards, paint),
+    renderWarnings(plan.warnings, paint),
+    renderRejects(plan.rejects, plan.source?.name ?? 'source', paint),
+  ])
+}
+
+/** The changes in sections, one line for each person. */
+export function renderChanges(changes: readonly ChangeView[], paint: Paint): string {
+  return blocks(
+    sections.map((section) => {
+      const members = changes.filter((change) => change.kind === section.kind)
+      if (members.length === 0) return ''
+      const named = section.cut ? members.slice(0, shownAdditions) : members
+      const lines = named.map((change) => `  ${paint(section.style, section.sign)} ${renderChange(change)}`)
+      if (named.length < members.length) {
+        lines.push(paint('dim', `    … and ${number(members.length - named.length)} more, listed with --json`))
+      }
+      return [paint('bold', `${section.title} (${number(members.length)})`), ...lines].join('\n')
+    }),
+  )
+}
+
+/** What an operator should look at in the source, a line each. */
+export function renderWarnings(warnings: readonly string[], paint: Paint): string {
+  return warnings.map((warning) => `  ${paint('yellow', '!')} ${shown(warning)}`).join('\n')
+}
+
+export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
+  if (guards.length === 0) return ''
+  const width = Math.max(...guards.map((guard) => guard.name.length))
+  const lines = guards.map((guard) => {
+    const mark = guard.ok ? paint('green', '✔') : paint('red', '✖')
+    return `  ${mark} ${guard.name.padEnd(width)}  ${verdictText(guard)}`.trimEnd()
+  })
+  return [paint('bold', 'Guards'), ...lines].join('\n')
+}
+
+export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {
+  if (rejects.length === 0) return ''
+  const lines = rejects.map((reject) => `  ${paint('yellow', '!')} ${shown(rejectText(reject, file))}`)
+  return [paint('bold', `Rejected rows (${number(rejects.length)})`), ...lines].join('\n')
+}
+
+/** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
+export function renderField(name: string, change: FieldChange): string {
+  if ('hidden' in change) return name
+  const show = dateFields.includes(name) ? dateText : valueText
+  const from = change.from === null ? '' : ` ${show(change.from)}`
+  const inferred = change.inferred ? ' (inferred)' : ''
+  return `${name}${from} → ${show(change.to)}${inferred}`
+}
+
+function heading(plan: PlanDocument, paint: Paint): string {
+  const { unchanged, rejected } = plan.counts
+  return [
+    `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${moment(plan.asOf)}`,
+    `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(unchanged)} unchanged`,
+  ].join('\n')
+}
+
+function renderChange(change: ChangeView): string {
+  const fields = Object.entries(change.fields ?? {}).map(([name, field]) => renderField(name, field))
+  const details = change.reason === undefined ? fields : [shown(change.reason), ...fields]
+  const carried = change.carried ? ['(still due from an earlier run)'] : []
+  return [shown(change.identityId), '', details.join(', '), ...carried].join(' ').trimEnd()
+}
+
+function verdictText(guard: Verdict): string {
+  if (!guard.ok && guard.reason !== undefined) return shown(guard.reason)
+  return guard.limit === null ? number(guard.actual) : `${number(guard.actual)} of at most ${number(guard.limit)}`
+}
+
+function rejectText({ line, event, column, reason }: RejectView, file: string): string {
+  const place = event === undefined ? `${file}:${line}` : `event ${event}, item ${line}`
+  return `${place}: ${column === null ? '' : `${column}: `}${reason}`
+}
+
+type Value = string | boolean | null
+
+function dateText(value: Value): string {
+  return typeof value === 'string' ? day(value) : 'none'
+}
+
+function valueText(value: Value): string {
+  if (value === null) return 'none'
+  return typeof value === 'string' ? `"${shown(value)}"` : String(value)
+}
+
+function blocks(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n')
+}

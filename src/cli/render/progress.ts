@@ -1,0 +1,74 @@
+import type { Run } from '../../contract/control/shapes.ts'
+import { countsText } from './run.ts'
+import { counted, number, type Paint } from './text.ts'
+
+/** Shows how a run comes along. */
+export type Progress = {
+  show(run: Run): void
+  /** Leaves the place to what follows. */
+  end(): void
+}
+
+const barWidth = 24
+const lineShare = 0.1
+
+/** A bar that moves on a terminal; plain lines, few of them, elsewhere. */
+export function createProgress(stream: NodeJS.WriteStream, paint: Paint): Progress {
+  return stream.isTTY ? bar(stream, paint) : lines(stream)
+}
+
+/** No progress: for a command whose reader wants the result alone. */
+export const noProgress: Progress = { show: () => {}, end: () => {} }
+
+/** What one moment of a run looks like: `acme: delivering [=====>    ] 119 of 5,000`. */
+export function progressText(run: Run, paint: Paint): string {
+  const head = `${run.connection}: ${run.state}`
+  if (run.state !== 'delivering') return head
+  const { done, total } = delivery(run)
+  const filled = total === 0 ? barWidth : Math.floor((done / total) * barWidth)
+  const body = '='.repeat(filled).padEnd(barWidth, '·')
+  const problems = run.problems > 0 ? `, ${counted(run.problems, 'problem')}` : ''
+  return `${head} ${paint('cyan', body)} ${number(done)} of ${number(total)}${problems}`
+}
+
+function bar(stream: NodeJS.WriteStream, paint: Paint): Progress {
+  let drawn = false
+  return {
+    show: (run) => {
+      stream.write(`\r\u001b[K${progressText(run, paint)}`)
+      drawn = true
+    },
+    end: () => {
+      if (drawn) stream.write('\r\u001b[K')
+      drawn = false
+    },
+  }
+}
+
+function lines(stream: NodeJS.WriteStream): Progress {
+  let state = ''
+  let share = 0
+  return {
+    show: (run) => {
+      const { done, total } = delivery(run)
+      const now = total === 0 ? 0 : done / total
+      if (run.state === state && now < share + lineShare) return
+      state = run.state
+      share = now
+      stream.write(`${lineText(run)}\n`)
+    },
+    end: () => {},
+  }
+}
+
+function lineText(run: Run): string {
+  const head = `${run.connection}: ${run.state}`
+  const { done, total } = delivery(run)
+  if (run.state === 'delivering') return `${head}, ${number(done)} of ${number(total)}`
+  return run.state === 'planned' && run.counts ? `${head}, ${countsText(run.counts)}` : head
+}
+
+function delivery({ confirmed, problems, remaining }: Run): { done: number; total: number } {
+  const done = confirmed + problems
+  return { done, total: done + remaining }
+}

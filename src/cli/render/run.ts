@@ -1,0 +1,186 @@
+import type { Counts, Run, Verification } from '../../contract/control/shapes.ts'
+import { renderGuards, renderWarnings } from './plan.ts'
+import { aligned, counted, duration, listed, moment, number, type Paint, type Style, shown } from './text.ts'
+
+const stateStyles: Readonly<Record<Run['state'], Style>> = {
+  waiting: 'dim',
+  reading: 'cyan',
+  planned: 'cyan',
+  delivering: 'cyan',
+  held: 'yellow',
+  unchanged: 'green',
+  finished: 'green',
+  finished_with_problems: 'yellow',
+  rejected: 'dim',
+  superseded: 'dim',
+  failed: 'red',
+  cancelled: 'dim',
+}
+
+const countNames = {
+  join: ['joiner', 'joiners'],
+  update: ['mover', 'movers'],
+  leave: ['leaver', 'leavers'],
+  return: ['return', 'returns'],
+  redate: ['correction', 'corrections'],
+  retract: ['retraction', 'retractions'],
+  unchanged: ['unchanged', 'unchanged'],
+  rejected: ['rejected row', 'rejected rows'],
+} as const satisfies Record<keyof Counts, readonly [string, string]>
+
+/** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
+export function countsText(counts: Counts): string {
+  const named = Object.entries(countNames) as [keyof Counts, readonly [string, string]][]
+  const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
+  return parts.length === 0 ? 'nothing' : parts.join(', ')
+}
+
+/** One run with everything that is known of it, but its changes and rejects. */
+export function renderRun(run: Run, paint: Paint): string {
+  const facts = aligned(runFacts(run), (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell))
+  const title = `${paint('bold', `run ${run.id}`)} · ${run.connection} · ${stateText(run, paint)}`
+  const guards = run.guards ? renderGuards(run.guards, paint) : ''
+  const blocks = [renderWarnings(run.warnings, paint), guards].flatMap((block) => (block === '' ? [] : ['', block]))
+  return [title, ...facts.map((line) => `  ${line}`), ...blocks].join('\n')
+}
+
+const differences = [
+  ['lost', 'Lost: the platform no longer has them; they are sent again'],
+  ['changed', 'Changed: the platform holds something else than it acknowledged; they are sent again'],
+  ['foreign', 'Foreign: only the platform knows them; they are left alone'],
+] as const
+
+const keysWidth = 100
+
+/** Whom the platform's list held otherwise than it should, by kind; empty where all is well. */
+export function renderVerification(found: Verification, paint: Paint): string {
+  const blocks = differences.flatMap(([kind, title]) => {
+    const keys = found.people?.[kind] ?? []
+    if (keys.length === 0) return []
+    const more = found[kind] - keys.length
+    const words = [...keys.map(shown), ...(more > 0 ? [`and ${number(more)} more`] : [])]
+    const head = `${title} (${number(found[kind])})`
+    return [[paint('bold', head), ...listed(words, keysWidth).map((line) => `  ${line}`)].join('\n')]
+  })
+  return blocks.join('\n\n')
+}
+
+/** Runs as a table, one line each. */
+export function renderRuns(runs: readonly Run[], paint: Paint): string {
+  if (runs.length === 0) return 'No runs yet.'
+  const head = ['RUN', 'CONNECTION', 'CREATED', 'STATE', 'CHANGES']
+  const rows = runs.map((run) => [
+    run.id,
+    run.connection,
+    moment(run.createdAt),
+    run.state,
+    run.counts ? countsText(run.counts) : (run.reason ?? '').split('\n', 1).map(shown).join(''),
+  ])
+  return aligned([head, ...rows], (cell, row, column) => {
+    if (row === 0) return paint('bold', cell)
+    const run = runs[row - 1]
+    return column === 3 && run ? paint(stateStyles[run.state], cell) : cell
+  }).join('\n')
+}
+
+/** The line that a command ends with when a run has come to rest, and what may be done about it. */
+export function renderOutcome(run: Run, paint: Paint): string {
+  const subject = `${run.connection}:`
+  switch (run.state) {
+    case 'unchanged':
+      return `${paint('green', '✔')} ${subject} nothing to change${among(run)}`
+    case 'finished':
+      return `${paint('green', '✔')} ${subject} ${delivered(run)}`
+    case 'finished_with_problems':
+      return [
+        `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${counted(run.problems, 'problem')}`,
+        '  rollcall problems lists them; they are tried again in every later run',
+      ].join('\n')
+    case 'held':
+      return [
+        `${paint('yellow', '‖')} ${subject} held: ${shown(run.reason ?? 'a person must approve the plan')}`,
+        `  rollcall run ${run.id}      shows the plan`,
+        `  rollcall approve ${run.id}  lets it go`,
+        `  rollcall reject ${run.id}   drops it`,
+      ].join('\n')
+    case 'failed':
+      return `${paint('red', '✖')} ${subject} failed: ${shown(run.reason ?? 'no reason was recorded')}`
+    case 'rejected':
+    case 'superseded':
+    case 'cancelled':
+      return `${paint('dim', '-')} ${subject} ${run.state}${run.decidedBy === null ? '' : ` by ${shown(run.decidedBy)}`}`
+    case 'waiting':
+    case 'reading':
+    case 'planned':
+    case 'delivering':
+      return `${paint('cyan', '…')} ${subject} ${run.state}`
+    default:
+      return run.state satisfies never
+  }
+}
+
+function runFacts(run: Run): string[][] {
+  const facts: [string, string | null][] = [
+    ['trigger', `${run.trigger}${optionsText(run)}`],
+    ['reads', readsText(run)],
+    ['created', moment(run.createdAt)],
+    ['source', run.source && `${shown(run.source.name)} (${counted(run.source.bytes, 'byte')})`],
+    ['as of', run.asOf && moment(run.asOf)],
+    ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
+    ['plan', run.counts && countsText(run.counts)],
+    ['digest', run.digest],
+    ['verified', run.verification && verificationText(run.verification)],
+    ['sent', sentText(run)],
+    ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],
+    ['problems', run.problems > 0 ? number(run.problems) : null],
+    ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
+    ['decided', run.decidedBy && `by ${shown(run.decidedBy)}${run.decidedAt ? `, ${moment(run.decidedAt)}` : ''}`],
+    ['took', run.durationMs === null ? null : duration(run.durationMs)],
+    ['reason', run.reason && shown(run.reason)],
+  ]
+  return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+}
+
+function stateText(run: Run, paint: Paint): string {
+  return paint(stateStyles[run.state], run.state)
+}
+
+function optionsText({ options }: Run): string {
+  const flags = [options.full && 'full', options.verify && 'verify', options.retract && 'retract'].filter(Boolean)
+  return flags.length === 0 ? '' : ` (${flags.join(', ')})`
+}
+
+function sentText({ sent }: Run): string | null {
+  const parts = Object.entries(sent).flatMap(([kind, { requests, people }]) =>
+    requests === 0 ? [] : [`${kind}: ${counted(requests, 'request')} for ${counted(people, 'person', 'people')}`],
+  )
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
+function readsText({ feed }: Run): string | null {
+  switch (feed) {
+    case 'source':
+      return null
+    case 'webhook':
+      return 'events'
+    case 'roster':
+      return 'nothing new: what HR said last'
+    default:
+      return feed satisfies never
+  }
+}
+
+function verificationText(found: Verification): string {
+  const { listed, lost, changed, foreign } = found
+  return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign`
+}
+
+function delivered(run: Run): string {
+  // The time of a run that was held is mostly the time that somebody took to decide.
+  const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
+  return `${counted(run.confirmed, 'change')} delivered${took}${run.counts ? ` (${countsText(run.counts)})` : ''}`
+}
+
+function among(run: Run): string {
+  return run.counts ? ` (${countsText(run.counts)})` : ''
+}

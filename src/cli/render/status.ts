@@ -1,0 +1,96 @@
+import type { ConnectionStatus, Problem, Run, Status } from '../../contract/control/shapes.ts'
+import { alertLines } from './alerts.ts'
+import { countsText } from './run.ts'
+import { age, aligned, counted, moment, number, type Paint, shown } from './text.ts'
+
+/** What runs here and how every connection stands. */
+export function renderStatus(status: Status, paint: Paint): string {
+  const daemon = status.daemon
+    ? `daemon ${status.daemon.pid} since ${moment(status.daemon.startedAt)}`
+    : paint('yellow', 'no daemon runs')
+  return [
+    `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
+    ...aligned(
+      [
+        ['database', status.database],
+        ['queue', status.queue],
+        ['platform', status.platform],
+      ],
+      (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
+    ).map((line) => `  ${line}`),
+    ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
+    ...status.connections.flatMap((connection) => ['', ...connectionLines(connection, paint)]),
+  ].join('\n')
+}
+
+/** So many problems are listed; whoever wants them all asks for the document. */
+const problemsShown = 200
+
+/** The changes that do not come to pass, one line each, in the order given. */
+export function renderProblems(problems: readonly Problem[], paint: Paint): string {
+  if (problems.length === 0) return 'No problems.'
+  const rows = problems
+    .slice(0, problemsShown)
+    .map((problem) => [
+      problem.connection,
+      shown(problem.identityId),
+      problem.kind,
+      problem.state,
+      [problem.code, problem.status].filter((part) => part !== null).join(' ') || '-',
+      `${number(problem.times)}×`,
+      age(problem.ageSeconds),
+      problem.nextAt === null ? 'next run' : moment(problem.nextAt),
+      shown(problem.message),
+    ])
+  const head = ['CONNECTION', 'KEY', 'CHANGE', 'STATE', 'ANSWER', 'TRIED', 'FOR', 'AGAIN', 'MESSAGE']
+  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell))
+  const more = problems.length - rows.length
+  return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+}
+
+function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
+  const { people, problems, inbox, blocked, active, last } = connection
+  return [
+    `${paint('bold', connection.name)} → ${shown(connection.target)}`,
+    `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
+    ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
+    ...(inbox && inbox.pending > 0 ? [`  ${counted(inbox.pending, 'event')} waiting`] : []),
+    ...(inbox && inbox.rejected > 0
+      ? [`  ${paint('yellow', `${counted(inbox.rejected, 'event')} not understood`)}`]
+      : []),
+    ...(blocked ? blockedLines(blocked, paint) : []),
+    ...(active ? [`  now   ${runText(active)}`] : []),
+    ...(last ? [`  last  ${runText(last)}`] : []),
+    ...nextLines(connection),
+  ]
+}
+
+function problemLines({ refused, undelivered }: ConnectionStatus['problems']): string[] {
+  const told = [
+    [refused, 'refused by the platform'],
+    [undelivered, 'cannot be delivered'],
+  ] as const
+  return told.flatMap(([{ people, leavers }, what]) => {
+    if (people === 0) return []
+    const among = leavers === 0 ? '' : `, among them ${counted(leavers, 'leaver')}`
+    return [`${counted(people, 'person', 'people')} ${what}${among}`]
+  })
+}
+
+function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['blocked']>, paint: Paint): string[] {
+  const again = probeAt === null ? '' : `tried again ${moment(probeAt)}; `
+  return [
+    `  ${paint('red', 'blocked')} since ${moment(since)}: ${shown(reason)}`,
+    `          ${again}rollcall unblock tries it now`,
+  ]
+}
+
+function nextLines({ nextAt, nextVerifyAt }: ConnectionStatus): string[] {
+  const parts = [...(nextAt ? [moment(nextAt)] : []), ...(nextVerifyAt ? [`verification ${moment(nextVerifyAt)}`] : [])]
+  return parts.length === 0 ? [] : [`  next  ${parts.join(', ')}`]
+}
+
+function runText(run: Run): string {
+  const counts = run.counts ? `, ${countsText(run.counts)}` : ''
+  return `${run.state} (${moment(run.finishedAt ?? run.startedAt ?? run.createdAt)}, run ${run.id}${counts})`
+}

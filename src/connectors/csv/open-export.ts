@@ -1,0 +1,40 @@
+import type { ConnectorPlace, SourceRow } from '../connector.ts'
+import { decodeChunks } from '../file/decode/encoding.ts'
+import { readHeader } from './header.ts'
+import { readRows } from './rows.ts'
+import { fromLine } from './titles.ts'
+import type { ExportFile } from '../file/export-file.ts'
+import type { ExportFormat } from '../file/format.ts'
+import { unwrapped } from '../file/decode/decode.ts'
+
+export type OpenedExport = {
+  /** The header's cells as they stand. */
+  readonly headers: readonly string[]
+  /** To be read once. Ends normally only where the export has been read to its end and is complete. */
+  readonly rows: AsyncIterable<readonly SourceRow[]>
+  /** What an operator should look at; complete once the rows have been read. */
+  readonly warnings: () => readonly string[]
+}
+
+type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
+
+/** Reads the header of an export now, and its rows when they are asked for, from a file that must stay as it was found. */
+export async function openExport(
+  file: ExportFile,
+  format: ExportFormat,
+  options: OpenExportOptions,
+): Promise<OpenedExport> {
+  const { name } = file
+  const { encoding, headerLine } = format
+  const warnings: string[] = []
+  const warn = (text: string) => void warnings.push(text)
+  const text = (report?: typeof warn) => {
+    const chunks = decodeChunks(unwrapped(file, format, options), { name, encoding, ...(report && { warn: report }) })
+    return headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
+  }
+
+  const { headers, delimiter, detected } = await readHeader(() => text(), { name, format })
+  if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
+  const rows = readRows(text(warn), { name, format: { ...format, delimiter }, width: headers.length, warn })
+  return { headers, rows, warnings: () => warnings }
+}

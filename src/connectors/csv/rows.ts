@@ -1,0 +1,85 @@
+import type { SourceRow } from '../connector.ts'
+import { type CsvRecord, type Damage, isBlank, type RecordFormat, RecordParser } from './records.ts'
+import { Tail, type TailFormat } from './tail.ts'
+import type { ExportFormat } from '../file/format.ts'
+
+/** What a cell with this damage holds. */
+const damages = {
+  undecodable: 'bytes that are not in the configured encoding',
+  lost: 'U+FFFD, which stands for a character that was lost before the export was written',
+} as const
+
+type Fault = NonNullable<SourceRow['fault']>
+
+export type RowsFormat = RecordFormat & TailFormat & Pick<ExportFormat, 'linesAfterHeader'>
+
+type RowsOptions = {
+  readonly name: string
+  readonly format: RowsFormat
+  /** How many columns the header has. */
+  readonly width: number
+  readonly warn: (text: string) => void
+}
+
+/**
+ * The rows below the header of a text that begins with it, in slices of about one chunk. What cannot be trusted about a row travels with
+ * it as its fault. Ends normally only where the text is complete.
+ */
+export async function* readRows(
+  chunks: AsyncIterable<Buffer>,
+  { name, format, width, warn }: RowsOptions,
+): AsyncGenerator<readonly SourceRow[]> {
+  const parser = new RecordParser(name, format)
+  const tail = format.footer || format.trailer ? new Tail(name, format) : undefined
+  // The header itself, and what is left out below it.
+  let leftOut = 1 + format.linesAfterHeader
+  let headerFound = false
+
+  const rowsOf = (records: readonly CsvRecord[]): SourceRow[] => {
+    const rows: SourceRow[] = []
+    for (const record of records) {
+      const blank = isBlank(record)
+      if (leftOut > 0) {
+        headerFound ||= !blank
+        if (headerFound) leftOut -= 1
+        continue
+      }
+      if (blank) continue
+      const certain = tail ? tail.push(record) : record
+      if (certain) rows.push(toRow(certain, name, width))
+    }
+    return rows
+  }
+
+  for await (const chunk of chunks) {
+    const rows = rowsOf(await parser.write(chunk))
+    if (rows.length > 0) yield rows
+  }
+  const rows = rowsOf(await parser.end())
+  parser.checkTerminated()
+  for (const warning of tail?.end() ?? []) warn(warning)
+  if (rows.length > 0) yield rows
+}
+
+function toRow({ cells, line, damage }: CsvRecord, name: string, width: number): SourceRow {
+  const origin = { file: name, line }
+  if (damage === 'quote') {
+    const reason = 'a quote stands inside a cell that is not enclosed in quotes, or is not doubled'
+    return { values: [], origin, fault: { column: null, reason } }
+  }
+  if (cells.length !== width) {
+    const reason = `row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header has ${width}`
+    return { values: cells, origin, fault: { column: null, reason } }
+  }
+  return damage ? { values: cells, origin, fault: faultOf(cells, damage) } : { values: cells, origin }
+}
+
+// A fault names one cell. With several damaged ones the row is given up as a whole, or the second would pass unnoticed. NULs are what a
+// disk leaves of text that it lost: cells beside them cannot be trusted either.
+function faultOf(cells: readonly string[], damage: Exclude<Damage, 'quote'>): Fault {
+  if (damage === 'nul') return { column: null, reason: 'the row holds NUL bytes, so a part of it was lost' }
+  const damaged = cells.flatMap((cell, column) => (cell.includes('\uFFFD') ? [column] : []))
+  const [column = null] = damaged
+  if (damaged.length > 1) return { column: null, reason: `several cells hold ${damages[damage]}` }
+  return { column, reason: `the cell holds ${damages[damage]}` }
+}

@@ -1,0 +1,101 @@
+import type { CsvRecord } from './records.ts'
+import { unreadable } from '../file/export-file.ts'
+import type { ExportFormat } from '../file/format.ts'
+
+/** A footer that does not end is none. */
+const footerLimit = 1000
+
+export type TailFormat = Pick<ExportFormat, 'footer' | 'trailer'>
+
+/** Owns the last records of an export, which are no people, until it is certain that they are the last ones. */
+export class Tail {
+  readonly #name: string
+  readonly #trailer: TailFormat['trailer']
+  readonly #footerRows: number
+  readonly #footerTexts: readonly string[]
+  #possibleTrailer: CsvRecord | undefined
+  #footer: CsvRecord[] = []
+  #released = 0
+
+  constructor(name: string, { footer, trailer }: TailFormat) {
+    this.#name = name
+    this.#trailer = trailer
+    this.#footerRows = footer?.rows ?? 0
+    this.#footerTexts = footer?.startsWith === undefined ? [] : [footer.startsWith].flat()
+  }
+
+  /** Takes the next record, and returns the one that is certain now to belong to the rows. */
+  push(record: CsvRecord): CsvRecord | undefined {
+    const released = this.#pastFooter(this.#pastTrailer(record))
+    if (released) this.#released += 1
+    return released
+  }
+
+  /** Refuses an export that lacks its footer or its trailer; returns what an operator should know. */
+  end(): readonly string[] {
+    if (this.#trailer) this.#checkTrailer(this.#trailer)
+    if (this.#footer.length < this.#footerRows) {
+      const what = `${this.#name} has ${this.#footer.length} rows below its header, and its footer alone has ${this.#footerRows}`
+      throw unreadable(what, 'the export was cut off, or footer.rows is not right')
+    }
+    if (this.#footerTexts.length > 0 && this.#footer.length === 0) {
+      const what = `${this.#name}: no row at its end begins as footer.startsWith says`
+      throw unreadable(what, 'the export was cut off, or ends without a footer: then take footer out')
+    }
+    return this.#footer.length > 0 ? [`${this.#name}: left out as its footer: ${linesOf(this.#footer)}`] : []
+  }
+
+  #pastTrailer(record: CsvRecord): CsvRecord | undefined {
+    if (!this.#trailer) return record
+    const previous = this.#possibleTrailer
+    this.#possibleTrailer = record
+    return previous
+  }
+
+  #pastFooter(record: CsvRecord | undefined): CsvRecord | undefined {
+    if (!record) return undefined
+    if (this.#footerRows > 0) {
+      this.#footer.push(record)
+      return this.#footer.length > this.#footerRows ? this.#footer.shift() : undefined
+    }
+    if (this.#footerTexts.some((text) => startsWith(record, text))) {
+      this.#footer.push(record)
+      if (this.#footer.length > footerLimit) throw this.#notLast()
+      return undefined
+    }
+    if (this.#footer.length > 0) throw this.#notLast()
+    return record
+  }
+
+  #notLast() {
+    const what = `${this.#name}:${this.#footer[0]?.line}: this row begins as footer.startsWith says, but rows follow it`
+    return unreadable(what, 'name a text that no other row begins with')
+  }
+
+  #checkTrailer({ startsWith: text, rowsAt }: NonNullable<TailFormat['trailer']>): void {
+    const trailer = this.#possibleTrailer
+    if (!trailer || !startsWith(trailer, text)) {
+      const what = `${this.#name}: its last row does not begin as trailer.startsWith says`
+      throw unreadable(what, 'the export was cut off, or ends without a trailer')
+    }
+    const stated = trailer.cells[rowsAt - 1]?.trim() ?? ''
+    if (trailer.damage || !/^\d{1,15}$/.test(stated))
+      throw unreadable(
+        `${this.#name}:${trailer.line}: cell ${rowsAt} of the trailer is no number of rows`,
+        'check trailer.rowsAt',
+      )
+    if (Number(stated) === this.#released) return
+    const what = `${this.#name}:${trailer.line}: the trailer counts ${Number(stated)} rows, the export has ${this.#released}`
+    throw unreadable(what, 'the export was cut off, or is the work of two that wrote at once')
+  }
+}
+
+function startsWith({ cells }: CsvRecord, text: string): boolean {
+  return cells[0]?.startsWith(text) ?? false
+}
+
+function linesOf(records: readonly CsvRecord[]): string {
+  const first = records[0]?.line
+  const last = records.at(-1)?.line
+  return first === last ? `line ${first}` : `lines ${first} to ${last}`
+}

@@ -1,0 +1,54 @@
+import jsonata from 'jsonata'
+import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
+
+// The same row must always become the same text; and what a cell holds is no program.
+const refusedFunctions: readonly unknown[] = ['now', 'millis', 'random', 'shuffle', 'eval']
+
+/** Why a JSONata expression cannot be used, or null. */
+export function expressionProblem(text: string): string | null {
+  const parsed = parse(text)
+  if ('problem' in parsed) return parsed.problem
+  const refused = nodesOf(parsed.ast).find(({ type, value }) => type === 'variable' && refusedFunctions.includes(value))
+  return refused === undefined
+    ? null
+    : `$${String(refused.value)} cannot be used: a row must always become the same text`
+}
+
+/** What is wrong with the expressions of a mapping, each with its place in it. */
+export function expressionProblems(
+  mapping: Mapping,
+): readonly { readonly path: readonly string[]; readonly message: string }[] {
+  return expressionsOf(mapping).flatMap(({ path, text }) => {
+    const message = expressionProblem(text)
+    return message === null ? [] : [{ path, message }]
+  })
+}
+
+/** The names that an expression spells out itself, so that a refusal may quote them. */
+export function namesIn(ast: unknown): ReadonlySet<string> {
+  return new Set(nodesOf(ast).flatMap(({ value }) => (typeof value === 'string' ? [value] : [])))
+}
+
+function parse(text: string): { readonly ast: unknown } | { readonly problem: string } {
+  try {
+    return { ast: jsonata(text).ast() }
+  } catch (error) {
+    if (error instanceof RangeError) return { problem: 'the expression is nested too deeply' }
+    const { message, position } =
+      typeof error === 'object' && error !== null ? { message: '', position: 0, ...error } : {}
+    return { problem: `not a JSONata expression: ${message} (at character ${position})` }
+  }
+}
+
+type Node = { readonly type?: unknown; readonly value?: unknown }
+
+function nodesOf(ast: unknown): readonly Node[] {
+  const nodes = new Set<object>()
+  const open = [ast]
+  for (let node = open.pop(); node !== undefined || open.length > 0; node = open.pop()) {
+    if (typeof node !== 'object' || node === null || nodes.has(node)) continue
+    nodes.add(node)
+    open.push(...Object.values(node))
+  }
+  return [...nodes]
+}

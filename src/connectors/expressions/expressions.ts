@@ -1,0 +1,93 @@
+import type { MappedExpression } from '../../identity/mapping/mapping.ts'
+import type { Reading, SourceRow } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+import { Evaluator, type ExpressionLimits, usualLimits } from './evaluator.ts'
+import type { ExpressionFault, Task } from './task.ts'
+
+export { expressionsOf } from '../../identity/mapping/mapping.ts'
+export { expressionProblem, expressionProblems } from './check.ts'
+
+// What travels to the worker at once, and is evaluated again when a row of it gets stuck.
+const taskRows = 256
+const taskCharacters = 1024 * 1024
+
+/**
+ * The reading with one cell more for each expression, behind those of the header. An expression that fails or takes too long costs its
+ * row alone; one that reads a column which the source does not have refuses the source.
+ */
+export function withExpressions(
+  reading: Reading,
+  expressions: readonly Pick<MappedExpression, 'text' | 'optional'>[],
+  limits: Partial<ExpressionLimits> = {},
+): Reading {
+  if (expressions.length === 0) return reading
+  return { ...reading, rows: derivedRows(reading, expressions, { ...usualLimits, ...limits }) }
+}
+
+async function* derivedRows(
+  reading: Reading,
+  expressions: readonly Pick<MappedExpression, 'text' | 'optional'>[],
+  limits: ExpressionLimits,
+): AsyncGenerator<readonly SourceRow[]> {
+  const { headers, sparse = false } = reading
+  const texts = expressions.map(({ text, optional }) => ({ text, optional }))
+  await using evaluator = new Evaluator({ headers, sparse, expressions: texts }, limits)
+  for await (const slice of reading.rows) {
+    for (const rows of portions(slice)) {
+      const outcome = await evaluator.evaluate(rows.map(toTask))
+      if ('refusal' in outcome) throw unreadable(nameOf(reading), outcome.refusal)
+      yield rows.map((row, index) => {
+        const fault = outcome.faults.get(index)
+        return extended(row, { width: headers.length, results: outcome.results[index] ?? [], fault, expressions })
+      })
+    }
+  }
+}
+
+function nameOf({ source }: Reading): string {
+  return source?.name ?? 'the source'
+}
+
+/** Portions small enough to travel: of some rows, and of some text. */
+function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]> {
+  let start = 0
+  let characters = 0
+  for (const [index, { values }] of slice.entries()) {
+    const size = values.reduce((sum, value) => sum + (value?.length ?? 0), 0)
+    if (index > start && (index - start >= taskRows || characters + size > taskCharacters)) {
+      yield slice.slice(start, index)
+      start = index
+      characters = 0
+    }
+    characters += size
+  }
+  if (start < slice.length) yield slice.slice(start)
+}
+
+/** A row that cannot be trusted as a whole is not evaluated. */
+function toTask({ values, fault }: SourceRow): Task[number] {
+  return fault?.column === null ? null : { values, damaged: fault?.column ?? null }
+}
+
+function extended(
+  row: SourceRow,
+  {
+    width,
+    results,
+    fault,
+    expressions,
+  }: {
+    readonly width: number
+    readonly results: readonly (string | undefined)[]
+    readonly fault: ExpressionFault | undefined
+    readonly expressions: readonly unknown[]
+  },
+): SourceRow {
+  if (row.fault?.column === null) return row
+  const cells = Array.from({ length: width }, (_, column) => row.values[column])
+  const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
+  if (fault === undefined) return { ...row, values }
+  // A fault names one place. Where the row had one already, it is given up as a whole, or one of the two would pass unnoticed.
+  const column = row.fault === undefined ? width + fault.expression : null
+  return { ...row, values, fault: { column, reason: fault.reason } }
+}

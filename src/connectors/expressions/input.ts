@@ -1,0 +1,76 @@
+import { columnFinder, type FoundColumn } from '../../identity/mapping/headers.ts'
+import type { RowValues } from '../../identity/mapping/text-of.ts'
+
+// An expression may make names out of cells; the cap keeps these from filling the memory.
+const rememberedNames = 1000
+
+/** What an expression asked for that the row could not simply give. */
+export type Touched = {
+  /** A column of which the row does not speak. */
+  absent: boolean
+  /** The cell that the connector found damaged. */
+  damaged: boolean
+  /** A name that does not lead to one column. */
+  unclear: { readonly name: string; readonly column: Exclude<FoundColumn, { found: 'one' }> } | null
+}
+
+/** A row as expressions see it: an object of header to text that finds its columns as the rest of a mapping does, and nothing else. */
+export type ExpressionInput = {
+  readonly input: object
+  /** Shows the next row; what was touched is forgotten. */
+  show(row: { readonly values: RowValues; readonly damaged: number | null }): void
+  readonly touched: Touched
+}
+
+export function createInput(headers: readonly string[]): ExpressionInput {
+  const find = columnFinder(headers)
+  const names = [...new Set(headers)]
+  const found = new Map<string, FoundColumn>()
+  const touched: Touched = { absent: false, damaged: false, unclear: null }
+  let values: RowValues = []
+  let damaged: number | null = null
+
+  function columnOf(name: string): FoundColumn {
+    const known = found.get(name)
+    if (known !== undefined) return known
+    const column = find([name])
+    if (found.size >= rememberedNames) found.clear()
+    found.set(name, column)
+    return column
+  }
+
+  function read(name: string | symbol): string | undefined {
+    const column = typeof name === 'string' ? columnOf(name) : undefined
+    return column?.found === 'one' ? values[column.index] : undefined
+  }
+
+  // JSONata asks whether there is such a property before it reads it, and so do loops over all of them.
+  function describe(name: string | symbol): PropertyDescriptor | undefined {
+    if (typeof name !== 'string') return undefined
+    const column = columnOf(name)
+    if (column.found !== 'one') {
+      touched.unclear ??= { name, column }
+      return undefined
+    }
+    const value = values[column.index]
+    if (value === undefined) touched.absent = true
+    if (column.index === damaged) touched.damaged = true
+    return value === undefined ? undefined : { value, enumerable: true, configurable: true, writable: false }
+  }
+
+  const input = new Proxy(Object.create(null), {
+    get: (_, name) => read(name),
+    has: (_, name) => describe(name) !== undefined,
+    getOwnPropertyDescriptor: (_, name) => describe(name),
+    ownKeys: () => names,
+  })
+  return {
+    input,
+    touched,
+    show(row) {
+      values = row.values
+      damaged = row.damaged
+      Object.assign(touched, { absent: false, damaged: false, unclear: null })
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import jsonata from 'jsonata'
+import { namesIn } from './check.ts'
+import { createInput, type Touched } from './input.ts'
+import { type ExpressionFault, idle, type Outcome, type Task, type WorkerSetup } from './task.ts'
+
+// A thread of its own, since an expression can go on for ever: it is ended from outside then.
+
+const longestText = 1000
+const deepestCalls = 500
+const longestSequence = 100_000
+
+const setup: WorkerSetup = workerData
+const progress = new Int32Array(setup.progress)
+const { input, show, touched } = createInput(setup.headers)
+const expressions = setup.expressions.map(({ text, optional }) => {
+  const compiled = jsonata(text, { stack: deepestCalls, sequence: longestSequence })
+  return { compiled, spelled: namesIn(compiled.ast()), mayLack: optional || setup.sparse }
+})
+readTimesAsUtc()
+
+parentPort?.on('message', async (task: Task) => parentPort?.postMessage(await evaluate(task)))
+
+async function evaluate(task: Task): Promise<Outcome> {
+  const results: (string | undefined)[][] = []
+  const faults = new Map<number, ExpressionFault>()
+  for (const [row, shown] of task.entries()) {
+    const texts: (string | undefined)[] = []
+    for (const [expression, { compiled, spelled, mayLack }] of expressions.entries()) {
+      if (shown === null) break
+      Atomics.store(progress, 0, row * expressions.length + expression)
+      show(shown)
+      const told = await tell(compiled)
+      const { unclear } = touched
+      if (unclear !== null && (unclear.column.found === 'several' || !mayLack)) {
+        Atomics.store(progress, 0, idle)
+        return { refusal: refusalOf(unclear, spelled) }
+      }
+      const fault = touched.damaged ? damagedFault : 'reason' in told ? told : null
+      if (fault !== null && !faults.has(row)) faults.set(row, { expression, ...fault })
+      texts.push(fault === null && 'text' in told ? said(told.text) : undefined)
+    }
+    results.push(texts)
+  }
+  Atomics.store(progress, 0, idle)
+  return { results, faults }
+}
+
+const damagedFault = { reason: 'the expression reads a damaged cell', damaged: true }
+
+type Told = { readonly text: string } | { readonly reason: string }
+
+async function tell(compiled: jsonata.Expression): Promise<Told> {
+  try {
+    return toText(await compiled.evaluate(input))
+  } catch (error) {
+    // The message of a failed expression quotes cells; its code does not.
+    const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+    return { reason: `the expression failed (${/^[A-Z]\d{4}$/.test(code) ? `JSONata ${code}` : 'without a reason'})` }
+  }
+}
+
+function toText(result: unknown): Told {
+  if (result === undefined || result === null) return { text: '' }
+  if (typeof result === 'number' || typeof result === 'boolean') return { text: String(result) }
+  if (typeof result !== 'string') return { reason: 'the expression gives a list, an object or a function, and no text' }
+  if (result.length <= longestText) return { text: result }
+  return { reason: `the expression gives ${result.length} characters; ${longestText} are the most` }
+}
+
+/** Nothing where a blank comes of columns of which the row does not speak. */
+function said(text: string): string | undefined {
+  const silent = touched.absent || touched.unclear !== null
+  return text.trim() === '' && silent ? undefined : text
+}
+
+function refusalOf({ name, column }: NonNullable<Touched['unclear']>, spelled: ReadonlySet<string>): string {
+  // A name that was made while evaluating may be made of a cell.
+  const what = spelled.has(name) ? `the column "${name}"` : 'a column'
+  if (column.found === 'several') {
+    return `an expression reads ${what}, which several columns of the header could be: rename or drop one of them`
+  }
+  const similar = column.similar !== null && spelled.has(name) ? `; did you mean "${column.similar}"?` : ''
+  return `an expression reads ${what}, which is not in the header${similar}`
+}
+
+/** JSONata reads a time without an offset in the time zone of the host; the result must not depend on it. */
+function readTimesAsUtc(): void {
+  const parse = Date.parse
+  Date.parse = (text) => parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text)
+}

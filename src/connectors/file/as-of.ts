@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { Failure } from '../../errors.ts'
+import { type ExportFile, unreadable } from './export-file.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+const requiredGroups = ['year', 'month', 'day']
+
+const NamePattern = z.string().superRefine((pattern, context) => {
+  const problem = problemOf(pattern)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
+
+/** When an export's rows were true. */
+export const AsOf = z
+  .discriminatedUnion('from', [
+    z.strictObject({ from: z.literal('modificationTime').describe("The file's modification time.") }),
+    z.strictObject({
+      from: z.literal('fileName').describe("A date, or a date and time, in the file's name."),
+      pattern: NamePattern.describe(
+        'A regular expression with the named groups year (four digits), month and day, and where the name has them hour and minute, ' +
+          'such as (?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2}). Read in timeZone; without an hour it is the start of that day.',
+      ),
+    }),
+  ])
+  .describe('When the rows were true: newer facts win over older ones.')
+
+export type AsOf = z.infer<typeof AsOf>
+
+type Clock = { readonly asOf: AsOf; readonly timeZone: string }
+
+/** The instant (ISO, UTC) at which the rows of `file` were true. One that lies ahead is refused: no later export could ever replace it. */
+export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { readonly now: Date }): string {
+  const epochMs = timeOfFile(file, { asOf, timeZone })
+  if (epochMs === null) throw noDate(file.name, asOf)
+  const instant = new Date(epochMs).toISOString()
+  if (epochMs > now.getTime() + dayMs) {
+    const what = `${file.name} is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`
+    throw unreadable(what, 'check the clocks, and asOf and timeZone in the configuration')
+  }
+  return instant
+}
+
+/** The moment at which the rows of `file` were true, in milliseconds; null where its name should hold it and does not. */
+export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number | null {
+  return asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
+}
+
+function problemOf(pattern: string): string | undefined {
+  const regex = compiled(pattern)
+  if (!regex) return 'not a regular expression'
+  // With an empty alternative every pattern matches, and the match lists its groups.
+  const groups = Object.keys(compiled(`${pattern}|`)?.exec('')?.groups ?? {})
+  const missing = requiredGroups.filter((name) => !groups.includes(name))
+  return missing.length > 0
+    ? `the named groups ${missing.join(', ')} are missing: write for example (?<year>\\d{4})`
+    : undefined
+}
+
+function compiled(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u')
+  } catch {
+    return undefined
+  }
+}
+
+function fromName(name: string, pattern: string, timeZone: string): number | null {
+  const { year, month, day, hour = '0', minute = '0' } = compiled(pattern)?.exec(name)?.groups ?? {}
+  if (year?.length !== 4) return null
+  try {
+    const fields = {
+      year: Number(year),
+      month: Number(month),
+      day: Number(day),
+      hour: Number(hour),
+      minute: Number(minute),
+    }
+    return Temporal.PlainDateTime.from(fields, { overflow: 'reject' }).toZonedDateTime(timeZone).epochMilliseconds
+  } catch (error) {
+    if (!(error instanceof RangeError || error instanceof TypeError)) throw error
+    return null
+  }
+}
+
+function noDate(name: string, asOf: AsOf): Failure {
+  const pattern = asOf.from === 'fileName' ? ` where the pattern ${asOf.pattern} looks for it` : ''
+  return unreadable(`the name of ${name} holds no date${pattern}`, 'check asOf in the configuration')
+}

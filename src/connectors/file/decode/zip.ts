@@ -1,0 +1,89 @@
+import { crc32 } from 'node:zlib'
+import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
+import { Failure } from '../../../errors.ts'
+import { type ExportFile, openAtOnce, readBytes, unreadable } from '../export-file.ts'
+
+/** A zip is read from its end, so that one which comes out of a decryption has to be kept; as much as this. */
+const keptBytes = 64 * 1024 * 1024
+
+/** The one file in a zip file. Ends normally only where its size and checksum are right. */
+export async function* unzippedFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+  await checkUnchanged(file, signal)
+  await using handle = await openAtOnce(file.path)
+  yield* onlyEntry(() => fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }), file.name)
+  await checkUnchanged(file, signal)
+}
+
+/** The one file in a zip that comes as a stream. */
+export async function* unzippedBytes(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  const kept: Buffer[] = []
+  let totalBytes = 0
+  for await (const chunk of chunks) {
+    totalBytes += chunk.length
+    if (totalBytes > keptBytes)
+      throw unreadable(
+        `${name} is an encrypted zip of more than 64 MiB`,
+        'have it compressed with gzip before it is encrypted',
+      )
+    kept.push(chunk)
+  }
+  yield* onlyEntry(() => fromBufferPromise(Buffer.concat(kept), { lazyEntries: true }), name)
+}
+
+async function* onlyEntry(open: () => Promise<ZipFile>, name: string): AsyncGenerator<Buffer> {
+  try {
+    const zip = await open()
+    const entry = await entryOf(zip, name)
+    const content = await zip.openReadStreamPromise(entry)
+    let checksum = 0
+    for await (const chunk of content) {
+      checksum = crc32(chunk, checksum)
+      yield chunk
+    }
+    if (checksum !== entry.crc32) throw refusalOf(new Error('the checksum differs'), name)
+  } catch (error) {
+    throw error instanceof Failure ? error : refusalOf(error, name)
+  }
+}
+
+async function entryOf(zip: ZipFile, name: string): Promise<Entry> {
+  if (zip.entryCount !== 1) {
+    const first = zip.entryCount > 1 ? await firstEntry(zip) : undefined
+    if (first?.fileName === '[Content_Types].xml')
+      throw unreadable(`${name} is an Excel workbook`, 'have it saved as CSV')
+    throw unreadable(`${name} is a zip with ${zip.entryCount} entries`, 'have exactly one file packed, without folders')
+  }
+  const entry = await firstEntry(zip)
+  if (!entry || entry.fileName.endsWith('/'))
+    throw unreadable(`${name} is a zip that holds a folder only`, 'have exactly one file packed, without folders')
+  if (entry.isEncrypted())
+    throw unreadable(`${name} is a zip with a password`, 'have it packed without one, or encrypted with OpenPGP')
+  if (!entry.canDecodeFileData())
+    throw unreadable(
+      `${name} is a zip with compression method ${entry.compressionMethod}, which is not read`,
+      'have it packed with the usual one, deflate',
+    )
+  return entry
+}
+
+async function firstEntry(zip: ZipFile): Promise<Entry | undefined> {
+  const { value, done } = await zip.eachEntry().next()
+  return done ? undefined : value
+}
+
+/** Reading the beginning compares the file with what was found. */
+async function checkUnchanged(file: ExportFile, signal: AbortSignal): Promise<void> {
+  for await (const _ of readBytes(file, signal)) return
+}
+
+function refusalOf(error: unknown, name: string): Failure {
+  // The message quotes the path, which may be anything.
+  if (
+    error instanceof Error &&
+    /^(absolute path|invalid relative path|invalid characters in fileName)/.test(error.message)
+  )
+    return unreadable(`${name} is a zip whose file has a path that leads elsewhere`, 'have it packed without folders')
+  return unreadable(`${name} is a damaged zip file`, 'the export was cut off or altered: have it sent again', {
+    cause: error,
+  })
+}

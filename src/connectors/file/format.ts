@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { Encoding } from './decode/encoding.ts'
+
+const gibibyte = 1024 ** 3
+
+const oneCharacter = z.string().refine((text) => [...text].length === 1 && !/[\r\n\0\uFEFF\uFFFD]/.test(text), {
+  error: 'expected one character that is no line end',
+})
+
+const Delimiter = z.union([z.literal(['tab', 'auto']), oneCharacter], {
+  error: 'expected one character, or the word tab or auto',
+})
+
+const Quote = z.union([z.literal('none'), oneCharacter], { error: 'expected one character, or the word none' })
+
+const Escape = z.union([z.literal('doubled'), oneCharacter], { error: 'expected one character, or the word doubled' })
+
+const rowStart = z.string().min(1)
+
+const Footer = z
+  .strictObject({
+    rows: z
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe('This many rows at the end are no people, whatever they hold. Blank lines do not count.'),
+    startsWith: z
+      .union([rowStart, z.array(rowStart).min(1).max(20)], { error: 'expected a text, or a list of texts' })
+      .optional()
+      .describe(
+        'The export ends with rows whose first cell begins with this text, or with one of these. An export without such a row, or ' +
+          'with other rows behind it, is refused.',
+      ),
+  })
+  .refine(({ rows, startsWith }) => (rows === undefined) !== (startsWith === undefined), {
+    error: 'write either rows or startsWith',
+  })
+
+const Trailer = z.strictObject({
+  startsWith: rowStart.describe('How the first cell of the last row begins.'),
+  rowsAt: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .describe(
+      'Which cell of the last row, counted from 1, holds the number of rows between header and trailer (a footer left out).',
+    ),
+})
+
+const Decrypt = z.strictObject({
+  privateKey: z.string().min(1).describe('The armored OpenPGP private key that the export is encrypted for. A secret.'),
+  passphrase: z.string().min(1).optional().describe('What opens the private key, where it is protected. A secret.'),
+  verifyWith: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The armored OpenPGP public key of the sender: an export that is not signed by it is refused.'),
+})
+
+/** How a file holds its rows: the settings that every file-like source shares. */
+export const exportFormat = {
+  delimiter: Delimiter.default(',').describe(
+    'What stands between two cells: one character, the word tab, or auto: whichever of comma, semicolon, tab and pipe splits the ' +
+      'header; where several or none do, the export is refused.',
+  ),
+  encoding: Encoding.default('utf-8').describe('How the file encodes text, such as utf-8, utf-16le or windows-1252.'),
+  quote: Quote.default('"').describe(
+    'What encloses a cell that holds delimiters or line ends: one character, or the word none.',
+  ),
+  escape: Escape.default('doubled').describe(
+    'How an enclosed cell holds the quote itself: doubled, or behind this one character, such as a backslash.',
+  ),
+  headerLine: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(1)
+    .describe(
+      'The line that names the columns, counted from 1. What stands above it, such as the title of a report, is left out.',
+    ),
+  linesAfterHeader: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe('How many rows below the header are no people, such as a second header. Blank ones count.'),
+  footer: Footer.optional().describe('The rows at the end that are no people, such as totals.'),
+  trailer: Trailer.optional().describe(
+    'A last row, behind any footer, that says how many rows the export has. One that is missing or disagrees means: cut off, refused.',
+  ),
+  lastLine: z
+    .enum(['terminated', 'any'])
+    .default('terminated')
+    .describe(
+      'terminated: an export whose last line has no line end was cut off, and is refused. any: its writer leaves that line end out.',
+    ),
+  compression: z
+    .enum(['auto', 'none', 'gzip', 'zip'])
+    .default('auto')
+    .describe('How the file is compressed; auto goes by its first bytes. A zip holds exactly one file, of any name.'),
+  unpackedBytes: z
+    .int()
+    .min(1)
+    .default(4 * gibibyte)
+    .describe('How large the export may become when it is decrypted and unpacked, in bytes.'),
+  decrypt: Decrypt.optional().describe(
+    'For exports that are encrypted with OpenPGP (PGP, GnuPG); they may be compressed, too.',
+  ),
+}
+
+/** Refuses characters that have two meanings at once. */
+export function checkExportFormat(
+  format: Pick<ExportFormat, 'delimiter' | 'quote' | 'escape'>,
+  context: z.RefinementCtx,
+): void {
+  const refuse = (path: string) =>
+    context.addIssue({ code: 'custom', path: [path], message: `${path} and delimiter must differ` })
+  if (format.quote === format.delimiter) refuse('quote')
+  if (format.escape === format.delimiter) refuse('escape')
+}
+
+const PlainExportFormat = z.strictObject(exportFormat)
+
+export const ExportFormat = PlainExportFormat.superRefine(checkExportFormat)
+
+export type ExportFormat = z.infer<typeof PlainExportFormat>

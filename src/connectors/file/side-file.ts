@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { z } from 'zod'
+import { Suffix } from './companions.ts'
+import type { SourceRow } from '../connector.ts'
+import { cannotRead, type ExportFile, readBytes, unreadable } from './export-file.ts'
+
+const sideFileLimitBytes = 64 * 1024
+const sum = '[0-9a-fA-F]{64}'
+// As sha256sum writes it (a leading backslash: the name holds escapes), and as BSD and OpenSSL do.
+const sumThenName = new RegExp(`^\\\\?(?<sum>${sum})(?: [ *](?<name>.+))?$`)
+const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${sum})$`, 'i')
+
+export const SideFile = z
+  .strictObject({
+    suffix: Suffix.describe('The ending of its name, such as .sha256: people.csv.sha256 or people.sha256.'),
+    holds: z
+      .enum(['sha256', 'rows'])
+      .describe(
+        'sha256: the sum of the export as it was delivered, bare or as sha256sum writes it. rows: how many rows the export has ' +
+          'below its header, as a bare number.',
+      ),
+  })
+  .describe(
+    'A file that comes with every export and says what it has to hold. An export without it, or another one, is refused.',
+  )
+export type SideFile = z.infer<typeof SideFile>
+
+/** What a side file says about its export. */
+export type Expected = { readonly sha256: string } | { readonly rows: number }
+
+/** The side file at `path`, read as what it says about the export of that name. */
+export async function readSideFile(
+  path: string,
+  { holds, exportName }: { readonly holds: SideFile['holds']; readonly exportName: string },
+): Promise<Expected> {
+  return parseSideFile(await readText(path), { holds, exportName, name: basename(path) })
+}
+
+/** The text of the side file `name`, read as what it says about the export of that name. */
+export function parseSideFile(
+  text: string,
+  {
+    holds,
+    exportName,
+    name,
+  }: { readonly holds: SideFile['holds']; readonly exportName: string; readonly name: string },
+): Expected {
+  const plain = text.replace(/^\uFEFF/, '').trim()
+  if (holds === 'rows') return { rows: rowsIn(plain, name) }
+  return { sha256: sumIn(plain, { exportName, name }) }
+}
+
+/** Refuses the file when the side file states another sum. Takes one reading of the file; a count of rows shows only at the end. */
+export async function checkSum(file: ExportFile, expected: Expected, signal: AbortSignal): Promise<void> {
+  if (!('sha256' in expected)) return
+  const hash = createHash('sha256')
+  for await (const chunk of readBytes(file, signal)) hash.update(chunk)
+  if (hash.digest('hex') === expected.sha256) return
+  throw unreadable(
+    `${file.name} does not have the sha256 sum that its side file states`,
+    'it was cut off or changed on its way, or the two belong to different exports: have both delivered again',
+  )
+}
+
+/** Hands the rows through, and ends in a refusal instead of normally when there were not as many as the side file states. */
+export async function* countedRows(
+  rows: AsyncIterable<readonly SourceRow[]>,
+  { name, expected }: { readonly name: string; readonly expected: Expected },
+): AsyncGenerator<readonly SourceRow[]> {
+  let count = 0
+  for await (const slice of rows) {
+    count += slice.length
+    yield slice
+  }
+  if (!('rows' in expected) || expected.rows === count) return
+  throw unreadable(
+    `${name} has ${count} rows below its header, and its side file states ${expected.rows}`,
+    'the export was cut off, or the two belong to different exports: have both delivered again',
+  )
+}
+
+function rowsIn(text: string, name: string): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text)
+  throw unreadable(`${name} holds no bare number`, 'it has to say how many rows the export has below its header')
+}
+
+function sumIn(text: string, { exportName, name }: { readonly exportName: string; readonly name: string }): string {
+  const lines = text.split(/\r?\n|\r/).map((line) => (sumThenName.exec(line) ?? nameThenSum.exec(line))?.groups)
+  const named = lines.filter((line) => line?.name !== undefined && basename(line.name) === exportName)
+  const [line, second] = named.length > 0 ? named : lines
+  if (line?.sum && !second) return line.sum.toLowerCase()
+  throw unreadable(
+    `${name} holds no sha256 sum of ${exportName}`,
+    'write the sum as 64 hexadecimal digits, alone or as sha256sum does',
+  )
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    const { bytesRead, buffer } = await handle.read({ buffer: Buffer.alloc(sideFileLimitBytes + 1) })
+    if (bytesRead <= sideFileLimitBytes) return buffer.toString('utf8', 0, bytesRead)
+  } catch (error) {
+    throw cannotRead(path, error)
+  }
+  throw unreadable(`${basename(path)} is longer than 64 KiB`, 'a side file holds one sum or one number')
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { AsOf } from './as-of.ts'
+import { Completeness } from './completeness.ts'
+import { exportFormat } from './format.ts'
+import { TimeZone } from '../time-zone.ts'
+
+/** How a secret is written. */
+export const secretReference = `\${env:NAME} or \${file:PATH}`
+
+/** A setting that is a secret; the configuration takes it as a reference only. */
+export const secretText = z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' })
+
+/** What every source says of its rows. */
+export const rowSource = {
+  mode: z
+    .enum(['snapshot', 'delta'])
+    .describe(
+      'snapshot: the source lists everybody, so whoever is not in it is absent. delta: it lists changes, and absence means nothing. ' +
+        'Required: nobody guesses.',
+    ),
+  timeZone: TimeZone.default('UTC').describe(
+    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
+  ),
+}
+
+/** What every source of files says besides: which one is read, when it is complete, and how it is written. */
+export const fileSource = {
+  ...rowSource,
+  take: z
+    .enum(['newest', 'each'])
+    .default('newest')
+    .describe(
+      'newest: of several matches the newest is read, by modification time, then by name. each: every one is read once, the oldest ' +
+        'first; right for deltas.',
+    ),
+  ...exportFormat,
+  complete: Completeness.prefault({}),
+  asOf: AsOf.default({ from: 'modificationTime' }),
+}
+
+/** Refuses a pattern and endings by which an export could be taken for what stands beside it. */
+export function checkCompanions(
+  { path, complete: { marker, sideFile } }: { readonly path: string; readonly complete: Completeness },
+  context: z.RefinementCtx,
+): void {
+  const endings = [marker, sideFile?.suffix].filter((ending) => ending !== undefined)
+  if (endings.some((ending) => path.endsWith(ending))) {
+    const message = 'ends like the marker or the side file of an export, not like an export'
+    context.addIssue({ code: 'custom', path: ['path'], message })
+  }
+  if (marker !== undefined && marker === sideFile?.suffix) {
+    const message = 'marker and side file must have different endings'
+    context.addIssue({ code: 'custom', path: ['complete', 'marker'], message })
+  }
+}

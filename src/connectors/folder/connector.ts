@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { Afterwards } from '../file/afterwards.ts'
+import { asOfFile } from '../file/as-of.ts'
+import { type Completeness, whenQuiet } from '../file/completeness.ts'
+import type { Connector, ConnectorPlace, OpenOptions, Reading } from '../connector.ts'
+import { checkRegular, type ExportFile, unreadable } from '../file/export-file.ts'
+import { checkExportFormat } from '../file/format.ts'
+import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport } from './folder.ts'
+import { ExportPath } from './matches.ts'
+import { settleExport } from './settle.ts'
+import { versionIfThere } from './version.ts'
+import { openExport } from '../csv/open-export.ts'
+import { checkSum, countedRows, type Expected, readSideFile } from '../file/side-file.ts'
+import { checkCompanions, fileSource } from '../file/source-settings.ts'
+import { watchFolder } from './watch.ts'
+
+/** The settings of an export that arrives in a folder of this machine. */
+export const csvSource = {
+  type: z.literal('csv'),
+  path: ExportPath.describe(
+    'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
+      'refused, except in the part before the first * or other wildcard.',
+  ),
+  ...fileSource,
+  afterwards: Afterwards.prefault({}),
+  watch: z
+    .enum(['off', 'events', 'polling'])
+    .default('off')
+    .describe(
+      'Whether an export that arrives starts a run. events: the system tells, at once. polling: we look every pollSeconds, which ' +
+        'also works on network file systems.',
+    ),
+  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often watch: polling looks.'),
+}
+
+export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
+
+export type CsvSource = z.infer<typeof CsvSource>
+
+/**
+ * Reads exports from a folder of this machine. The header is read when the source is opened, the rows are streamed afterwards; a file
+ * that changes meanwhile is refused.
+ */
+export function csvConnector(source: CsvSource, place: ConnectorPlace): Connector {
+  const folder = folderOf(source, place.baseDir)
+  const { watch: by, pollSeconds } = source
+  return {
+    open: (options) => openNext(source, { folder, place, options }),
+    settle: (identity, outcome) => settleExport(folder, identity, outcome),
+    ...(by === 'off' ? {} : { watch: (events) => watchFolder(folder, { by, pollSeconds }, events) }),
+  }
+}
+
+type Opening = { readonly folder: Folder; readonly place: ConnectorPlace; readonly options: OpenOptions }
+
+async function openNext(source: CsvSource, { folder, place, options }: Opening): Promise<Reading> {
+  const { now, signal, taken } = options
+  const choose = (): Promise<Choice | null> =>
+    source.take === 'each' ? nextExport(folder, taken) : newestExport(folder)
+  const quietSeconds = source.complete.marker === undefined ? source.complete.quietSeconds : 0
+  const choice = await whenQuiet(choose, { quietSeconds, signal })
+  if (!choice) return nothingNew(now())
+
+  const { file, stats, more } = choice
+  checkRegular(file, stats)
+  const asOf = asOfFile(file, { ...source, now: now() })
+  const version = choice.version ?? (await versionIfThere(file))
+  if (version === null) throw unreadable(`${file.name} has gone`, 'whoever took it away has to put it back')
+  const expected = await expectedOf(file, source.complete)
+  if (expected) await checkSum(file, expected, signal)
+  const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })
+  return {
+    mode: source.mode,
+    asOf,
+    source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}) },
+    headers,
+    rows: expected ? countedRows(rows, { name: file.name, expected }) : rows,
+    warnings,
+  }
+}
+
+async function expectedOf(file: ExportFile, { sideFile }: Completeness): Promise<Expected | null> {
+  if (!sideFile) return null
+  const [companion] = await companionsOf(file, [sideFile.suffix])
+  if (companion) return readSideFile(companion.file.path, { holds: sideFile.holds, exportName: file.name })
+  throw unreadable(
+    `${file.name} has no side file (${sideFile.suffix})`,
+    'have it delivered with the export, or check complete.sideFile',
+  )
+}
+
+function nothingNew(now: Date): Reading {
+  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: noRows() }
+}
+
+async function* noRows() {}

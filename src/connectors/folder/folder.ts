@@ -1,0 +1,116 @@
+import { dirname, join, resolve } from 'node:path'
+import type { Afterwards } from '../file/afterwards.ts'
+import { type AsOf, timeOfFile } from '../file/as-of.ts'
+import { companionNames } from '../file/companions.ts'
+import { type Completeness, companionSuffixes } from '../file/completeness.ts'
+import { checkRegular, type ExportFile, statsOf, symbolicLink, toExportFile, unreadable } from '../file/export-file.ts'
+import { type Apart, checkFolder, type ExportPattern, exportPattern, findMatches, type Match } from './matches.ts'
+import { versionIfThere } from './version.ts'
+
+export type FolderSettings = {
+  readonly path: string
+  readonly complete: Completeness
+  readonly afterwards: Afterwards
+  readonly asOf: AsOf
+  readonly timeZone: string
+}
+
+/** The place where a source's exports arrive. */
+export type Folder = {
+  readonly settings: FolderSettings
+  readonly pattern: ExportPattern
+  readonly apart: Apart
+  readonly archiveDir: string
+  readonly rejectDir: string
+}
+
+export type Choice = Match & {
+  /** Of the content, where choosing had to know it. */
+  readonly version: string | null
+  /** Others wait to be read after this one. */
+  readonly more: boolean
+}
+
+export type Companion = { readonly file: ExportFile; readonly modifiedAtNs: bigint }
+
+export function folderOf(settings: FolderSettings, baseDir: string): Folder {
+  const pattern = exportPattern(settings.path, baseDir)
+  const archiveDir = resolve(pattern.folder, settings.afterwards.archiveDir)
+  const rejectDir = resolve(pattern.folder, settings.afterwards.rejectDir)
+  const apart = { suffixes: companionSuffixes(settings.complete), folders: [archiveDir, rejectDir] }
+  return { settings, pattern, apart, archiveDir, rejectDir }
+}
+
+/** The newest export, by modification time and then by name. */
+export async function newestExport(folder: Folder): Promise<Choice> {
+  const [newest] = (await exportsIn(folder)).sort(newestFirst)
+  if (newest) return { ...newest, version: null, more: false }
+  const place = folder.pattern.pattern.includes('/') ? '; folders behind symbolic links are not searched' : ''
+  throw unreadable(
+    `no file matches ${folder.pattern.shown}`,
+    `check the path, and whether the export has arrived${place}`,
+  )
+}
+
+/** The oldest export that was not taken yet, by the time when it was true and then by name; null when there is none. */
+export async function nextExport(
+  folder: Folder,
+  taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<Choice | null> {
+  const candidates: (Match & { readonly version: string })[] = []
+  for (const match of await exportsIn(folder)) {
+    const version = await versionIfThere(match.file)
+    if (version !== null) candidates.push({ ...match, version })
+  }
+  const known = await taken(candidates.map(({ version }) => version))
+  const fresh = candidates.filter(({ version }) => !known.has(version))
+  const [next] = fresh.sort((a, b) => timeOf(a, folder) - timeOf(b, folder) || (a.file.path < b.file.path ? -1 : 1))
+  return next ? { ...next, more: fresh.length > 1 } : null
+}
+
+/** What of these endings stands beside an export: regular files only. */
+export async function companionsOf(file: ExportFile, suffixes: readonly string[]): Promise<readonly Companion[]> {
+  const found: Companion[] = []
+  for (const name of suffixes.flatMap((suffix) => companionNames(file.name, suffix))) {
+    const path = join(dirname(file.path), name)
+    const stats = await statsOf(path)
+    if (stats?.isFile()) found.push({ file: toExportFile(path, stats), modifiedAtNs: stats.mtimeNs })
+  }
+  return found
+}
+
+/** The regular files that match and are complete as far as a marker tells. */
+async function exportsIn(folder: Folder): Promise<Match[]> {
+  const matches = await findMatches(folder.pattern, folder.apart)
+  if (matches.length === 0) await checkFolder(folder.pattern)
+  const link = matches.find((match) => match.link !== null)?.link
+  if (link) throw symbolicLink(link)
+  const files = matches.filter(({ stats }) => stats.isFile())
+  if (files.length === 0 && matches[0]) checkRegular(matches[0].file, matches[0].stats)
+  return marked(files, folder)
+}
+
+async function marked(files: Match[], { settings, pattern }: Folder): Promise<Match[]> {
+  const { marker } = settings.complete
+  if (marker === undefined || files.length === 0) return files
+  const complete: Match[] = []
+  for (const match of files) {
+    const markers = await companionsOf(match.file, [marker])
+    // A marker that is older than its export belongs to the one before, which had the same name.
+    if (markers.some(({ modifiedAtNs }) => modifiedAtNs >= match.stats.mtimeNs)) complete.push(match)
+  }
+  if (complete.length > 0) return complete
+  throw unreadable(
+    `nothing that matches ${pattern.shown} has its marker (${marker})`,
+    'the marker has to be written after its export, beside it; check complete.marker, and whether the export is complete',
+  )
+}
+
+function timeOf({ file }: Match, { settings }: Folder): number {
+  return timeOfFile(file, settings) ?? file.modifiedAtMs
+}
+
+function newestFirst(a: Match, b: Match): number {
+  if (a.stats.mtimeNs !== b.stats.mtimeNs) return a.stats.mtimeNs > b.stats.mtimeNs ? -1 : 1
+  return a.file.path > b.file.path ? -1 : 1
+}

@@ -1,0 +1,109 @@
+import type { BigIntStats } from 'node:fs'
+import { glob, opendir } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
+import { z } from 'zod'
+import { cannotRead, type ExportFile, statsOf, toExportFile, unreadable } from '../file/export-file.ts'
+
+const matchLimit = 100_000
+const wildcard = /[*?[\]{}]|[@+!]\(/
+
+export const ExportPath = z
+  .string()
+  .min(1)
+  .refine((path) => !path.split('/').slice(firstWildcard(path)).includes('..'), {
+    error: 'a wildcard stands before .. here: it could lead anywhere',
+  })
+
+/** A `path` setting, taken apart: what stands before the first wildcard is the operator's word, the rest is searched. */
+export type ExportPattern = {
+  /** The folder that is searched and watched. */
+  readonly folder: string
+  /** What is searched in it. */
+  readonly pattern: string
+  /** The path as it stands, wildcards and all: a file of that name goes before what the pattern matches. */
+  readonly literal: string
+  /** What messages call it. */
+  readonly shown: string
+}
+
+/** What in the folder is none of its exports. */
+export type Apart = { readonly suffixes: readonly string[]; readonly folders: readonly string[] }
+
+/** Something that the pattern matches; `link` is the symbolic link that it is, or that it stands behind. */
+export type Match = { readonly file: ExportFile; readonly stats: BigIntStats; readonly link: string | null }
+
+export function exportPattern(path: string, baseDir: string): ExportPattern {
+  const segments = path.split('/')
+  const fixed = Math.min(firstWildcard(path), segments.length - 1)
+  const literal = resolve(baseDir, path)
+  const shown = isAbsolute(path) ? path : `${path} in ${baseDir}`
+  if (fixed === firstWildcard(path)) {
+    const folder = resolve(baseDir, `${segments.slice(0, fixed).join('/')}${fixed > 0 ? '/' : '.'}`)
+    return { folder, pattern: segments.slice(fixed).join('/'), literal, shown }
+  }
+  return { folder: dirname(literal), pattern: basename(literal), literal, shown }
+}
+
+/** What the pattern matches now, in no order. Folders behind symbolic links are searched where the pattern names them only. */
+export async function findMatches(pattern: ExportPattern, apart: Apart): Promise<Match[]> {
+  const linkTo = linkFinder(pattern.folder)
+  const matches: Match[] = []
+  for (const path of await pathsOf(pattern)) {
+    if (isApart(path, apart)) continue
+    const stats = await statsOf(path)
+    if (stats) matches.push({ file: toExportFile(path, stats), stats, link: await linkTo(path, stats) })
+  }
+  return matches
+}
+
+export function isApart(path: string, { suffixes, folders }: Apart): boolean {
+  return suffixes.some((suffix) => path.endsWith(suffix)) || folders.some((folder) => isBelow(path, folder))
+}
+
+/** A pattern over a folder that is missing or closed to us matches nothing; refuses with which folder it was. */
+export async function checkFolder({ folder }: ExportPattern): Promise<void> {
+  try {
+    await using _folder = await opendir(folder)
+  } catch (error) {
+    throw cannotRead(folder, error)
+  }
+}
+
+function firstWildcard(path: string): number {
+  const index = path.split('/').findIndex((segment) => wildcard.test(segment))
+  return index < 0 ? Number.POSITIVE_INFINITY : index
+}
+
+async function pathsOf({ folder, pattern, literal }: ExportPattern): Promise<readonly string[]> {
+  if (await statsOf(literal)) return [literal]
+  const paths: string[] = []
+  for await (const path of glob(pattern, { cwd: folder })) {
+    if (paths.length === matchLimit)
+      throw unreadable(
+        `more than ${matchLimit} files in ${folder} match ${pattern}`,
+        'archive or delete old exports, or name a narrower pattern',
+      )
+    paths.push(resolve(folder, path))
+  }
+  return paths
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+}
+
+/** Finds the first symbolic link on the way from `folder` down to a file, looking at every folder once. */
+function linkFinder(folder: string): (path: string, stats: BigIntStats) => Promise<string | null> {
+  const seen = new Map<string, Promise<string | null>>([[folder, Promise.resolve(null)]])
+  const linkAt = (path: string): Promise<string | null> => {
+    const known = seen.get(path)
+    if (known) return known
+    const link = findLink(path)
+    seen.set(path, link)
+    return link
+  }
+  const findLink = async (path: string) =>
+    (await linkAt(dirname(path))) ?? ((await statsOf(path))?.isSymbolicLink() ? path : null)
+
+  return async (path, stats) => (await linkAt(dirname(path))) ?? (stats.isSymbolicLink() ? path : null)
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import { chmod, link, lstat, mkdir, open, rename, rm, unlink, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Failure } from '../../errors.ts'
+import {
+  codeOf,
+  type ExportFile,
+  readBytes,
+  statsOf,
+  symbolicLink,
+  toExportFile,
+  unreadable,
+} from '../file/export-file.ts'
+
+const nameAttempts = 1000
+
+/**
+ * Moves a file into `folder` under a free name made of `stamp` and its own, readable by this account alone. Leaves a file alone
+ * that is no longer the one that was found, and never writes over another.
+ */
+export async function moveInto(folder: string, file: ExportFile, stamp: string): Promise<void> {
+  await telling(`cannot move ${file.name} to ${folder}`, async () => {
+    await makeFolder(folder)
+    const target = await reserve(folder, { name: file.name, stamp })
+    try {
+      if (!(await take(file, target))) await rm(target, { force: true })
+    } catch (error) {
+      if (codeOf(error) === 'EXDEV') return await copyAcross(file, target)
+      await rm(target, { force: true })
+      throw error
+    }
+  })
+}
+
+/** Deletes a file, unless it is no longer the one that was found. */
+export async function remove(file: ExportFile): Promise<void> {
+  const aside = join(dirname(file.path), `.rollcall-${randomUUID()}`)
+  await telling(`cannot delete ${file.name}`, async () => {
+    if (await take(file, aside)) await unlink(aside)
+  })
+}
+
+/**
+ * Renames the file to `target` and says whether it was the one that was found. It is looked at afterwards, when nobody can replace it
+ * any more; an export that had come in its place goes back.
+ */
+async function take(file: ExportFile, target: string): Promise<boolean> {
+  await rename(file.path, target)
+  if (!isSame(file, await statsOf(target))) {
+    await putBack(target, file.path)
+    return false
+  }
+  await ownOnly(target)
+  return true
+}
+
+function isSame(file: ExportFile, stats: BigIntStats | undefined): boolean {
+  return stats !== undefined && toExportFile(file.path, stats).version === file.version
+}
+
+async function putBack(from: string, path: string): Promise<void> {
+  try {
+    // Unlike a rename, a link never replaces what may have come there meanwhile.
+    await link(from, path)
+    await unlink(from)
+  } catch (error) {
+    // A still newer export stands there: this one was replaced by its own writer.
+    if (codeOf(error) === 'EEXIST') return await unlink(from)
+    await rename(from, path)
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if ((await lstat(folder)).isSymbolicLink()) throw symbolicLink(folder)
+}
+
+/** Makes an empty file of a name that nobody has, so that a rename to it replaces nothing of anybody else. */
+async function reserve(
+  folder: string,
+  { name, stamp }: { readonly name: string; readonly stamp: string },
+): Promise<string> {
+  for (let number = 1; number <= nameAttempts; number += 1) {
+    const path = join(folder, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
+    try {
+      await using _reserved = await open(path, 'wx', 0o600)
+      return path
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+  }
+  throw unreadable(`${folder} holds ${nameAttempts} files named ${stamp}-…-${name}`, 'move them elsewhere')
+}
+
+/** For a folder on another file system: the copy is on the disk, whole, before the file goes. */
+async function copyAcross(file: ExportFile, target: string): Promise<void> {
+  const part = `${target}.part`
+  try {
+    await using handle = await open(part, 'wx', 0o600)
+    for await (const chunk of readBytes(file, new AbortController().signal)) await handle.appendFile(chunk)
+    await handle.sync()
+    await utimes(part, new Date(file.modifiedAtMs), new Date(file.modifiedAtMs))
+    await rename(part, target)
+  } catch (error) {
+    await rm(part, { force: true })
+    await rm(target, { force: true })
+    if (!isSame(file, await statsOf(file.path))) return
+    throw error
+  }
+  await using folder = await open(dirname(target), 'r')
+  await folder.sync()
+  await remove(file)
+}
+
+async function ownOnly(path: string): Promise<void> {
+  try {
+    await chmod(path, 0o600)
+  } catch (error) {
+    // The file of another account keeps its mode; the folder around it is closed.
+    if (codeOf(error) !== 'EPERM') throw error
+  }
+}
+
+const helpByCode: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied; let the account that runs Rollcall write to both folders',
+  EPERM: 'permission denied; let the account that runs Rollcall write to both folders',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
+  EEXIST: 'a file stands where the folder should be',
+  ENOTDIR: 'a part of the path is no folder',
+  ENAMETOOLONG: 'the name is too long',
+}
+
+async function telling(what: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (error) {
+    const code = codeOf(error)
+    // A file that went meanwhile needs no moving.
+    if (code === 'ENOENT') return
+    if (error instanceof Failure) throw error
+    throw unreadable(what, helpByCode[code] ?? `the system answered ${code}`, { cause: error })
+  }
+}

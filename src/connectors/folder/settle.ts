@@ -1,0 +1,95 @@
+import { lstat, readdir, unlink } from 'node:fs/promises'
+import { basename, join, matchesGlob } from 'node:path'
+import type { SourceIdentity } from '../connector.ts'
+import { codeOf, type ExportFile, unreadable } from '../file/export-file.ts'
+import { companionsOf, type Folder } from './folder.ts'
+import { findMatches } from './matches.ts'
+import { moveInto, remove } from './move.ts'
+import { versionIfThere } from './version.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+const stamped =
+  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)T(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)Z-(?:\d+-)?(?<name>.+)$/
+
+/**
+ * Does with the export that was read what the configuration says, and with what stands beside it. One that has gone or that changed
+ * since is left alone, so that telling it twice does no harm.
+ */
+export async function settleExport(
+  folder: Folder,
+  source: SourceIdentity,
+  outcome: 'accepted' | 'refused',
+  now = new Date(),
+): Promise<void> {
+  const fate = folder.settings.afterwards[outcome]
+  const file = fate === 'keep' ? undefined : await findAgain(folder, source)
+  if (file) {
+    const companions = await companionsOf(file, folder.apart.suffixes)
+    const settle =
+      fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, outcome), each, stamp(now))
+    for (const each of [file, ...companions.map((companion) => companion.file)]) await settle(each)
+  }
+  await prune(folder, now)
+}
+
+async function findAgain(folder: Folder, { name, version }: SourceIdentity): Promise<ExportFile | undefined> {
+  for (const { file, stats, link } of await findMatches(folder.pattern, folder.apart)) {
+    if (file.name !== name || link !== null || !stats.isFile()) continue
+    if ((await versionIfThere(file)) === version) return file
+  }
+  return undefined
+}
+
+function targetOf({ archiveDir, rejectDir }: Folder, outcome: 'accepted' | 'refused'): string {
+  return outcome === 'accepted' ? archiveDir : rejectDir
+}
+
+function stamp(now: Date): string {
+  return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
+}
+
+/** Deletes what was moved away longer ago than `keepDays`, known by the time that its name begins with. */
+async function prune(folder: Folder, now: Date): Promise<void> {
+  const { keepDays } = folder.settings.afterwards
+  if (keepDays === undefined) return
+  for (const dir of [folder.archiveDir, folder.rejectDir]) {
+    for (const name of await namesIn(dir)) {
+      const movedAtMs = movedAt(name, folder)
+      if (movedAtMs !== null && now.getTime() - movedAtMs > keepDays * dayMs) await removeOld(join(dir, name))
+    }
+  }
+}
+
+/** When this account moved a file of that name here; null for all others. */
+function movedAt(fileName: string, { pattern, apart }: Folder): number | null {
+  const groups = stamped.exec(fileName)?.groups
+  if (!groups) return null
+  const { year, month, day, hour, minute, second, name = '' } = groups
+  const ours =
+    matchesGlob(name, basename(pattern.pattern)) ||
+    name === basename(pattern.literal) ||
+    apart.suffixes.some((suffix) => name.endsWith(suffix))
+  return ours ? Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) : null
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw cannotPrune(dir, error)
+  }
+}
+
+async function removeOld(path: string): Promise<void> {
+  try {
+    if ((await lstat(path)).isFile()) await unlink(path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw cannotPrune(path, error)
+  }
+}
+
+function cannotPrune(path: string, error: unknown) {
+  const help = 'let the account that runs Rollcall write to the folder, or leave keepDays out'
+  return unreadable(`cannot delete old exports at ${path} (${codeOf(error)})`, help, { cause: error })
+}

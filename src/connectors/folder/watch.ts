@@ -1,0 +1,104 @@
+import type { Stats } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { join, matchesGlob, relative, sep } from 'node:path'
+import { watch } from 'chokidar'
+import type { Connector } from '../connector.ts'
+import { codeOf, unreadable } from '../file/export-file.ts'
+import type { Folder } from './folder.ts'
+import { isApart } from './matches.ts'
+
+const mostSettles = 10
+
+export type WatchSettings = {
+  readonly by: 'events' | 'polling'
+  readonly pollSeconds: number
+  /** How long there must have been no sign before the arrival is told; ten times as long at the most. */
+  readonly settleMs?: number
+}
+
+/**
+ * Tells of exports that arrive or change in the folder, a moment after the last sign of them; with a marker it tells of markers.
+ * What is there at the start counts as arrived: it may have come while nobody watched. The folder itself may come later.
+ */
+export async function watchFolder(
+  folder: Folder,
+  { by, pollSeconds, settleMs = 1000 }: WatchSettings,
+  { arrived, failed }: Parameters<NonNullable<Connector['watch']>>[0],
+): Promise<AsyncDisposable> {
+  const root = await realFolder(folder.pattern.folder)
+  const announcer = announce(arrived, settleMs)
+  const watcher = watch(root, {
+    backend: by === 'polling' ? 'polling' : 'native',
+    pollingInterval: pollSeconds * 1000,
+    pollingBinaryInterval: pollSeconds * 1000,
+    followSymlinks: false,
+    atomic: false,
+    ignored: (path, stats) => ignores(relative(root, path), stats, folder),
+  })
+  watcher.on('add', announcer.sign).on('change', announcer.sign)
+  watcher.on('error', (error) => failed(cannotWatch(root, error)))
+  await new Promise<void>((resolve) => watcher.once('ready', resolve))
+  return {
+    async [Symbol.asyncDispose]() {
+      announcer.stop()
+      await watcher.close()
+    },
+  }
+}
+
+/** Calls `arrived` once signs have been absent for a moment, or have gone on for ten of them. */
+function announce(arrived: () => void, settleMs: number) {
+  let firstSignAtMs: number | null = null
+  let timer: NodeJS.Timeout | undefined
+  const tell = () => {
+    firstSignAtMs = null
+    arrived()
+  }
+  return {
+    sign() {
+      const nowMs = performance.now()
+      firstSignAtMs ??= nowMs
+      clearTimeout(timer)
+      timer = setTimeout(tell, Math.max(0, Math.min(settleMs, firstSignAtMs + mostSettles * settleMs - nowMs)))
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/** Leaves out what is no news and which folders hold none, so that a large tree beside the exports costs nothing. */
+function ignores(at: string, stats: Stats | undefined, folder: Folder): boolean {
+  if (at === '') return false
+  if (at.startsWith('..')) return true
+  const { pattern } = folder.pattern
+  const reach = pattern.includes('**') ? Number.POSITIVE_INFINITY : pattern.split('/').length
+  const depth = at.split(sep).length
+  if (depth > reach || (depth === reach && stats?.isDirectory())) return true
+  const path = join(folder.pattern.folder, at)
+  return isApart(path, { ...folder.apart, suffixes: [] }) || (stats?.isFile() === true && !tells(path, folder))
+}
+
+/** Whether a file at this path is a sign of a complete export, as far as its name tells. */
+function tells(path: string, { pattern, apart, settings }: Folder): boolean {
+  const { marker } = settings.complete
+  if (marker !== undefined) return path.endsWith(marker)
+  if (isApart(path, apart)) return true
+  return path === pattern.literal || matchesGlob(relative(pattern.folder, path), pattern.pattern)
+}
+
+async function realFolder(folder: string): Promise<string> {
+  try {
+    return await realpath(folder)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return folder
+    throw cannotWatch(folder, error)
+  }
+}
+
+function cannotWatch(folder: string, error: unknown) {
+  const code = codeOf(error)
+  const help =
+    code === 'ENOSPC' || code === 'EMFILE'
+      ? 'the system allows no further watches: raise fs.inotify.max_user_watches and max_user_instances, or write watch: polling'
+      : 'check the folder, or write watch: polling'
+  return unreadable(`cannot watch ${folder} (${code})`, help, { cause: error })
+}

@@ -1,0 +1,51 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { unreadable } from '../file/export-file.ts'
+import { brokenRequest } from './failures.ts'
+import { namesThisMachine } from './settings.ts'
+import { isLoopback, isPublicAddress } from './private-address.ts'
+
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+
+/** Every address that this machine's resolver knows of a host. */
+export function resolveHost(host: string): Promise<LookupAddress[]> {
+  return lookup(host, { all: true })
+}
+
+type Rules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: Resolve }
+
+/** The addresses of a host, asked for once and each of them checked. Refuses the host for one address that is not allowed. */
+export async function checkedAddresses(
+  url: URL,
+  { allowPrivate, insecure, resolve }: Rules,
+): Promise<readonly LookupAddress[]> {
+  const host = url.hostname.replaceAll(/^\[|\]$/g, '')
+  const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await resolved(host, resolve)
+  const hidden = addresses.find(({ address }) => !isPublicAddress(address))
+  if (hidden && !allowPrivate)
+    throw unreadable(
+      `${host} leads to ${hidden.address}, which is no address of the public internet`,
+      'check url, or write allowPrivate: true where that is meant',
+    )
+  const leaves = url.protocol === 'http:' && !insecure && !addresses.every(({ address }) => isLoopback(address))
+  if (leaves && namesThisMachine(url)) throw unreadable(`${host} is not this machine`, 'write https:// in url')
+  return addresses
+}
+
+/** A look-up that gives exactly these addresses whatever it is asked, so that what was checked is what is connected to. */
+export function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_host, { all }, done) => {
+    const [first] = addresses
+    if (all) done(null, [...addresses])
+    else done(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function resolved(host: string, resolve: Resolve): Promise<readonly LookupAddress[]> {
+  try {
+    return await resolve(host)
+  } catch (error) {
+    throw brokenRequest(error, host)
+  }
+}

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { ConnectorPlace } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+import type { HttpSource } from './settings.ts'
+
+export type TlsMaterial = {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+  readonly passphrase?: string
+}
+
+/** The headers that carry the credentials; read anew for every request, so that a replaced file is taken up. */
+export async function credentialHeaders(source: HttpSource, place: ConnectorPlace): Promise<Record<string, string>> {
+  const { basic, bearer, apiKey } = source
+  if (bearer !== undefined) return { authorization: `Bearer ${await headerSecret(place, 'bearer')}` }
+  if (apiKey) return { [apiKey.header.toLowerCase()]: await headerSecret(place, 'apiKey.value') }
+  if (!basic) return {}
+  // Some systems take their key as the user name, which is then a secret too.
+  const username = (await place.secret('basic.username')?.read()) ?? basic.username
+  const pair = `${username}:${await secretOf(place, 'basic.password')}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+/** What TLS needs beside the defaults. Refuses files that are missing, and a key that does not belong to the certificate. */
+export async function tlsMaterial({ ca, clientCertificate }: HttpSource, place: ConnectorPlace): Promise<TlsMaterial> {
+  const authorities = ca === undefined ? {} : { ca: await pemFile(ca, 'ca', place) }
+  checked(authorities, 'the file that ca names holds no certificates', 'write it in PEM')
+  if (!clientCertificate) return authorities
+  const material = {
+    ...authorities,
+    cert: await pemFile(clientCertificate.certificate, 'clientCertificate.certificate', place),
+    key: await secretOf(place, 'clientCertificate.key'),
+    ...(clientCertificate.passphrase !== undefined && {
+      passphrase: await secretOf(place, 'clientCertificate.passphrase'),
+    }),
+  }
+  checked(
+    material,
+    'clientCertificate cannot be used',
+    'write certificate and key in PEM, which belong together, with the passphrase',
+  )
+  return material
+}
+
+async function headerSecret(place: ConnectorPlace, path: string): Promise<string> {
+  const text = await secretOf(place, path)
+  if (/^[\x20-\x7e]+$/.test(text)) return text
+  throw unreadable(
+    `the secret ${path} is empty or holds signs that no header can carry`,
+    'check its file for line ends',
+  )
+}
+
+async function secretOf(place: ConnectorPlace, path: string): Promise<string> {
+  const secret = place.secret(path)
+  if (!secret) throw unreadable(`the secret ${path} is missing`, 'name it in the configuration')
+  return secret.read()
+}
+
+async function pemFile(path: string, setting: string, { baseDir }: ConnectorPlace): Promise<string> {
+  const file = resolve(baseDir, path)
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    throw unreadable(`cannot read ${file} (${code}), which ${setting} names`, 'check the path and its permissions')
+  }
+}
+
+function checked(material: TlsMaterial, what: string, help: string): void {
+  if (material.ca !== undefined && !material.ca.includes('-----BEGIN')) throw unreadable(what, help)
+  try {
+    createSecureContext(material)
+  } catch {
+    // The cause would hold what the files hold.
+    throw unreadable(what, help)
+  }
+}

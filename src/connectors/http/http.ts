@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+import { type Resolve, resolveHost } from './addresses.ts'
+import { asOfAnswer } from './as-of.ts'
+import { checkContentType } from './body.ts'
+import { type HttpAnswer, type HttpClient, openHttpClient } from './client.ts'
+import { fetchPages, type Pages } from './pages.ts'
+import { readRecords } from './records.ts'
+import type { HttpSource } from './settings.ts'
+import { openSpool, type Spool } from './spool.ts'
+import { conditionsOf, validatorOf } from './validator.ts'
+import { openExport } from '../csv/open-export.ts'
+
+export { HttpSource } from './settings.ts'
+
+const nameLimit = 100
+const addressLimit = 200
+
+/**
+ * Fetches one CSV export, or every page of a JSON list, when it is opened; the rows are streamed from the disk afterwards. A list of
+ * which a page fails is refused as a whole.
+ */
+export function httpConnector(
+  source: HttpSource,
+  place: ConnectorPlace,
+  { resolve = resolveHost }: { readonly resolve?: Resolve } = {},
+): Connector {
+  return {
+    open: async (options) => {
+      const startedAt = options.now()
+      await using client = await openHttpClient(source, { place, resolve, signal: options.signal })
+      const url = new URL(source.url)
+      const where = `${url.origin}${url.pathname}`.slice(0, addressLimit)
+      const first = await client.getIfNew(url, { where, conditions: conditionsOf(source, options.last) })
+      if (!first) return nothingNew(startedAt)
+      const fetched: Fetched = { place, client, first, startedAt, where, name: nameOf(url), signal: options.signal }
+      return source.format === 'csv' ? await readExport(source, fetched) : await readPages(source, fetched)
+    },
+  }
+}
+
+type Fetched = {
+  readonly place: ConnectorPlace
+  readonly client: HttpClient
+  readonly first: HttpAnswer
+  readonly startedAt: Date
+  readonly where: string
+  readonly name: string
+  readonly signal: OpenOptions['signal']
+}
+
+function nothingNew(now: Date): Reading {
+  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: (async function* () {})() }
+}
+
+async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading> {
+  const { place, first, where, name, signal } = fetched
+  checkContentType(first, { where, format: 'csv' })
+  checkEnds(first, where)
+  const asOf = asOfAnswer(source, { ...fetched, headers: first.headers })
+  await using opening = new AsyncDisposableStack()
+  const spool = opening.use(await openSpool(place.spoolDir))
+  const digest = createHash('sha256')
+  for await (const chunk of first.body) {
+    digest.update(chunk)
+    await spool.append(chunk)
+  }
+  const file = await spool.finish(name)
+  const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })
+  const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex'), answer: first })
+  return { mode: source.mode, asOf, source: identity, headers, warnings, rows: thenDispose(rows, opening.move()) }
+}
+
+async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading> {
+  const { place, first, name, signal } = fetched
+  await using opening = new AsyncDisposableStack()
+  const spool = opening.use(await openSpool(place.spoolDir))
+  const pages = await fetchPages(source, { ...fetched, spool })
+  const { headers, counts, bytes, digest, stated, warnings } = pages
+  // The first page of several may stay the same while a later one changes.
+  const identity = identityOf(source, { name, bytes, digest, answer: counts.length === 1 ? first : null })
+  const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
+  const rows = spooledRows(spool, { name, pages, signal })
+  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, warnings: () => warnings }
+  return { ...reading, rows: thenDispose(rows, opening.move()) }
+}
+
+function checkEnds({ headers }: HttpAnswer, where: string): void {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
+  throw unreadable(
+    `${where} says neither how long its answer is nor where it ends, so a part of it could pass for all of it`,
+    'let the server send Content-Length, or chunks',
+  )
+}
+
+async function* spooledRows(
+  spool: Spool,
+  { name, pages, signal }: { readonly name: string; readonly pages: Pages; readonly signal: AbortSignal },
+): AsyncGenerator<readonly SourceRow[]> {
+  // An empty list leaves an empty file, which no reader of exports takes.
+  if (pages.counts.every((count) => count === 0)) return
+  yield* readRecords(await spool.finish(name), pages, signal)
+}
+
+/** Gives the rows, and removes what they were read from, also when the reading ends early. */
+async function* thenDispose(
+  rows: AsyncIterable<readonly SourceRow[]>,
+  opened: AsyncDisposableStack,
+): AsyncGenerator<readonly SourceRow[]> {
+  await using _opened = opened
+  yield* rows
+}
+
+type Content = {
+  readonly name: string
+  readonly bytes: number
+  readonly digest: string
+  /** The answer that the server can be asked about next time; null where it does not stand for everything. */
+  readonly answer: HttpAnswer | null
+}
+
+function identityOf(source: HttpSource, { name, bytes, digest, answer }: Content): SourceIdentity {
+  const validator = answer ? validatorOf(source, answer.headers) : undefined
+  const version = createHash('sha256').update(`${source.url}\n${digest}`).digest('hex')
+  return { name, bytes, version: `sha256:${version}`, ...(validator !== undefined && { validator }) }
+}
+
+/** What an operator calls the list: the last part of its address, or the host. */
+function nameOf(url: URL): string {
+  const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
+  return last.slice(0, nameLimit)
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ExportFile, exportFileAt, unreadable } from '../file/export-file.ts'
+
+const staleMs = 24 * 60 * 60 * 1000
+const ownName = /^http-[0-9a-f-]{36}\.part$/
+
+/** A file of what was fetched, readable by this account only. Disposing removes it. */
+export type Spool = AsyncDisposable & {
+  readonly append: (content: Buffer | string) => Promise<void>
+  /** Closes the file, to be read under another name. Refuses one that nothing was appended to. */
+  readonly finish: (name: string) => Promise<ExportFile>
+}
+
+/** A new file in `folder`, which is made when needed. Files that a process left behind when it died go after a day. */
+export async function openSpool(folder: string): Promise<Spool> {
+  await explaining(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
+  await removeStale(folder)
+  const path = join(folder, `http-${randomUUID()}.part`)
+  const handle = await explaining(folder, () => open(path, 'wx', 0o600))
+  return {
+    append: (content) => explaining(folder, () => handle.appendFile(content)),
+    finish: async (name) => {
+      await handle.close()
+      return exportFileAt(path, name)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await handle.close()
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function removeStale(folder: string): Promise<void> {
+  for (const name of await explaining(folder, () => readdir(folder))) {
+    if (!ownName.test(name)) continue
+    const found = await stat(join(folder, name)).catch(() => null)
+    if (found && Date.now() - found.mtimeMs > staleMs) await rm(join(folder, name), { force: true })
+  }
+}
+
+async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const help = code === 'ENOSPC' ? 'make room on the disk' : 'let the account that runs Rollcall write there'
+    throw unreadable(`cannot keep what was fetched in ${folder} (${code})`, help, { cause: error })
+  }
+}

@@ -1,0 +1,262 @@
+import { z } from 'zod'
+import type { Origin } from '../../identity/record.ts'
+import type { SourceRow } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+
+const depthLimit = 64
+const valueLimit = 5_000_000
+const pathLimit = 10_000
+const pathLengthLimit = 256
+const textLimit = 1024 * 1024
+
+/** What JSON holds, with every number as the text that the sender wrote: `007` stays impossible, `1.10` and 20 digits stay as they are. */
+export type JsonValue = null | boolean | string | readonly JsonValue[] | JsonObject
+export type JsonObject = { readonly [name: string]: JsonValue }
+
+/** A record as cells: dotted paths such as `emails.0.value`, in the order in which they stand. */
+export type FlatRecord = {
+  readonly cells: ReadonlyMap<string, string>
+  /** Where the record says that there is no more: the length of every list, and 0 for null. */
+  readonly ends: ReadonlyMap<string, number>
+  /** Why the record cannot be trusted: as a whole (`path` null; there are no cells then), or in one cell. */
+  readonly fault?: { readonly path: string | null; readonly reason: string }
+}
+
+/** RFC 6901: `/data/items`, or nothing for the whole. */
+export const JsonPointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/, {
+  error: 'expected a JSON pointer such as /data/items, or nothing for the whole',
+})
+
+/**
+ * The value that `bytes` hold as strict UTF-8 and strict JSON. Refuses nesting below 64 levels, more than five million values, and an
+ * object that names something twice, of which every reader would take another. `name` is what the refusal calls it.
+ */
+export function readJson(bytes: Uint8Array, { name }: { readonly name: string }): JsonValue {
+  const text = decoded(bytes, name)
+  checkShape(text, name)
+  try {
+    return JSON.parse(text, sourceText)
+  } catch (error) {
+    // The parser's own message quotes the text, which is why it travels neither here nor as the cause.
+    throw unreadable(`${name} is not valid JSON${whereIn(error)}`, 'the answer was cut off, or it is something else')
+  }
+}
+
+/** What a JSON pointer leads to; undefined where it leads nowhere. Sees only what the sender wrote. */
+export function pointer(value: JsonValue, path: string): JsonValue | undefined {
+  const names = path.split('/').slice(1)
+  let found: JsonValue | undefined = value
+  for (const name of names) found = member(found, name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return found
+}
+
+/** Spreads a record out into cells. Null is a blank cell, a member that is missing is none; a record that is no object has a fault. */
+export function flattenRecord(value: JsonValue): FlatRecord {
+  if (!isObject(value)) return brokenRecord('the record is no object')
+  const found: Found = { cells: new Map(), ends: new Map(), damaged: [], textLength: 0 }
+  const reason = spread(found, '', value)
+  if (reason !== undefined) return brokenRecord(reason)
+  const { cells, ends, damaged } = found
+  const [path] = damaged
+  if (path === undefined) return { cells, ends }
+  const unreadableText = 'text with a NUL character or half a character'
+  if (damaged.length > 1) return brokenRecord(`several cells hold ${unreadableText}`)
+  return { cells, ends, fault: { path, reason: `the cell holds ${unreadableText}` } }
+}
+
+/** Adds the paths of a record to those of the records before it. */
+export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name: string): void {
+  for (const path of cells.keys()) headers.add(path)
+  if (headers.size <= pathLimit) return
+  throw unreadable(
+    `${name}: the records have more than ${pathLimit} different paths`,
+    'point records at a list of people whose members have fixed names',
+  )
+}
+
+/** Turns records into rows below `headers`. Below null, and behind the end of a list, a cell is blank; otherwise a record without it says nothing. */
+export function rowReader(headers: readonly string[]): (record: FlatRecord, origin: Origin) => SourceRow {
+  const columns = headers.map((path) => ({ path, parents: parentsOf(path) }))
+  return ({ cells, ends, fault }, origin) => {
+    const values = columns.map(({ path, parents }) => cells.get(path) ?? (isPastAnEnd(parents, ends) ? '' : undefined))
+    if (!fault) return { values, origin }
+    const column = fault.path === null ? null : headers.indexOf(fault.path)
+    return { values, origin, fault: { column, reason: fault.reason } }
+  }
+}
+
+/** Headers and rows of records that are all at hand. */
+export function recordsToRows(
+  records: readonly { readonly record: FlatRecord; readonly origin: Origin; readonly asOf?: string }[],
+  { name }: { readonly name: string },
+): { readonly headers: readonly string[]; readonly rows: readonly SourceRow[] } {
+  const paths = new Set<string>()
+  for (const { record } of records) collectHeaders(paths, record, name)
+  const headers = [...paths]
+  const toRow = rowReader(headers)
+  const rows = records.map(({ record, origin, asOf }) => {
+    const row = toRow(record, origin)
+    return asOf === undefined ? row : { ...row, asOf }
+  })
+  return { headers, rows }
+}
+
+function decoded(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw unreadable(`${name} is not encoded in UTF-8`, 'JSON is; check what the sender writes')
+  }
+}
+
+/** Refuses before parsing what would be dangerous or ambiguous to parse. What is no JSON at all passes: the parser refuses it. */
+function checkShape(text: string, name: string): void {
+  /** The names seen in every object that is open; null for a list. */
+  const open: (Set<string> | null)[] = []
+  let values = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at]
+    if (sign === '"') {
+      const end = endOfString(text, at)
+      noteName(text, { from: at, to: end, seen: open.at(-1), name })
+      at = end
+      continue
+    }
+    if (sign === '}' || sign === ']') open.pop()
+    if (sign === '{' || sign === '[') open.push(sign === '{' ? new Set() : null)
+    if (sign === '{' || sign === '[' || sign === ',') values += 1
+    if (open.length > depthLimit)
+      throw unreadable(`${name} is nested deeper than ${depthLimit} levels at character ${at + 1}`, 'check the sender')
+    if (values > valueLimit) throw unreadable(`${name} holds more than ${valueLimit} values`, 'ask for smaller pages')
+  }
+}
+
+function endOfString(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at += 1) {
+    const sign = text[at]
+    if (sign === '"') return at
+    if (sign === '\\') at += 1
+  }
+  return text.length
+}
+
+type Quoted = {
+  readonly from: number
+  readonly to: number
+  readonly seen: Set<string> | null | undefined
+  readonly name: string
+}
+
+function noteName(text: string, { from, to, seen, name }: Quoted): void {
+  if (!seen || !isFollowedByColon(text, to)) return
+  const written = text.slice(from + 1, to)
+  const key = written.includes('\\') ? unescaped(written) : written
+  if (seen.has(key))
+    throw unreadable(`${name}: an object names the same member twice, at character ${from + 1}`, 'check the sender')
+  seen.add(key)
+}
+
+function isFollowedByColon(text: string, at: number): boolean {
+  for (let next = at + 1; next < text.length; next += 1) {
+    const sign = text[next]
+    if (sign !== ' ' && sign !== '\n' && sign !== '\r' && sign !== '\t') return sign === ':'
+  }
+  return false
+}
+
+function unescaped(written: string): string {
+  try {
+    return JSON.parse(`"${written}"`)
+  } catch {
+    return written
+  }
+}
+
+function sourceText(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return typeof value === 'number' ? context?.source : value
+}
+
+function whereIn(error: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  if (message.startsWith('Unexpected end')) return ': it ends too soon'
+  const [, position] = / at position (\d+) \(line \d+ column \d+\)$/.exec(message) ?? []
+  return position === undefined ? '' : ` at character ${Number(position) + 1}`
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  if (Array.isArray(value)) return /^(?:0|[1-9]\d{0,9})$/.test(name) ? value[Number(name)] : undefined
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+type Found = {
+  readonly cells: Map<string, string>
+  readonly ends: Map<string, number>
+  readonly damaged: string[]
+  textLength: number
+}
+
+function brokenRecord(reason: string): FlatRecord {
+  return { cells: new Map(), ends: new Map(), fault: { path: null, reason } }
+}
+
+/** Adds what `value` holds below `path`; gives the reason why that cannot be done. */
+function spread(found: Found, path: string, value: JsonValue): string | undefined {
+  if (isObject(value)) return spreadAll(found, path, Object.entries(value))
+  if (Array.isArray(value)) {
+    found.ends.set(path, value.length)
+    return spreadAll(found, path, value.entries())
+  }
+  if (found.cells.has(path)) return 'two values of the record have the same path'
+  const text = value === null ? '' : String(value)
+  if (value === null) found.ends.set(path, 0)
+  if (!isText(text)) found.damaged.push(path)
+  found.cells.set(path, text)
+  found.textLength += text.length
+  return undefined
+}
+
+function spreadAll(
+  found: Found,
+  path: string,
+  members: Iterable<readonly [string | number, JsonValue]>,
+): string | undefined {
+  for (const [name, value] of members) {
+    const below = path === '' ? String(name) : `${path}.${name}`
+    const reason = problemOf(below) ?? spread(found, below, value)
+    if (reason !== undefined) return reason
+    found.textLength += below.length
+    if (found.textLength > textLimit) return 'the record is longer than 1 MiB'
+    if (found.cells.size + found.ends.size > pathLimit) return `the record has more than ${pathLimit} values`
+  }
+  return undefined
+}
+
+function problemOf(path: string): string | undefined {
+  if (path.length > pathLengthLimit) return `a path in the record is longer than ${pathLengthLimit} characters`
+  if (path.split('.', depthLimit + 1).length > depthLimit)
+    return `a path in the record has more than ${depthLimit} names`
+  return isText(path) ? undefined : 'a name in the record holds a NUL character or half a character'
+}
+
+/** Whether databases and files can hold it. */
+function isText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
+
+type Parent = { readonly path: string; readonly next: string }
+
+function parentsOf(path: string): readonly Parent[] {
+  const names = path.split('.')
+  return names.slice(1).map((next, index) => ({ path: names.slice(0, index + 1).join('.'), next }))
+}
+
+function isPastAnEnd(parents: readonly Parent[], ends: ReadonlyMap<string, number>): boolean {
+  return parents.some(({ path, next }) => {
+    const end = ends.get(path)
+    return end !== undefined && (end === 0 || Number(next) >= end)
+  })
+}

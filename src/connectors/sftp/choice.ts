@@ -1,0 +1,107 @@
+import { type AsOf, timeOfFile } from '../file/as-of.ts'
+import { companionNames } from '../file/companions.ts'
+import { type Completeness, companionSuffixes, whenQuiet } from '../file/completeness.ts'
+import type { OpenOptions } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+import { findMatches, type RemoteFile, type RemoteMatches, regularRemote, remotePattern } from './matches.ts'
+import type { SftpSession } from './session.ts'
+import type { RemoteStats } from './stats.ts'
+
+// The server's clock is not ours: only what it dates a day back is taken for quiet without a second look.
+const clockAllowanceMs = 24 * 60 * 60 * 1000
+
+export type Choice = {
+  readonly path: string
+  readonly take: 'newest' | 'each'
+  readonly complete: Completeness
+  readonly maxBytes: number
+  readonly asOf: AsOf
+  readonly timeZone: string
+}
+
+export type Chosen = {
+  readonly file: RemoteFile
+  /** Further new exports wait behind this one. */
+  readonly more: boolean
+  readonly companions: ReadonlyMap<string, RemoteStats>
+}
+
+/** The export that is read next, once it is complete as far as that shows from outside; null where `each` finds nothing new. */
+export async function chooseExport(
+  session: SftpSession,
+  choice: Choice,
+  { taken, signal }: Pick<OpenOptions, 'taken' | 'signal'>,
+): Promise<Chosen | null> {
+  const { quietSeconds, marker } = choice.complete
+  const look = async () => {
+    const chosen = await choose(session, choice, taken)
+    if (!chosen) return null
+    const { file } = chosen
+    return { chosen, file: { ...file, modifiedAtMs: file.modifiedAtMs + clockAllowanceMs } }
+  }
+  // A listing may take longer than the quiet period, which begins behind the first one.
+  const first = [await look()]
+  const find = async () => first.pop() ?? look()
+  const found = await whenQuiet(find, { quietSeconds: marker ? 0 : quietSeconds, signal })
+  return found?.chosen ?? null
+}
+
+async function choose(session: SftpSession, choice: Choice, taken: OpenOptions['taken']): Promise<Chosen | null> {
+  const matches = await findMatches(session, remotePattern(choice.path), companionSuffixes(choice.complete))
+  const link = matches.files.find(({ kind }) => kind === 'link')
+  if (link) regularRemote(link, session.server)
+  const complete = matches.files.filter((file) => isMarked(file, choice.complete, matches))
+  if (complete.length === 0 && matches.files.length > 0) throw noMarker(session, choice)
+  if (choice.take === 'each') {
+    const waiting = await untaken(complete.toSorted(oldestFirst(choice)), taken)
+    const file = waiting[0]
+    return file ? chosen(file, waiting.length > 1) : null
+  }
+  const newest = complete.toSorted(newestFirst)[0]
+  if (newest) return chosen(newest, false)
+  const { path } = choice
+  throw unreadable(`no file matches ${path} on ${session.server}`, 'check the path, and whether the export has arrived')
+
+  function chosen(file: RemoteFile, more: boolean): Chosen {
+    const { maxBytes } = choice
+    regularRemote(file, session.server)
+    if (file.bytes <= maxBytes) return { file, more, companions: matches.companions }
+    const what = `${file.name} on ${session.server} is ${file.bytes} bytes long, and maxBytes allows ${maxBytes}`
+    throw unreadable(what, 'check the export, or raise maxBytes')
+  }
+}
+
+function isMarked(file: RemoteFile, { marker }: Completeness, { companions }: RemoteMatches): boolean {
+  if (!marker) return true
+  return companionNames(file.name, marker).some((name) => {
+    const found = companions.get(name)
+    return found?.kind === 'file' && found.modifiedAtMs >= file.modifiedAtMs
+  })
+}
+
+async function untaken(files: readonly RemoteFile[], taken: OpenOptions['taken']): Promise<readonly RemoteFile[]> {
+  if (files.length === 0) return files
+  const known = await taken(files.map(({ version }) => version))
+  return files.filter(({ version }) => !known.has(version))
+}
+
+function oldestFirst(clock: Choice): (one: RemoteFile, other: RemoteFile) => number {
+  const timeOf = (file: RemoteFile) => timeOfFile(file, clock) ?? file.modifiedAtMs
+  return (one, other) => compare(timeOf(one), timeOf(other)) || compare(one.name, other.name)
+}
+
+function newestFirst(one: RemoteFile, other: RemoteFile): number {
+  return compare(other.modifiedAtMs, one.modifiedAtMs) || compare(other.name, one.name)
+}
+
+function compare<T extends number | string>(one: T, other: T): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}
+
+function noMarker({ server }: SftpSession, { path, complete: { marker } }: Choice) {
+  return unreadable(
+    `nothing that matches ${path} on ${server} has its marker (${marker})`,
+    'the marker has to be written after its export, beside it; check complete.marker, and whether the export is complete',
+  )
+}

@@ -1,0 +1,166 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Algorithms, ServerHostKeyAlgorithm } from 'ssh2'
+import SftpClient from 'ssh2-sftp-client'
+import type { ConnectorPlace } from '../connector.ts'
+import { authentication, type Credentials, readCredentials } from './credentials.ts'
+import { type ConnectAttempt, connectFailure, unknownHostKeys, unreachable } from './failures.ts'
+import { fingerprintOf, otherAlgorithms } from './host-keys.ts'
+import { SftpSession } from './session.ts'
+
+const keepaliveMs = 15_000
+
+/** What is negotiated, strongest first. No SHA-1, no CBC, no group of 1024 bits, and no compression, which could be a bomb. */
+const algorithms = {
+  kex: [
+    'curve25519-sha256',
+    'curve25519-sha256@libssh.org',
+    'ecdh-sha2-nistp256',
+    'ecdh-sha2-nistp384',
+    'ecdh-sha2-nistp521',
+    'diffie-hellman-group16-sha512',
+    'diffie-hellman-group18-sha512',
+    'diffie-hellman-group14-sha256',
+    'diffie-hellman-group-exchange-sha256',
+  ],
+  serverHostKey: [
+    'ssh-ed25519',
+    'ecdsa-sha2-nistp256',
+    'ecdsa-sha2-nistp384',
+    'ecdsa-sha2-nistp521',
+    'rsa-sha2-512',
+    'rsa-sha2-256',
+  ],
+  cipher: [
+    'aes256-gcm@openssh.com',
+    'aes128-gcm@openssh.com',
+    'chacha20-poly1305@openssh.com',
+    'aes256-ctr',
+    'aes192-ctr',
+    'aes128-ctr',
+  ],
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
+  compress: ['none'],
+} as const
+
+type AlgorithmTable = Omit<typeof algorithms, 'serverHostKey'> & {
+  readonly serverHostKey: readonly ServerHostKeyAlgorithm[]
+}
+
+export type SftpServer = {
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly hostKeys: readonly string[]
+  readonly connectTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly totalTimeoutMs: number
+}
+
+/**
+ * Logs in to the server, after its host key has proved to be one of the pinned ones. Secrets are read anew. A server has keys of
+ * several kinds and presents one: where that is not pinned, it is asked for the others.
+ */
+export async function connectSftp(
+  server: SftpServer,
+  { secret, signal }: { readonly secret: ConnectorPlace['secret']; readonly signal: AbortSignal },
+): Promise<SftpSession> {
+  const credentials = await readCredentials(secret)
+  const deadlineMs = performance.now() + server.connectTimeoutMs
+  const presented: string[] = []
+  let hostKeyAlgorithms: readonly ServerHostKeyAlgorithm[] = algorithms.serverHostKey
+  for (;;) {
+    signal.throwIfAborted()
+    const credential = 'key' in credentials ? 'the private key' : 'the password'
+    const attempt: ConnectAttempt = { host: server.host, port: server.port, credential, phase: 'connect' }
+    try {
+      return await connectOnce({ server, credentials, attempt, hostKeyAlgorithms, deadlineMs, signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (attempt.mismatch) presented.push(fingerprintOf(attempt.mismatch))
+      const others = attempt.mismatch ? otherAlgorithms(hostKeyAlgorithms, attempt.mismatch) : []
+      if (others.length > 0) hostKeyAlgorithms = others
+      else if (presented.length > 0 && attempt.phase === 'handshake') throw unknownHostKeys(attempt, presented, error)
+      else throw connectFailure(error, attempt)
+    }
+  }
+}
+
+type Connecting = {
+  readonly server: SftpServer
+  readonly credentials: Credentials
+  readonly attempt: ConnectAttempt
+  readonly hostKeyAlgorithms: readonly ServerHostKeyAlgorithm[]
+  readonly deadlineMs: number
+  readonly signal: AbortSignal
+}
+
+async function connectOnce(connecting: Connecting): Promise<SftpSession> {
+  const { server, deadlineMs, signal } = connecting
+  const client = new SftpClient('rollcall', { error: () => {}, end: () => {}, close: () => {} })
+  const socket = connect({ host: server.host, port: server.port, noDelay: true })
+  const failed = Promise.withResolvers<never>()
+  let first: { readonly error: unknown } | undefined
+  const fail = (error: unknown) => {
+    first ??= { error }
+    failed.reject(error)
+  }
+  const aborted = () => fail(signal.reason)
+  const timer = setTimeout(() => fail(tooSlow(server)), Math.max(0, deadlineMs - performance.now()))
+  signal.addEventListener('abort', aborted, { once: true })
+  // What the client makes of an error lacks its kind. These listeners stay, so that no late error is without one.
+  socket.on('error', fail)
+  client.on('error', fail)
+  try {
+    const sftp = await Promise.race([failed.promise, login(client, socket, connecting)])
+    return new SftpSession({ sftp, client, socket, signal, ...server })
+  } catch (error) {
+    socket.destroy()
+    throw first ? first.error : error
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', aborted)
+  }
+}
+
+async function login(client: SftpClient, socket: Socket, connecting: Connecting) {
+  const { server, credentials, attempt, hostKeyAlgorithms } = connecting
+  await once(socket, 'connect')
+  attempt.phase = 'handshake'
+  client.on('handshake', () => {
+    attempt.phase = 'login'
+  })
+  client.on('ready', () => {
+    attempt.phase = 'subsystem'
+  })
+  return client.connect({
+    sock: socket,
+    username: server.username,
+    readyTimeout: 0,
+    keepaliveInterval: keepaliveMs,
+    algorithms: copied({ ...algorithms, serverHostKey: hostKeyAlgorithms }),
+    hostVerifier: (hostKey: Buffer) => {
+      const fingerprint = fingerprintOf(hostKey)
+      const pinned = server.hostKeys.some((known) => known.replace(/=$/, '') === fingerprint)
+      if (!pinned) attempt.mismatch = hostKey
+      return pinned
+    },
+    ...authentication(client, credentials, server.username),
+  })
+}
+
+// ssh2 takes lists of its own only.
+function copied({ kex, serverHostKey, cipher, hmac, compress }: AlgorithmTable): Algorithms {
+  return {
+    kex: [...kex],
+    serverHostKey: [...serverHostKey],
+    cipher: [...cipher],
+    hmac: [...hmac],
+    compress: [...compress],
+  }
+}
+
+function tooSlow({ host, port, connectTimeoutMs }: SftpServer) {
+  const help = 'check host and port and the firewalls between, or raise connectTimeoutMs'
+  return unreachable(`${host}:${port} did not let us in within ${connectTimeoutMs} ms`, help)
+}

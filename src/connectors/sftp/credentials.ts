@@ -1,0 +1,63 @@
+import ssh2, { type AuthenticationType, type AuthHandlerMiddleware, type ParsedKey, type Prompt } from 'ssh2'
+import type SftpClient from 'ssh2-sftp-client'
+import type { ConnectorPlace } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+
+/** What a login is made with. */
+export type Credentials = { readonly password: string } | { readonly key: ParsedKey }
+
+/** Reads the secrets anew, and refuses what is no key before anything is connected. */
+export async function readCredentials(secret: ConnectorPlace['secret']): Promise<Credentials> {
+  const privateKey = secret('privateKey')
+  if (privateKey) return { key: parsedKey(await privateKey.read(), await secret('passphrase')?.read()) }
+  const password = secret('password')
+  if (password) return { password: await password.read() }
+  throw unreadable('there is neither a password nor a private key to log in with', 'set password or privateKey')
+}
+
+// What the parser says may quote what it was given: only its kind is told.
+function parsedKey(text: string, passphrase: string | undefined): ParsedKey {
+  const key = ssh2.utils.parseKey(text, passphrase)
+  if (key instanceof Error) {
+    if (/no passphrase/i.test(key.message)) throw unreadable('the private key is encrypted', 'set passphrase')
+    if (/passphrase|integrity|decrypt/i.test(key.message))
+      throw unreadable('the private key cannot be decrypted', 'check passphrase')
+    throw unreadable('privateKey is no private key', 'give it in the format of OpenSSH, PEM or PuTTY')
+  }
+  if (!key.isPrivateKey()) throw unreadable('privateKey is a public key', 'give the private one that belongs to it')
+  return withoutSha1(key)
+}
+
+// A server that does not say which signatures it knows is offered SHA-1 for an RSA key, whatever the algorithms above are.
+function withoutSha1(key: ParsedKey): ParsedKey {
+  const sign = key.sign
+  key.sign = (data, hash) => {
+    if (key.type === 'ssh-rsa' && !/^sha(256|512)$/.test(hash ?? '')) {
+      const what = 'the server accepts an RSA key only with SHA-1 signatures'
+      throw unreadable(what, 'use an ed25519 key, or let its owner bring the server up to date')
+    }
+    return sign.call(key, data, hash)
+  }
+  return key
+}
+
+/** How the client logs in: by the one way that the credentials are made for, and once. */
+export function authentication(client: SftpClient, credentials: Credentials, username: string) {
+  if ('key' in credentials) return { authHandler: [{ type: 'publickey' as const, username, key: credentials.key }] }
+  const { password } = credentials
+  // Some servers ask for the password in a dialogue only. A question whose answer would be shown is not one for a password.
+  client.on('keyboard-interactive', (_name, _instructions, _language, prompts: Prompt[], finish) =>
+    finish(prompts.map(({ echo }) => (echo ? '' : password))),
+  )
+  const tried = new Set<AuthenticationType>()
+  const authHandler: AuthHandlerMiddleware = (left, _partial, next) => {
+    // A wrong password is not tried a second time by another way: accounts get locked.
+    const method =
+      left?.includes('keyboard-interactive') && !left.includes('password') ? 'keyboard-interactive' : 'password'
+    // The type leaves out what ends the attempts.
+    if (tried.has(method)) return next(false as never)
+    tried.add(method)
+    next(method)
+  }
+  return { password, tryKeyboard: true, authHandler }
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { Failure } from '../../errors.ts'
+import { type ExportFile, exportFileAt, unreadable } from '../file/export-file.ts'
+import { type RemoteFile, toRemoteFile } from './matches.ts'
+import type { SftpSession } from './session.ts'
+import { openSpooled, writing } from './spool.ts'
+import type { RemoteStats } from './stats.ts'
+
+// Below what every server hands out at once.
+const blockBytes = 30 * 1024
+const blocksAhead = 32
+const overlapBytes = 64 * 1024
+const textLimitBytes = 64 * 1024
+const orphanMarginMs = 60_000
+
+type RemoteHandle = { readonly session: SftpSession; readonly handle: Buffer; readonly file: RemoteFile }
+
+/**
+ * Fetches the file into `spoolDir`, and goes on where an earlier attempt at the same state of it stands. The result has the remote
+ * file's name and modification time. A file that changes meanwhile is refused.
+ */
+export async function download(
+  session: SftpSession,
+  file: RemoteFile,
+  {
+    spoolDir,
+    place,
+    idleTimeoutMs,
+  }: { readonly spoolDir: string; readonly place: string; readonly idleTimeoutMs: number },
+): Promise<ExportFile> {
+  const identity = createHash('sha256')
+    .update(JSON.stringify([place, file.path, file.version]))
+    .digest('hex')
+  const spooled = await openSpooled(spoolDir, { identity, orphanedAfterMs: idleTimeoutMs + orphanMarginMs })
+  const checkUnchanged = (stats: RemoteStats | undefined) => {
+    const same = stats && toRemoteFile('.', { ...stats, name: file.name }).version === file.version
+    if (!same) throw changed(file, session.server)
+  }
+  try {
+    const handle = await session.open(file.path)
+    checkUnchanged(await session.statsOfOpen(handle, file.path))
+    await fetchRest({ session, handle, file }, spooled.handle, spoolDir)
+    checkUnchanged(await session.statsOfOpen(handle, file.path))
+    checkUnchanged(await session.stats(file.path))
+    await session.close(handle)
+    const path = await writing(spoolDir, () => spooled.complete())
+    return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
+  } catch (error) {
+    // Only where trying again can help. What this hides is of less use than the error that led here.
+    const resumable = !(error instanceof Failure) || error.retry
+    await (resumable ? spooled.keep() : spooled.discard()).catch(() => {})
+    throw error
+  }
+}
+
+/** The text of a small file, such as one that says what an export holds. */
+export async function readText(session: SftpSession, path: string): Promise<string> {
+  const handle = await session.open(path)
+  const parts: Buffer[] = []
+  for (let position = 0; position <= textLimitBytes; ) {
+    const part = await session.read(handle, { path, position, length: blockBytes })
+    if (part.length === 0) {
+      await session.close(handle)
+      return Buffer.concat(parts).toString('utf8')
+    }
+    parts.push(part)
+    position += part.length
+  }
+  throw unreadable(`${path} on ${session.server} is longer than 64 KiB`, 'a side file holds one sum or one number')
+}
+
+async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: string): Promise<void> {
+  let position = await resumePoint(remote, local)
+  if (position === 0) await writing(spoolDir, () => local.truncate(0))
+  for await (const block of blocks(remote, { from: position, to: remote.file.bytes })) {
+    await writing(spoolDir, () => writeWhole(local, { block, position }))
+    position += block.length
+  }
+}
+
+/** Where an earlier attempt stands, once its end has proved to be what the server still holds there; else the start. */
+async function resumePoint(remote: RemoteHandle, local: FileHandle): Promise<number> {
+  const { size } = await local.stat()
+  if (size > remote.file.bytes) return 0
+  let position = Math.max(0, size - overlapBytes)
+  for await (const block of blocks(remote, { from: position, to: size })) {
+    const { buffer, bytesRead } = await local.read(Buffer.alloc(block.length), 0, block.length, position)
+    if (!block.equals(buffer.subarray(0, bytesRead))) return 0
+    position += block.length
+  }
+  return size
+}
+
+/** The file's bytes in order. Several blocks are asked for at once, so that a distant server costs one round trip and not thousands. */
+async function* blocks(
+  remote: RemoteHandle,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<Buffer> {
+  const ahead: Promise<Buffer>[] = []
+  let asked = from
+  for (;;) {
+    while (asked < to && ahead.length < blocksAhead) {
+      const length = Math.min(blockBytes, to - asked)
+      const block = wholeBlock(remote, { position: asked, length })
+      // Its turn does not come where an earlier one fails.
+      block.catch(() => {})
+      ahead.push(block)
+      asked += length
+    }
+    const block = ahead.shift()
+    if (!block) return
+    yield await block
+  }
+}
+
+async function wholeBlock(
+  { session, handle, file }: RemoteHandle,
+  { position, length }: { readonly position: number; readonly length: number },
+): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for (let got = 0; got < length; ) {
+    const part = await session.read(handle, { path: file.path, position: position + got, length: length - got })
+    if (part.length === 0) throw changed(file, session.server)
+    parts.push(part)
+    got += part.length
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
+}
+
+async function writeWhole(
+  local: FileHandle,
+  { block, position }: { readonly block: Buffer; readonly position: number },
+): Promise<void> {
+  for (let written = 0; written < block.length; ) {
+    const { bytesWritten } = await local.write(block, written, block.length - written, position + written)
+    written += bytesWritten
+  }
+}
+
+function changed({ name }: RemoteFile, server: string) {
+  const what = `${name} on ${server} changed while it was fetched`
+  return unreadable(what, 'upload an export under another name and rename it when it is complete')
+}

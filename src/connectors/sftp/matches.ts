@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { companionNames } from '../file/companions.ts'
+import { type ExportFile, unreadable } from '../file/export-file.ts'
+import type { SftpSession } from './session.ts'
+import type { RemoteEntry, RemoteStats } from './stats.ts'
+
+/** A file of the server as its listing has it; `path` is the server's. Its version is made of what a listing tells: name, size and time. */
+export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
+
+/** A `path` setting of an SFTP source: * and ? stand for characters of the file's name, everything before the last / as it is. */
+export type RemotePattern = { readonly folder: string; readonly name: string; readonly searched: boolean }
+
+export type RemoteMatches = {
+  readonly files: readonly RemoteFile[]
+  /** What stands beside them and belongs to them, such as markers, by name. */
+  readonly companions: ReadonlyMap<string, RemoteStats>
+}
+
+export function remotePattern(path: string): RemotePattern {
+  const slash = path.lastIndexOf('/')
+  const name = path.slice(slash + 1)
+  return { folder: slash < 0 ? '.' : path.slice(0, slash) || '/', name, searched: /[*?]/.test(name) }
+}
+
+export function inFolder(folder: string, name: string): string {
+  if (folder === '.') return name
+  return folder.endsWith('/') ? `${folder}${name}` : `${folder}/${name}`
+}
+
+/** What the pattern matches on the server. A pattern finds no folders; what `suffixes` end is no export but belongs to one. */
+export async function findMatches(
+  session: SftpSession,
+  { folder, name, searched }: RemotePattern,
+  suffixes: readonly string[],
+): Promise<RemoteMatches> {
+  if (!searched) return findExactly(session, { folder, name }, suffixes)
+  const isCompanion = (entry: string) => suffixes.some((suffix) => entry.endsWith(suffix))
+  const entries = await session.list(folder, (entry) => isCompanion(entry) || matches(entry, name))
+  return {
+    files: entries
+      .filter((entry) => !isCompanion(entry.name) && entry.kind !== 'folder')
+      .map((entry) => toRemoteFile(folder, entry)),
+    companions: new Map(entries.filter((entry) => isCompanion(entry.name)).map((entry) => [entry.name, entry])),
+  }
+}
+
+/** Refuses what is no regular file, holds nothing, or has a name that would garble what is said of it. */
+export function regularRemote(file: RemoteFile, server: string): RemoteFile {
+  const what = `${shown(file.name)} on ${server}`
+  if (file.name !== shown(file.name))
+    throw unreadable(`${what} has a name with characters that are not shown`, 'give it another name')
+  if (file.kind === 'link')
+    throw unreadable(
+      `${what} is a symbolic link`,
+      'links are not followed, since they can lead anywhere: name the file that it points to, or a pattern that leaves it out',
+    )
+  if (file.kind === 'folder') throw unreadable(`${what} is a folder`, 'name a file in it, or a pattern such as *.csv')
+  if (file.kind !== 'file') throw unreadable(`${what} is no regular file`, 'write the export to a file first')
+  if (file.bytes === 0)
+    throw unreadable(`${what} is empty (0 bytes)`, 'check the export; an empty file says nothing about anybody')
+  return file
+}
+
+export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }: RemoteEntry): RemoteFile {
+  const version = createHash('sha256')
+    .update(JSON.stringify([name, bytes, modifiedAtMs]))
+    .digest('hex')
+  return { path: inFolder(folder, name), name, kind, bytes, modifiedAtMs, version }
+}
+
+/** Whether a whole name matches, in time that grows with the product of both lengths only. A leading dot is matched by a dot alone. */
+export function matches(name: string, pattern: string): boolean {
+  if (name.startsWith('.') && !pattern.startsWith('.')) return false
+  const text = [...name]
+  const wanted = [...pattern]
+  let at = 0
+  let next = 0
+  let star = -1
+  let starAt = 0
+  while (at < text.length) {
+    if (wanted[next] === '*') {
+      star = next++
+      starAt = at
+    } else if (next < wanted.length && (wanted[next] === '?' || wanted[next] === text[at])) {
+      next += 1
+      at += 1
+    } else if (star >= 0) {
+      next = star + 1
+      at = ++starAt
+    } else return false
+  }
+  return wanted.slice(next).every((character) => character === '*')
+}
+
+async function findExactly(
+  session: SftpSession,
+  { folder, name }: { readonly folder: string; readonly name: string },
+  suffixes: readonly string[],
+): Promise<RemoteMatches> {
+  const stats = await session.stats(inFolder(folder, name))
+  const companions = new Map<string, RemoteStats>()
+  if (!stats) return { files: [], companions }
+  for (const companion of suffixes.flatMap((suffix) => companionNames(name, suffix))) {
+    const found = await session.stats(inFolder(folder, companion))
+    if (found) companions.set(companion, found)
+  }
+  return { files: [toRemoteFile(folder, { name, ...stats })], companions }
+}
+
+// Controls, line separators, what changes the direction of writing, and bytes that are no UTF-8.
+function shown(name: string): string {
+  return name.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu, '·')
+}

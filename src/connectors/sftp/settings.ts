@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { afterwards } from '../file/afterwards.ts'
+import { checkExportFormat } from '../file/format.ts'
+import { checkCompanions, fileSource, secretReference, secretText } from '../file/source-settings.ts'
+
+const RemotePath = z.string().superRefine((path, context) => {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const folder = path.slice(0, path.length - name.length)
+  const problem = problemOf(name, folder)
+  if (problem) context.addIssue({ code: 'custom', message: problem })
+})
+
+const HostKey = z
+  .string()
+  .regex(/^SHA256:[A-Za-z0-9+/]{43}=?$/, { error: 'expected a fingerprint such as ssh-keygen -l prints: SHA256:…' })
+
+const Milliseconds = z
+  .int()
+  .min(100)
+  .max(24 * 60 * 60 * 1000)
+
+/** What is set for an SFTP source, besides the mapping. */
+export const sftpSettings = {
+  type: z.literal('sftp'),
+  host: z
+    .string()
+    .regex(/^[\w.:-]+$/, { error: 'expected a host name or an address, without sftp://' })
+    .describe('The name or the address of the SFTP server.'),
+  port: z.int().min(1).max(65_535).default(22).describe('The port of the SFTP server.'),
+  username: z
+    .string()
+    .min(1)
+    .describe('The account to log in with. It needs to read only, unless afterwards says more.'),
+  password: secretText.optional().describe(`The password of that account, as ${secretReference}; or privateKey.`),
+  privateKey: secretText
+    .optional()
+    .describe(
+      `The private key to log in with (OpenSSH, PEM or PuTTY; ed25519 works everywhere), as ${secretReference}.`,
+    ),
+  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${secretReference}.`),
+  hostKeys: z
+    .array(HostKey)
+    .min(1)
+    .describe(
+      "The fingerprints of the server's host keys, as its owner states them or as ssh-keyscan HOST | ssh-keygen -lf - prints them. " +
+        'A server with another key is sent nothing.',
+    ),
+  path: RemotePath.describe(
+    'The export on the server: a file, or a pattern such as exports/*.csv with * and ? in the name alone. Without a leading / it ' +
+      'begins in the folder that the account logs in to.',
+  ),
+  afterwards: z
+    .strictObject(afterwards)
+    .describe(
+      'What becomes of an export on the server once it has been read. Nothing is moved or deleted unless this says so.',
+    )
+    .prefault({}),
+  connectTimeoutMs: Milliseconds.default(20_000).describe('How long it may take to log in, in milliseconds.'),
+  idleTimeoutMs: Milliseconds.default(30_000).describe('For how long the server may say nothing, in milliseconds.'),
+  totalTimeoutMs: Milliseconds.default(60 * 60 * 1000).describe(
+    'How long it may take altogether until the export is here, in milliseconds. What was fetched until then is not fetched again.',
+  ),
+  maxBytes: z
+    .int()
+    .min(1)
+    .default(1024 * 1024 * 1024)
+    .describe('An export of more bytes than this is refused and not fetched.'),
+  ...fileSource,
+}
+
+export const SftpSource = z
+  .strictObject(sftpSettings)
+  .refine(({ password, privateKey }) => (password === undefined) !== (privateKey === undefined), {
+    path: ['password'],
+    error: 'set either password or privateKey',
+  })
+  .refine(({ passphrase, privateKey }) => passphrase === undefined || privateKey !== undefined, {
+    path: ['passphrase'],
+    error: 'belongs to a privateKey',
+  })
+  .superRefine(checkCompanions)
+  .superRefine(checkExportFormat)
+
+export type SftpSource = z.infer<typeof SftpSource>
+
+function problemOf(name: string, folder: string): string | undefined {
+  if (name === '' || name === '.' || name === '..')
+    return 'names a folder: write the file in it, or a pattern such as *.csv'
+  if (/[*?]/.test(folder)) return '* and ? may stand in the name of the file only'
+  if (folder.startsWith('~')) return 'leave out ~/: a path without a leading / begins in the home folder'
+  if (/[*?]/.test(name) && /[[\]{}]/.test(name)) return 'only * and ? are understood here'
+  return isPrintable(name + folder) ? undefined : 'holds characters that no path holds'
+}
+
+function isPrintable(path: string): boolean {
+  return !/\p{Cc}/u.test(path)
+}

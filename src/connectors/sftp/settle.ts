@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { companionNames } from '../file/companions.ts'
+import type { SourceIdentity } from '../connector.ts'
+import { unreadable } from '../file/export-file.ts'
+import { inFolder, type RemoteFile, remotePattern, toRemoteFile } from './matches.ts'
+import type { SftpSession } from './session.ts'
+
+const nameAttempts = 1000
+
+export type Settlement = {
+  readonly path: string
+  readonly source: SourceIdentity
+  /** Where it goes: a folder, relative to that of the export; null deletes it. */
+  readonly target: string | null
+  /** The endings of what goes along. */
+  readonly suffixes: readonly string[]
+  readonly now: Date
+}
+
+/** Moves or deletes the export that was read, and what stands beside it. One that has gone or that changed since is left alone. */
+export async function settleRemote(session: SftpSession, settlement: Settlement): Promise<void> {
+  const { path, source, target, suffixes, now } = settlement
+  const { folder } = remotePattern(path)
+  const file = await fileAt(session, folder, source.name)
+  if (file?.version !== source.version) return
+  const archive =
+    target === null ? null : await madeFolder(session, target.startsWith('/') ? target : inFolder(folder, target))
+  const companions: RemoteFile[] = []
+  for (const name of suffixes.flatMap((suffix) => companionNames(source.name, suffix))) {
+    const companion = await fileAt(session, folder, name)
+    if (companion) companions.push(companion)
+  }
+  for (const each of [file, ...companions]) {
+    if (archive === null) await removeAside(session, folder, each)
+    else
+      await take(session, {
+        file: each,
+        folder,
+        to: await freeName(session, { archive, name: each.name, stamp: stamp(now) }),
+      })
+  }
+}
+
+async function fileAt(session: SftpSession, folder: string, name: string): Promise<RemoteFile | undefined> {
+  const stats = await session.stats(inFolder(folder, name))
+  return stats?.kind === 'file' ? toRemoteFile(folder, { name, ...stats }) : undefined
+}
+
+async function madeFolder(session: SftpSession, path: string): Promise<string> {
+  const stats = await session.stats(path)
+  if (!stats) await session.makeFolder(path)
+  else if (stats.kind !== 'folder')
+    throw unreadable(`${path} on ${session.server} is no folder`, 'name another in archiveDir or rejectDir')
+  return path
+}
+
+async function removeAside(session: SftpSession, folder: string, file: RemoteFile): Promise<void> {
+  const aside = inFolder(folder, `.rollcall-${randomUUID()}`)
+  if (await take(session, { file, folder, to: aside })) await session.remove(aside)
+}
+
+/** Renames the file, and says whether it was still the one that was found. One that replaced it in the last moment goes back. */
+async function take(
+  session: SftpSession,
+  { file, folder, to }: { readonly file: RemoteFile; readonly folder: string; readonly to: string },
+): Promise<boolean> {
+  await session.rename({ from: file.path, to })
+  const moved = await session.stats(to)
+  if (moved && toRemoteFile(folder, { ...moved, name: file.name }).version === file.version) return true
+  await session.rename({ from: to, to: file.path })
+  return false
+}
+
+async function freeName(
+  session: SftpSession,
+  { archive, name, stamp }: { readonly archive: string; readonly name: string; readonly stamp: string },
+): Promise<string> {
+  for (let number = 1; number <= nameAttempts; number += 1) {
+    const path = inFolder(archive, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
+    if (!(await session.stats(path))) return path
+  }
+  const what = `${archive} on ${session.server} holds ${nameAttempts} files named ${stamp}-…-${name}`
+  throw unreadable(what, 'move them elsewhere')
+}
+
+function stamp(now: Date): string {
+  return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
+}

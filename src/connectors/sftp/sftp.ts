@@ -1,0 +1,113 @@
+import { rm } from 'node:fs/promises'
+import { asOfFile } from '../file/as-of.ts'
+import { companionNames } from '../file/companions.ts'
+import { companionSuffixes } from '../file/completeness.ts'
+import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceRow } from '../connector.ts'
+import { type ExportFile, unreadable } from '../file/export-file.ts'
+import { openExport } from '../csv/open-export.ts'
+import { type Chosen, chooseExport } from './choice.ts'
+import { connectSftp } from './connect.ts'
+import { download, readText } from './download.ts'
+import { inFolder, remotePattern } from './matches.ts'
+import type { SftpSession } from './session.ts'
+import type { SftpSource } from './settings.ts'
+import { settleRemote } from './settle.ts'
+import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
+
+export { SftpSource } from './settings.ts'
+
+type Fetched = Chosen & {
+  readonly local: ExportFile
+  readonly asOf: string
+  /** What the side file says; null where none is configured. */
+  readonly expected: Expected | null
+}
+
+/**
+ * Reads exports from an SFTP server. Opening fetches the export as a whole, and goes on where an earlier attempt broke off; its rows
+ * are read from the copy, which goes when they end.
+ */
+export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connector {
+  return {
+    open: (options) => openSource(source, place, options),
+    async settle(identity, outcome) {
+      const { accepted, refused, archiveDir, rejectDir } = source.afterwards
+      const fate = outcome === 'accepted' ? accepted : refused
+      if (fate === 'keep') return
+      const { signal } = new AbortController()
+      await using session = await connectSftp(source, { secret: place.secret, signal })
+      const target = fate === 'delete' ? null : outcome === 'accepted' ? archiveDir : rejectDir
+      const suffixes = companionSuffixes(source.complete)
+      await settleRemote(session, { path: source.path, source: identity, target, suffixes, now: new Date() })
+    },
+  }
+}
+
+async function openSource(source: SftpSource, place: ConnectorPlace, options: OpenOptions): Promise<Reading> {
+  const fetched = await fetchNext(source, place, options)
+  if (!fetched) return nothingNew(options.now())
+  const { file, local, more, asOf, expected } = fetched
+  const { signal } = options
+  try {
+    if (expected) await checkSum(local, expected, signal)
+    const opened = await openExport(local, source, { signal, secret: place.secret })
+    const rows = expected ? countedRows(opened.rows, { name: file.name, expected }) : opened.rows
+    return {
+      mode: source.mode,
+      asOf,
+      source: { name: file.name, bytes: file.bytes, version: file.version, ...(more ? { more } : {}) },
+      headers: opened.headers,
+      rows: thenRemoved(rows, local),
+      warnings: opened.warnings,
+    }
+  } catch (error) {
+    await rm(local.path, { force: true })
+    throw error
+  }
+}
+
+async function fetchNext(source: SftpSource, place: ConnectorPlace, options: OpenOptions): Promise<Fetched | null> {
+  const { host, port, username, idleTimeoutMs } = source
+  await using session = await connectSftp(source, { secret: place.secret, signal: options.signal })
+  const chosen = await chooseExport(session, source, options)
+  if (!chosen) return null
+  const asOf = asOfFile(chosen.file, { ...source, now: options.now() })
+  const expected = await readExpected(session, source, chosen)
+  const origin = JSON.stringify([host, port, username])
+  const local = await download(session, chosen.file, { spoolDir: place.spoolDir, place: origin, idleTimeoutMs })
+  return { ...chosen, asOf, expected, local }
+}
+
+async function readExpected(
+  session: SftpSession,
+  { path, complete: { sideFile } }: SftpSource,
+  { file, companions }: Chosen,
+): Promise<Expected | null> {
+  if (!sideFile) return null
+  const names = companionNames(file.name, sideFile.suffix)
+  const name = names.find((candidate) => companions.get(candidate)?.kind === 'file')
+  if (!name) {
+    const what = `${file.name} on ${session.server} has no side file ${names.join(' or ')}`
+    throw unreadable(what, 'have it delivered with the export, or leave complete.sideFile out')
+  }
+  const text = await readText(session, inFolder(remotePattern(path).folder, name))
+  return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })
+}
+
+/** Hands the rows through, and removes the copy that they come from, however the reading ends. */
+async function* thenRemoved(
+  rows: AsyncIterable<readonly SourceRow[]>,
+  { path }: ExportFile,
+): AsyncGenerator<readonly SourceRow[]> {
+  try {
+    yield* rows
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+function nothingNew(now: Date): Reading {
+  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: noRows() }
+}
+
+async function* noRows(): AsyncGenerator<readonly SourceRow[]> {}

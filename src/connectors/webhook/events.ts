@@ -1,0 +1,161 @@
+import { Failure } from '../../errors.ts'
+import type { Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import { type FlatRecord, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
+import type { WebhookSettings } from './settings.ts'
+import { readEpochMs, unitNames } from './times.ts'
+
+const headerLimit = 10_000
+const itemsPerEvent = 10_000
+const itemsAtOnce = 250_000
+const sliceRows = 1000
+
+/** An event as the inbox keeps it. */
+export type StoredEvent = {
+  /** The inbox's own. */
+  readonly id: string
+  /** The sender's. */
+  readonly eventId: string | null
+  readonly body: Uint8Array
+  readonly receivedAt: string
+  /** When the sender signed it. */
+  readonly signedAt: string | null
+}
+
+type EventFormat = Pick<WebhookSettings, 'events' | 'time' | 'timeFormat' | 'timeZone' | 'toleranceSeconds'>
+
+type Item = {
+  readonly event: StoredEvent
+  /** Its place among the items of its event, from 1. */
+  readonly line: number
+  readonly epochMs: number
+  readonly record: FlatRecord
+}
+
+/**
+ * Stored events as one delta: a row for each of their items, by the time at which it was true, then by arrival. What cannot be
+ * read is a row with a fault, so that no event stops the others.
+ */
+export function readEvents(
+  events: readonly StoredEvent[],
+  settings: EventFormat,
+  { now }: { readonly now: Date },
+): Reading {
+  const headers = new Set<string>()
+  const items: Item[] = []
+  for (const event of events.toSorted(byArrival)) {
+    for (const item of readItems(event, settings, now)) {
+      items.push(items.length < itemsAtOnce ? addHeaders(headers, item) : broken(item, tooManyAtOnce))
+    }
+  }
+  items.sort((a, b) => a.epochMs - b.epochMs)
+
+  return {
+    mode: 'delta',
+    asOf: new Date(latestOf(items) ?? now.getTime()).toISOString(),
+    source: identityOf(events),
+    headers: [...headers],
+    sparse: true,
+    rows: slices(items, [...headers]),
+  }
+}
+
+const tooManyAtOnce = `more than ${itemsAtOnce} items came at once`
+
+function byArrival(a: StoredEvent, b: StoredEvent): number {
+  return Date.parse(a.receivedAt) - Date.parse(b.receivedAt)
+}
+
+/** What an event holds. One that cannot be read as a whole is one item with a fault. */
+function readItems(event: StoredEvent, settings: EventFormat, now: Date): readonly Item[] {
+  const body = bodyOf(event)
+  if ('unreadable' in body) return [brokenEvent(event, body.unreadable)]
+
+  const { events: path } = settings
+  const found = pointer(body.value, path)
+  const where = path === '' ? 'the body' : `what stands at ${path} in the body`
+  if (found === undefined) return [brokenEvent(event, `the body has nothing at ${path}, where its events should stand`)]
+  if (typeof found !== 'object' || found === null) return [brokenEvent(event, `${where} is no object and no list`)]
+  const values: readonly JsonValue[] = isList(found) ? found : [found]
+  if (values.length > itemsPerEvent) return [brokenEvent(event, `${where} holds more than ${itemsPerEvent} items`)]
+  return values.map((value, index) => readItem({ event, line: index + 1, value, body: body.value }, settings, now))
+}
+
+// Array.isArray alone does not tell the compiler what a read-only list is.
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+function bodyOf(event: StoredEvent): { readonly value: JsonValue } | { readonly unreadable: string } {
+  try {
+    return { value: readJson(event.body, { name: 'the body' }) }
+  } catch (error) {
+    if (error instanceof Failure) return { unreadable: error.message }
+    throw error
+  }
+}
+
+type RawItem = Pick<Item, 'event' | 'line'> & { readonly value: JsonValue; readonly body: JsonValue }
+
+function readItem({ event, line, value, body }: RawItem, settings: EventFormat, now: Date): Item {
+  const item = { event, line, epochMs: sentAt(event), record: flattenRecord(value) }
+  const { time, timeFormat: unit, timeZone, toleranceSeconds } = settings
+  const told = time === undefined ? null : (pointer(value, time) ?? pointer(body, time) ?? null)
+  if (told === null) return item
+
+  const epochMs = typeof told === 'string' ? readEpochMs(told, { unit, timeZone }) : null
+  if (epochMs === null) return broken(item, `${time} holds no time in ${unitNames[unit]}`)
+  if (epochMs - now.getTime() > toleranceSeconds * 1000) {
+    const instant = new Date(epochMs).toISOString()
+    return broken(item, `it is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`)
+  }
+  return { ...item, epochMs }
+}
+
+function sentAt({ signedAt, receivedAt }: StoredEvent): number {
+  return Date.parse(signedAt ?? receivedAt)
+}
+
+function broken(item: Item, reason: string): Item {
+  return { ...item, record: { cells: new Map(), ends: new Map(), fault: { path: null, reason } } }
+}
+
+function brokenEvent(event: StoredEvent, reason: string): Item {
+  const nothing = { cells: new Map(), ends: new Map() }
+  return broken({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
+}
+
+/** Takes an item's paths up into the header, or gives up the item that would make it too wide. */
+function addHeaders(headers: Set<string>, item: Item): Item {
+  const fresh = [...item.record.cells.keys()].filter((path) => !headers.has(path))
+  if (headers.size + fresh.length > headerLimit)
+    return broken(item, `the events that came with it have more than ${headerLimit} different paths`)
+  for (const path of fresh) headers.add(path)
+  return item
+}
+
+/** The greatest time of what can be used, else of all. */
+function latestOf(items: readonly Item[]): number | undefined {
+  const usable = items.findLast(({ record }) => record.fault?.path !== null)
+  return (usable ?? items.at(-1))?.epochMs
+}
+
+function identityOf(events: readonly StoredEvent[]): SourceIdentity | null {
+  const [first] = events
+  const last = events.at(-1)
+  if (!first || !last) return null
+  return {
+    name: events.length === 1 ? '1 event' : `${events.length} events`,
+    bytes: events.reduce((sum, { body }) => sum + body.length, 0),
+    version: `${first.id}..${last.id}`,
+  }
+}
+
+async function* slices(items: readonly Item[], headers: readonly string[]): AsyncGenerator<readonly SourceRow[]> {
+  const toRow = rowReader(headers)
+  for (let from = 0; from < items.length; from += sliceRows) {
+    yield items.slice(from, from + sliceRows).map(({ event, line, epochMs, record }) => ({
+      ...toRow(record, { event: event.id, line }),
+      asOf: new Date(epochMs).toISOString(),
+    }))
+  }
+}

@@ -1,0 +1,102 @@
+import { signedIdProblem, type WebhookRecipe } from './recipe.ts'
+import { readEpochMs, unitNames } from './times.ts'
+
+const headerLimit = 8 * 1024
+const signaturesLimit = 16
+const pairsLimit = 32
+
+/** The headers of a request, with every value that a name came with: what `request.headersDistinct` of Node gives. */
+export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What a request says about itself, not yet believed. `timestamp` is the text as it was sent, which is what is signed. */
+export type Claims = {
+  readonly signatures: readonly string[]
+  readonly id: string | null
+  readonly timestamp: { readonly text: string; readonly epochMs: number } | null
+}
+
+export type Unreadable = { readonly reason: 'unsigned' | 'malformed'; readonly message: string }
+
+/** Reads what a recipe needs from the headers. Bounded, and strict about what could be understood in two ways. */
+export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Claims | Unreadable {
+  const { signature, timestamp, id } = recipe
+  const signed = readHeader(headers, signature.header)
+  if (typeof signed === 'object') return signed
+  if (signed === undefined || signed === '') return unsigned(`the header ${signature.header} is missing`)
+
+  const list = splitList(signed, recipe)
+  if ('reason' in list) return list
+  const time = timestamp ? readTimestamp(headers, { timestamp, pairs: list.pairs }) : null
+  if (time && 'reason' in time) return time
+  const eventId = id && 'header' in id ? readId(headers, { header: id.header, signed: recipe.signed }) : null
+  if (typeof eventId === 'object' && eventId) return eventId
+  return { signatures: list.signatures, id: eventId, timestamp: time }
+}
+
+type Pairs = readonly { readonly name: string; readonly value: string }[]
+type List = { readonly signatures: readonly string[]; readonly pairs: Pairs }
+
+/** The value of a header, undefined where there is none. Names differ in case only, so the same name twice is refused. */
+function readHeader(headers: WebhookHeaders, header: string): string | undefined | Unreadable {
+  const name = header.toLowerCase()
+  const values = Object.entries(headers).flatMap(([key, value]) =>
+    value === undefined || key.toLowerCase() !== name ? [] : value,
+  )
+  const [value] = values
+  if (values.length > 1) return malformed(`the header ${header} is there more than once`)
+  if (value === undefined) return undefined
+  if (value.length > headerLimit) return malformed(`the header ${header} is longer than ${headerLimit} characters`)
+  // Node gives each byte of a header as one character.
+  if (/[^\0-\xff]/.test(value)) return malformed(`the header ${header} holds what no header can hold`)
+  return value
+}
+
+function splitList(text: string, { signature }: WebhookRecipe): List | Unreadable {
+  const { header, pair, separator = pair === undefined ? undefined : ',' } = signature
+  const entries = separator === undefined ? [text] : text.split(separator, pairsLimit + 1)
+  const pairs = pair === undefined ? [] : entries.map(asPair)
+  const signatures = pair === undefined ? entries : pairs.filter(({ name }) => name === pair).map(({ value }) => value)
+  if (entries.length > pairsLimit || signatures.length > signaturesLimit)
+    return malformed(`the header ${header} holds more than ${signaturesLimit} signatures or ${pairsLimit} parts`)
+  if (signatures.length === 0) return unsigned(`the header ${header} holds no signature ${pair}`)
+  return { signatures, pairs }
+}
+
+function asPair(entry: string): Pairs[number] {
+  const at = entry.indexOf('=')
+  return at < 0 ? { name: '', value: '' } : { name: entry.slice(0, at).trim(), value: entry.slice(at + 1) }
+}
+
+function readTimestamp(
+  headers: WebhookHeaders,
+  { timestamp, pairs }: { readonly timestamp: NonNullable<WebhookRecipe['timestamp']>; readonly pairs: Pairs },
+): NonNullable<Claims['timestamp']> | Unreadable {
+  const { header, pair, unit } = timestamp
+  const where = header === undefined ? `the pair ${pair}` : `the header ${header}`
+  const found = pairs.filter(({ name }) => name === pair)
+  if (found.length > 1) return malformed(`${where} is there more than once`)
+  const text = header === undefined ? found[0]?.value : readHeader(headers, header)
+  if (typeof text === 'object') return text
+  if (text === undefined || text === '') return malformed(`${where} is missing`)
+  const epochMs = readEpochMs(text, { unit })
+  return epochMs === null ? malformed(`${where} holds no time in ${unitNames[unit]}`) : { text, epochMs }
+}
+
+function readId(
+  headers: WebhookHeaders,
+  { header, signed }: { readonly header: string; readonly signed: string },
+): string | Unreadable {
+  const text = readHeader(headers, header)
+  if (typeof text === 'object') return text
+  if (text === undefined || text === '') return malformed(`the header ${header} is missing`)
+  const problem = signedIdProblem(text, signed)
+  return problem === null ? text : malformed(`the header ${header} ${problem}`)
+}
+
+function unsigned(message: string): Unreadable {
+  return { reason: 'unsigned', message }
+}
+
+function malformed(message: string): Unreadable {
+  return { reason: 'malformed', message }
+}

@@ -1,0 +1,112 @@
+import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import { Failure } from '../../errors.ts'
+import type { WebhookRecipe } from './recipe.ts'
+
+const publicKeyBytes = 32
+const seedBytes = 32
+const privateKeyBytes = [seedBytes, seedBytes + publicKeyBytes]
+// What stands before the 32 bytes of a seed in a PKCS #8 document (RFC 8410).
+const pkcs8Start = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+const labels = { symmetric: 'whsec_', publicKey: 'whpk_', privateKey: 'whsk_' } as const
+
+/** What a secret is good for. Which algorithm it belongs to is said by the configuration and by the secret, never by a request. */
+export type WebhookKey =
+  | { readonly algorithm: 'sha256' | 'sha512'; readonly prefix: string; readonly key: KeyObject }
+  | { readonly algorithm: 'ed25519'; readonly prefix: string; readonly key: KeyObject }
+  | { readonly algorithm: 'token'; readonly prefix: string; readonly token: Buffer }
+
+/** The key that a secret of a recipe holds: `private` for ed25519 only where the secret can sign. Refuses with `config_invalid`. */
+export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
+  const { algorithm, signature } = recipe
+  const { prefix } = signature
+  if (secret.length === 0) throw badSecret('is empty', 'check the variable or the file that it comes from')
+  if (algorithm === 'token') return { algorithm, prefix, token: tokenBytes(secret) }
+  if (algorithm === 'ed25519') return { algorithm, prefix, key: ed25519Key(recipe, secret) }
+  if (isLabelledKeyPair(recipe, secret)) {
+    if (signature.publicKeyPrefix === undefined)
+      throw badSecret('holds an ed25519 key', 'this recipe signs with shared secrets only')
+    return { algorithm: 'ed25519', prefix: signature.publicKeyPrefix, key: ed25519Key(recipe, secret) }
+  }
+  return { algorithm, prefix, key: createSecretKey(secretBytes(recipe, secret)) }
+}
+
+function badSecret(what: string, help: string): Failure {
+  return new Failure('config_invalid', `a secret of the webhook ${what}: ${help}`)
+}
+
+function tokenBytes(secret: string): Buffer {
+  if (/\p{Cc}/u.test(secret) || secret.trim() !== secret)
+    throw badSecret('holds a control character, or blanks around it', 'no header can carry it; check its file')
+  return Buffer.from(secret, 'utf8')
+}
+
+function isLabelledKeyPair({ secretEncoding }: WebhookRecipe, secret: string): boolean {
+  return secretEncoding === 'whsec' && [labels.publicKey, labels.privateKey].some((label) => secret.startsWith(label))
+}
+
+function secretBytes({ secretEncoding }: WebhookRecipe, secret: string): Buffer {
+  const bytes = decodedSecret(secretEncoding, secret)
+  if (bytes.length === 0) throw badSecret('is empty', 'check the variable or the file that it comes from')
+  return bytes
+}
+
+function decodedSecret(encoding: WebhookRecipe['secretEncoding'], secret: string): Buffer {
+  switch (encoding) {
+    case 'utf8':
+      return Buffer.from(secret, 'utf8')
+    case 'hex':
+      if (!/^(?:[0-9a-f]{2})*$/i.test(secret)) throw badSecret('is not hexadecimal', 'check secretEncoding')
+      return Buffer.from(secret, 'hex')
+    case 'base64':
+      return fromBase64(secret)
+    case 'whsec':
+      return fromBase64(withoutLabel(secret))
+    case 'pem':
+      throw badSecret('is no PEM document of an ed25519 key', 'check secretEncoding')
+    default:
+      return encoding satisfies never
+  }
+}
+
+function withoutLabel(secret: string): string {
+  const label = Object.values(labels).find((text) => secret.startsWith(text)) ?? ''
+  return secret.slice(label.length)
+}
+
+function fromBase64(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64')
+  const unpadded = (encoded: string) => encoded.replace(/=+$/, '')
+  const isExact = [bytes.toString('base64'), bytes.toString('base64url')].some(
+    (again) => unpadded(again) === unpadded(text),
+  )
+  if (!isExact) throw badSecret('is not base64', 'check that all of it was copied, and secretEncoding')
+  return bytes
+}
+
+function ed25519Key(recipe: WebhookRecipe, secret: string): KeyObject {
+  try {
+    if (recipe.secretEncoding === 'pem') return keyOfPem(secret)
+    const bytes = secretBytes(recipe, secret)
+    const isPrivate = secret.startsWith(labels.privateKey)
+    if (!isPrivate && bytes.length === publicKeyBytes) {
+      const x = bytes.toString('base64url')
+      return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    }
+    if (isPrivate && privateKeyBytes.includes(bytes.length)) {
+      const der = Buffer.concat([pkcs8Start, bytes.subarray(0, seedBytes)])
+      return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    // What OpenSSL says may quote the key.
+    throw badSecret('cannot be read as an ed25519 key', 'check that all of it was copied, and secretEncoding')
+  }
+  throw badSecret('has not the length of an ed25519 key', 'check that all of it was copied, and secretEncoding')
+}
+
+function keyOfPem(secret: string): KeyObject {
+  const key = secret.includes('PRIVATE KEY') ? createPrivateKey(secret) : createPublicKey(secret)
+  if (key.asymmetricKeyType !== 'ed25519') throw badSecret('is a key of another kind', 'expected an ed25519 key')
+  return key
+}

@@ -1,0 +1,81 @@
+import type { z } from 'zod'
+import { WebhookRecipe } from './recipe.ts'
+
+const pingLimitBytes = 1000
+
+const known = {
+  'standard-webhooks': {
+    algorithm: 'sha256',
+    signature: {
+      header: 'webhook-signature',
+      encoding: 'base64',
+      prefix: 'v1,',
+      publicKeyPrefix: 'v1a,',
+      separator: ' ',
+    },
+    signed: '{id}.{timestamp}.{body}',
+    timestamp: { header: 'webhook-timestamp' },
+    id: { header: 'webhook-id' },
+    secretEncoding: 'whsec',
+  },
+  finch: {
+    algorithm: 'sha256',
+    signature: { header: 'Finch-Signature', encoding: 'base64', prefix: 'v1,', separator: ' ' },
+    signed: '{id}.{timestamp}.{body}',
+    timestamp: { header: 'Finch-Timestamp' },
+    id: { header: 'Finch-Event-ID' },
+    secretEncoding: 'whsec',
+  },
+  bamboohr: {
+    algorithm: 'sha256',
+    signature: { header: 'X-BambooHR-Signature' },
+    signed: '{body}{timestamp}',
+    timestamp: { header: 'X-BambooHR-Timestamp', unit: 'secondsOrIso' },
+  },
+  hibob: {
+    algorithm: 'sha512',
+    signature: { header: 'Bob-Signature', encoding: 'base64' },
+    ping: ['Ping test', '"Ping test"', '{"text":"Ping test"}'],
+  },
+  personio: { algorithm: 'token', signature: { header: 'Authorization' } },
+  merge: { algorithm: 'sha256', signature: { header: 'X-Merge-Webhook-Signature', encoding: 'base64url' } },
+  gusto: { algorithm: 'sha256', signature: { header: 'X-Gusto-Signature' }, id: { pointer: '/uuid' } },
+  deel: { algorithm: 'sha256', signature: { header: 'x-deel-signature' }, signed: 'POST{body}' },
+  // The delivery's id stands in a header that is not signed, so it proves nothing.
+  github: { algorithm: 'sha256', signature: { header: 'X-Hub-Signature-256', prefix: 'sha256=' } },
+  stripe: {
+    algorithm: 'sha256',
+    signature: { header: 'Stripe-Signature', pair: 'v1' },
+    signed: '{timestamp}.{body}',
+    timestamp: { pair: 't' },
+    id: { pointer: '/id' },
+  },
+  kombo: {
+    algorithm: 'sha256',
+    signature: { header: 'X-Kombo-Signature', encoding: 'base64url' },
+    id: { pointer: '/id' },
+  },
+} as const satisfies Readonly<Record<string, z.input<typeof WebhookRecipe>>>
+
+export type RecipeName = keyof typeof known
+
+/** The senders whose signatures are known by name. */
+export const recipeNames = Object.keys(known) as readonly RecipeName[]
+
+const recipes = new Map(recipeNames.map((name) => [name, WebhookRecipe.parse(known[name])]))
+
+/** A recipe by the name of its sender. */
+export function namedRecipe(name: RecipeName): WebhookRecipe {
+  return recipes.get(name) ?? WebhookRecipe.parse(known[name])
+}
+
+/** Whether a body is one that the sender only tries the address with. Says nothing about its signature. */
+export function isPing(recipe: WebhookRecipe, body: Uint8Array): boolean {
+  if (recipe.ping.length === 0 || body.length > pingLimitBytes) return false
+  const text = squeezed(Buffer.from(body).toString('utf8'))
+  return recipe.ping.some((ping) => squeezed(ping) === text)
+}
+
+function squeezed(text: string): string {
+  return text.replaceAll(/\s/g, '')
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { JsonPointer } from '../json/cells.ts'
+import { TimeZone } from '../time-zone.ts'
+import { WebhookRecipe } from './recipe.ts'
+import { namedRecipe, type RecipeName, recipeNames } from './recipes.ts'
+
+const mebibyte = 1024 * 1024
+
+const RecipeByName = z
+  .string()
+  .refine((name): name is RecipeName => (recipeNames as readonly string[]).includes(name), {
+    error: `unknown sender: expected one of ${recipeNames.join(', ')}, or a recipe of your own`,
+  })
+  .meta({ enum: recipeNames })
+
+/** What a connection's webhook is told, how it is checked, and how its events are read. */
+export const WebhookSettings = z
+  .strictObject({
+    recipe: z
+      .union([RecipeByName, WebhookRecipe])
+      .describe(`How the sender signs: ${recipeNames.join(', ')}, or a recipe of your own.`),
+    secrets: z
+      .array(z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' }))
+      .min(1)
+      .max(8)
+      .describe(
+        'The secrets or tokens that are valid just now, each as a reference; several while one replaces another.',
+      ),
+    toleranceSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .default(300)
+      .describe("How far the sender's clock and ours may be apart, and how old a signature may be."),
+    events: JsonPointer.default('').describe(
+      'Where the body holds its events: a list, or one object. Default: the body itself.',
+    ),
+    id: JsonPointer.optional().describe(
+      "Where the body holds an id that tells two events apart. Default: the sender's own; without one, equal bodies are one event.",
+    ),
+    time: JsonPointer.optional().describe(
+      'Where an event, or else the body, says when it was true. Default: the time of sending, else of arrival.',
+    ),
+    timeFormat: z
+      .enum(['iso', 'seconds', 'milliseconds'])
+      .default('iso')
+      .describe('How that time is written: ISO 8601, or a whole number since 1970.'),
+    thin: z
+      .boolean()
+      .default(false)
+      .describe('Whether events only say that something changed: each then has the source of the connection read.'),
+    quietSeconds: z
+      .number()
+      .min(0)
+      .max(600)
+      .default(5)
+      .describe('How long no event must have come before those that wait become one run.'),
+    quietMostSeconds: z.number().min(0).max(3600).default(60).describe('The longest that an event waits for others.'),
+    inboxLimit: z
+      .int()
+      .min(1)
+      .max(10_000_000)
+      .default(100_000)
+      .describe('How many events may wait; beyond it the sender is asked to come back later.'),
+    bodyLimitBytes: z
+      .int()
+      .min(1024)
+      .max(16 * mebibyte)
+      .default(mebibyte)
+      .describe('The largest body that is accepted.'),
+    timeZone: TimeZone.default('UTC').describe(
+      "The IANA time zone of the sender's dates, and of times that name no offset, such as Europe/Berlin.",
+    ),
+  })
+  .refine(({ quietSeconds, quietMostSeconds }) => quietSeconds <= quietMostSeconds, {
+    path: ['quietMostSeconds'],
+    error: 'must not be less than quietSeconds',
+  })
+
+export type WebhookSettings = z.infer<typeof WebhookSettings>
+
+/** The recipe that the settings name or spell out. */
+export function recipeOf({ recipe }: Pick<WebhookSettings, 'recipe'>): WebhookRecipe {
+  return typeof recipe === 'string' ? namedRecipe(recipe) : recipe
+}

@@ -1,0 +1,63 @@
+import { createHmac, sign } from 'node:crypto'
+import type { WebhookKey } from './keys.ts'
+import { signedParts, type WebhookRecipe } from './recipe.ts'
+
+type Encoding = WebhookRecipe['signature']['encoding']
+
+/** The bytes that are signed: the template with the fields of a request in place. The body goes in as it came. */
+export function signedContent(
+  { signed }: WebhookRecipe,
+  { id, timestamp, body }: { readonly id: string | null; readonly timestamp: string | null; readonly body: Uint8Array },
+): Uint8Array {
+  const pieces = signedParts(signed).map((part) => {
+    if ('literal' in part) return Buffer.from(part.literal, 'utf8')
+    return part.field === 'body' ? body : Buffer.from((part.field === 'id' ? id : timestamp) ?? '', 'latin1')
+  })
+  const [only] = pieces
+  return pieces.length === 1 && only ? only : Buffer.concat(pieces)
+}
+
+/** The signature of `content` as bytes; of a token, the token. For ed25519 the key must be the private one. */
+export function signatureBytes(key: WebhookKey, content: Uint8Array): Buffer {
+  switch (key.algorithm) {
+    case 'sha256':
+    case 'sha512':
+      return createHmac(key.algorithm, key.key).update(content).digest()
+    case 'ed25519':
+      return sign(null, content, key.key)
+    case 'token':
+      return key.token
+    default:
+      return key satisfies never
+  }
+}
+
+/** A signature as a header carries it. */
+export function encodeSignature(bytes: Buffer, encoding: Encoding): string {
+  switch (encoding) {
+    case 'hex':
+      return bytes.toString('hex')
+    case 'hexUpper':
+      return bytes.toString('hex').toUpperCase()
+    case 'base64':
+    case 'base64url':
+      return bytes.toString(encoding)
+    default:
+      return encoding satisfies never
+  }
+}
+
+/** The bytes that `text` encodes in exactly the way `encodeSignature` would; null for any other text. Padding may be there or not. */
+export function decodeSignature(text: string, encoding: Encoding): Buffer | null {
+  const bytes = Buffer.from(text, encoding === 'hexUpper' ? 'hex' : encoding)
+  const written = encodeSignature(bytes, encoding)
+  return text === padded(written) || text === unpadded(written) ? bytes : null
+}
+
+function unpadded(text: string): string {
+  return text.replace(/=+$/, '')
+}
+
+function padded(text: string): string {
+  return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+}

@@ -1,0 +1,121 @@
+import { createHash, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
+import { readClaims, type WebhookHeaders } from './headers.ts'
+import { type WebhookKey, webhookKey } from './keys.ts'
+import type { WebhookRecipe } from './recipe.ts'
+import { decodeSignature, signatureBytes, signedContent } from './signature.ts'
+
+/** The request comes from the sender. `id` and `timestamp` are what was signed with it, null where the sender signs none. */
+export type Verified = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
+
+/** The message names headers and rules; it holds no secret, no signature and nothing of the body. */
+export type Unverified = {
+  readonly ok: false
+  readonly reason: 'unsigned' | 'bad-signature' | 'too-old' | 'too-new' | 'malformed'
+  readonly message: string
+}
+
+export type WebhookRequest = {
+  readonly recipe: WebhookRecipe
+  /** All that are valid now. */
+  readonly secrets: readonly string[]
+  readonly headers: WebhookHeaders
+  /** The bytes as they came, before anything read them. */
+  readonly body: Uint8Array
+  readonly now: Date
+  readonly toleranceSeconds: number
+}
+
+/**
+ * Whether a request was signed with one of the secrets, within the tolerance around now. Every secret is tried with every signature,
+ * whatever the ones before gave. Refuses with `config_invalid` when a secret cannot be used.
+ */
+export function verifyWebhook({
+  recipe,
+  secrets,
+  headers,
+  body,
+  now,
+  toleranceSeconds,
+}: WebhookRequest): Verified | Unverified {
+  const keys = secrets.map((secret) => webhookKey(recipe, secret))
+  const claims = readClaims(recipe, headers)
+  if ('reason' in claims) return { ok: false, ...claims }
+  const { signatures, id, timestamp } = claims
+
+  const content = signedContent(recipe, { id, timestamp: timestamp?.text ?? null, body })
+  const fits = keys.map((key) => matches(key, { signatures, content, recipe }))
+  if (!fits.includes(true)) return unverified('bad-signature', mismatch(recipe))
+
+  if (timestamp === null) return { ok: true, id, timestamp: null }
+  const aheadSeconds = (timestamp.epochMs - now.getTime()) / 1000
+  const rule = `${toleranceSeconds} s are allowed`
+  if (-aheadSeconds > toleranceSeconds)
+    return unverified(
+      'too-old',
+      `the signature is ${Math.ceil(-aheadSeconds)} s old, ${rule}: it was sent late or again, or a clock is wrong`,
+    )
+  if (aheadSeconds > toleranceSeconds)
+    return unverified(
+      'too-new',
+      `the signature is dated ${Math.ceil(aheadSeconds)} s ahead of this machine, ${rule}: a clock is wrong`,
+    )
+  return { ok: true, id, timestamp: new Date(timestamp.epochMs) }
+}
+
+type Presented = {
+  readonly signatures: readonly string[]
+  readonly content: Uint8Array
+  readonly recipe: WebhookRecipe
+}
+
+function matches(key: WebhookKey, { signatures, content, recipe }: Presented): boolean {
+  const isOne = matcher(key, content, recipe)
+  const fits = signatures.map(
+    (signature) => signature.startsWith(key.prefix) && isOne(signature.slice(key.prefix.length)),
+  )
+  return fits.includes(true)
+}
+
+/** What decides whether one signature, its prefix taken off, is a signature of `content` by this key. */
+function matcher(key: WebhookKey, content: Uint8Array, { signature }: WebhookRecipe): (text: string) => boolean {
+  const { encoding } = signature
+  switch (key.algorithm) {
+    case 'sha256':
+    case 'sha512': {
+      const expected = signatureBytes(key, content)
+      return (text) => isEqual(decodeSignature(text, encoding), expected)
+    }
+    case 'ed25519': {
+      const publicKey = key.key.type === 'private' ? createPublicKey(key.key) : key.key
+      return (text) => {
+        const bytes = decodeSignature(text, encoding)
+        return bytes?.length === 64 && verify(null, content, publicKey, bytes)
+      }
+    }
+    case 'token': {
+      // Digests have one length, so that the time says nothing about the length of the token.
+      const expected = digest(key.token)
+      return (text) => timingSafeEqual(digest(Buffer.from(text, 'latin1')), expected)
+    }
+    default:
+      return key satisfies never
+  }
+}
+
+function isEqual(bytes: Buffer | null, expected: Buffer): boolean {
+  return bytes?.length === expected.length && timingSafeEqual(bytes, expected)
+}
+
+function digest(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}
+
+function mismatch({ algorithm, signature: { header, prefix } }: WebhookRecipe): string {
+  if (algorithm === 'token') return `the header ${header} holds another token`
+  const beginning = prefix === '' ? '' : ` that begins with ${prefix}`
+  return `no signature${beginning} in the header ${header} fits: the secret is another one, or something on the way changes the request`
+}
+
+function unverified(reason: Unverified['reason'], message: string): Unverified {
+  return { ok: false, reason, message }
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import {
+  ChangeView,
+  EventState,
+  FailureView,
+  InboxEvent,
+  Person,
+  PlanDocument,
+  Problem,
+  RejectView,
+  Run,
+  Status,
+} from './shapes.ts'
+import { operations } from '../operation.ts'
+
+/** Where the control API is mounted. */
+export const controlPrefix = '/api/v1'
+
+const Values = z
+  .boolean()
+  .default(false)
+  .describe('Whether personal values are shown; without them only the names of their fields.')
+const Limit = z.int().min(1).max(1000)
+
+const ofConnection = z.object({ connection: z.string() })
+const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
+const ofRun = z.object({ runId: z.uuid() })
+const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+
+const EventIds = z
+  .array(z.string().regex(/^\d{1,18}$/))
+  .min(1)
+  .max(1000)
+const Affected = z.object({ events: z.number().int().min(0) })
+const Unblocked = z.object({
+  wasBlocked: z.boolean(),
+  due: z.number().int().min(0).describe('How many people wait to be delivered.'),
+})
+
+function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
+  return z.object({ data: z.array(item), next: after.nullable().describe('Give it as `after` for what follows.') })
+}
+
+/** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
+export const control = operations({
+  status: {
+    method: 'GET',
+    path: '/status',
+    summary: 'What runs here, and how every connection stands.',
+    success: { 200: Status },
+    errors: [401, 500, 503],
+  },
+  listRuns: {
+    method: 'GET',
+    path: '/runs',
+    summary: 'The newest runs first.',
+    query: z.object({ connection: z.string().optional(), limit: Limit.default(50) }),
+    success: { 200: z.object({ data: z.array(Run) }) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  getRun: {
+    method: 'GET',
+    path: '/runs/:runId',
+    summary: 'One run, with its counts and the verdicts of the guards.',
+    params: ofRun,
+    success: { 200: Run },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listChanges: {
+    method: 'GET',
+    path: '/runs/:runId/changes',
+    summary: 'The changes of a run by key.',
+    params: ofRun,
+    query: z.object({ after: z.string().optional(), limit: Limit.default(500), values: Values }),
+    success: { 200: page(ChangeView, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listRejects: {
+    method: 'GET',
+    path: '/runs/:runId/rejects',
+    summary: 'The rows of the source that could not become a record, by line.',
+    params: ofRun,
+    query: z.object({ after: z.int().min(0).optional(), limit: Limit.default(500) }),
+    success: { 200: page(RejectView, z.int()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  startRun: {
+    method: 'POST',
+    path: '/connections/:connection/runs',
+    summary: 'Ask for a run; while another one is active, the request joins the one that waits.',
+    params: ofConnection,
+    body: z.strictObject({ full: z.boolean().optional(), verify: z.boolean().optional() }),
+    success: { 201: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+  planConnection: {
+    method: 'POST',
+    path: '/connections/:connection/plan',
+    summary: 'What a run would do now. Stores nothing and sends nothing.',
+    params: ofConnection,
+    query: z.object({ values: Values }),
+    success: { 200: PlanDocument },
+    errors: [400, 401, 404, 409, 422, 500, 503],
+  },
+  approveRun: {
+    method: 'POST',
+    path: '/runs/:runId/approval',
+    summary: 'Let a held run deliver exactly the plan that the digest names.',
+    params: ofRun,
+    body: z.strictObject({ digest: z.string(), by: By }),
+    success: { 200: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+  rejectRun: {
+    method: 'POST',
+    path: '/runs/:runId/rejection',
+    summary: 'Drop the plan of a held run.',
+    params: ofRun,
+    body: z.strictObject({ by: By }),
+    success: { 200: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+  cancelRun: {
+    method: 'POST',
+    path: '/runs/:runId/cancellation',
+    summary: 'End a run that waits, is held or delivers; what was delivered stays.',
+    params: ofRun,
+    body: z.strictObject({ by: By }),
+    success: { 200: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+  listProblems: {
+    method: 'GET',
+    path: '/problems',
+    summary: 'Whom the platform refuses, and who cannot be delivered for a while, by connection and key.',
+    query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
+    success: { 200: page(Problem, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listFailures: {
+    method: 'GET',
+    path: '/failures',
+    summary: 'What each answer of the platform means, what follows from it, and what helps.',
+    success: { 200: z.object({ data: z.array(FailureView) }) },
+    errors: [401, 500],
+  },
+  unblockConnection: {
+    method: 'POST',
+    path: '/connections/:connection/unblock',
+    summary: 'Try a blocked connection now instead of at its next probe.',
+    params: ofConnection,
+    body: z.strictObject({ by: By }),
+    success: { 200: Unblocked },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/connections/:connection/events',
+    summary: 'The events that came in for a connection, the oldest first.',
+    params: ofConnection,
+    query: z.object({ state: EventState.optional(), after: z.string().optional(), limit: Limit.default(500) }),
+    success: { 200: page(InboxEvent, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  retryEvents: {
+    method: 'POST',
+    path: '/connections/:connection/events/retry',
+    summary: 'Read rejected events again, all or some, as when the mapping was mended.',
+    params: ofConnection,
+    body: z.strictObject({ ids: EventIds.optional() }),
+    success: { 200: Affected },
+    errors: [400, 401, 404, 500, 503],
+  },
+  dismissEvents: {
+    method: 'POST',
+    path: '/connections/:connection/events/dismissal',
+    summary: 'Let rejected events go: nothing follows from them.',
+    params: ofConnection,
+    body: z.strictObject({ ids: EventIds, by: By }),
+    success: { 200: Affected },
+    errors: [400, 401, 404, 500, 503],
+  },
+  getPerson: {
+    method: 'GET',
+    path: '/connections/:connection/people/:identityId',
+    summary: 'What is wanted and confirmed of a person, and how it came about.',
+    params: ofPerson,
+    query: z.object({ values: Values }),
+    success: { 200: Person },
+    errors: [400, 401, 404, 500, 503],
+  },
+  retractPerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/retraction',
+    summary: 'Take back a person who was sent in error. The run that does so is held for an approval.',
+    params: ofPerson,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+  restorePerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/restoration',
+    summary: 'Take a retraction back: a run then sends the person again, as the source has them.',
+    params: ofPerson,
+    body: z.strictObject({ by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
+})

@@ -1,0 +1,334 @@
+import { z } from 'zod'
+import { Alert } from './alerts.ts'
+import type { DeliveryAction } from '../failures.ts'
+
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+const Count = z.number().int().min(0)
+
+export const RunState = z.enum([
+  'waiting',
+  'reading',
+  'planned',
+  'delivering',
+  'held',
+  'unchanged',
+  'finished',
+  'finished_with_problems',
+  'rejected',
+  'superseded',
+  'failed',
+  'cancelled',
+])
+export type RunState = z.infer<typeof RunState>
+
+/** The states in which nothing happens by itself any more: those that end a run, and `held`, which waits for a person. */
+export const restingStates = [
+  'held',
+  'unchanged',
+  'finished',
+  'finished_with_problems',
+  'rejected',
+  'superseded',
+  'failed',
+  'cancelled',
+] as const satisfies readonly RunState[]
+
+export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'redate', 'retract'])
+
+export const Counts = z.object({
+  join: Count,
+  update: Count,
+  leave: Count,
+  return: Count,
+  redate: Count,
+  retract: Count,
+  unchanged: Count.describe('People of the source whom the platform already has as HR says.'),
+  rejected: Count.describe('Rows that could not become a record.'),
+})
+export type Counts = z.infer<typeof Counts>
+
+export const Verdict = z.object({
+  name: z.string().describe('The guard.'),
+  actual: z.number(),
+  limit: z.number().nullable().describe('Null for a guard that has no number to exceed.'),
+  ok: z.boolean(),
+  reason: z.string().optional(),
+})
+export type Verdict = z.infer<typeof Verdict>
+
+export const RunOptions = z.object({
+  full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),
+  verify: z.boolean().optional().describe('Read the list of the platform first and repair every difference.'),
+  retract: z
+    .object({ identityId: z.string(), reason: z.string(), by: z.string() })
+    .optional()
+    .describe('The one person whom this run takes back.'),
+  restore: z
+    .object({ identityId: z.string(), by: z.string() })
+    .optional()
+    .describe('Whose retraction was taken back right before this run.'),
+})
+
+const Sent = z.object({ requests: Count, people: Count })
+
+const deliveryActions = [
+  'problem',
+  'split',
+  'correct',
+  'read_back',
+  'upsert',
+  'wait',
+  'retry',
+  'block',
+] as const satisfies readonly DeliveryAction[]
+
+const Keys = z.array(z.string())
+
+export const Verification = z
+  .object({
+    listed: Count.describe('People whom the platform holds.'),
+    lost: Count.describe('People whom it held and no longer does.'),
+    changed: Count.describe('People of whom it holds something else than it acknowledged.'),
+    foreign: Count.describe('People whom it holds and HR never named. They are left alone.'),
+    people: z
+      .object({ lost: Keys, changed: Keys, foreign: Keys })
+      .optional()
+      .describe('Their keys, of each kind the first hundred; runs of older versions have none.'),
+  })
+  .meta({ id: 'Verification' })
+export type Verification = z.infer<typeof Verification>
+
+const SourceView = z.object({ name: z.string(), bytes: Count })
+const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
+
+export const Run = z
+  .object({
+    id: z.string(),
+    connection: z.string(),
+    trigger: z
+      .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
+      .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
+    feed: z
+      .enum(['source', 'webhook', 'roster'])
+      .describe(
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered.",
+      ),
+    mode: z.enum(['snapshot', 'delta']).nullable(),
+    state: RunState,
+    options: RunOptions,
+    digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
+    asOf: Instant.nullable().describe('When the facts of the source were true.'),
+    source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
+    rows: Count.nullable(),
+    records: Count.nullable().describe('Rows that became a record.'),
+    counts: Counts.nullable(),
+    guards: z.array(Verdict).nullable(),
+    warnings: Warnings,
+    verification: Verification.nullable().describe('What reading back from the platform found.'),
+    sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
+    confirmed: Count.describe('Changes that the platform acknowledged.'),
+    problems: Count.describe('Changes that the platform refused.'),
+    remaining: Count.describe('Changes that are accepted and neither acknowledged nor refused yet.'),
+    reason: z.string().nullable().describe('Why the run is held, failed or was ended.'),
+    failure: z.string().nullable().describe('The code of the failure that ended the run.'),
+    createdAt: Instant,
+    startedAt: Instant.nullable(),
+    finishedAt: Instant.nullable(),
+    decidedBy: z.string().nullable().describe('Who approved, rejected or cancelled the run.'),
+    decidedAt: Instant.nullable(),
+    durationMs: Count.nullable(),
+  })
+  .meta({ id: 'Run' })
+export type Run = z.infer<typeof Run>
+
+const FieldValue = z.union([z.string(), z.boolean(), z.null()])
+
+export const FieldChange = z
+  .union([
+    z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
+    z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
+  ])
+  .meta({ id: 'FieldChange' })
+export type FieldChange = z.infer<typeof FieldChange>
+
+export const ChangeView = z
+  .object({
+    kind: ChangeKind,
+    identityId: z.string(),
+    fields: z.record(z.string(), FieldChange).optional(),
+    reason: z.string().optional().describe('Why a person is retracted.'),
+    carried: z.boolean().describe('An earlier accepted run already contained this change and could not deliver it.'),
+  })
+  .meta({ id: 'Change' })
+export type ChangeView = z.infer<typeof ChangeView>
+
+export const RejectView = z
+  .object({
+    line: Count.describe('Of the file, the header included, or of the items of an event; counted from 1.'),
+    event: z.string().optional().describe('The event that the row came in.'),
+    column: z.string().nullable(),
+    reason: z.string(),
+    identityId: z.string().nullable(),
+  })
+  .meta({ id: 'Reject' })
+export type RejectView = z.infer<typeof RejectView>
+
+export const PlanDocument = z
+  .object({
+    connection: z.string(),
+    mode: z.enum(['snapshot', 'delta']),
+    source: SourceView.nullable().describe('Null where there is nothing new.'),
+    asOf: Instant,
+    digest: z.string(),
+    rows: Count,
+    records: Count,
+    counts: Counts,
+    guards: z.array(Verdict),
+    warnings: Warnings,
+    changes: z.array(ChangeView),
+    rejects: z.array(RejectView),
+  })
+  .meta({ id: 'Plan' })
+export type PlanDocument = z.infer<typeof PlanDocument>
+
+export const Problem = z
+  .object({
+    connection: z.string(),
+    identityId: z.string(),
+    state: z
+      .enum(['refused', 'undelivered'])
+      .describe(
+        '`refused`: the platform turned this person down. `undelivered`: the delivery fails for a while, or waits behind a block.',
+      ),
+    runId: z.string().describe('The run that met it last.'),
+    kind: ChangeKind,
+    leaver: z.boolean().describe('The platform may still take this person for employed.'),
+    status: z.number().int().nullable().describe('What the platform answered.'),
+    code: z.string().nullable().describe('What `GET /failures` calls the answer.'),
+    message: z.string(),
+    firstAt: Instant.describe('Since when.'),
+    ageSeconds: Count,
+    lastAt: Instant.nullable().describe('When the platform answered about this person last; null: it has not.'),
+    nextAt: Instant.nullable().describe('When it is tried again. Null: by the next run, and no schedule says when.'),
+    times: Count.describe('How often it was tried in vain.'),
+  })
+  .meta({ id: 'Problem' })
+export type Problem = z.infer<typeof Problem>
+
+export const FailureView = z
+  .object({
+    code: z.string(),
+    when: z.string().describe('What the platform did.'),
+    action: z.enum(deliveryActions),
+    follows: z.string().describe('What comes of it.'),
+    helps: z.string().nullable().describe('What an operator can do; null where there is nothing to do.'),
+    unsettled: z.boolean().describe('The request may have been applied: what the platform holds is read back.'),
+  })
+  .meta({ id: 'Failure' })
+export type FailureView = z.infer<typeof FailureView>
+
+const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
+
+export const RecordView = z.record(z.string(), FieldView)
+export type RecordView = z.infer<typeof RecordView>
+
+export const PersonChange = z.object({
+  runId: z.string(),
+  kind: ChangeKind,
+  state: z.string().describe('How far its delivery has come.'),
+  fields: z.record(z.string(), FieldChange).optional(),
+  reason: z.string().optional(),
+  source: z.string().nullable().describe('The row that said so, as `file:line`, or the event.'),
+  plannedAt: Instant,
+  sentAt: Instant.nullable(),
+  answeredAt: Instant.nullable(),
+  answer: z.object({ status: z.union([z.number(), z.string()]), message: z.string().optional() }).nullable(),
+})
+export type PersonChange = z.infer<typeof PersonChange>
+
+export const Person = z
+  .object({
+    connection: z.string(),
+    identityId: z.string(),
+    wanted: RecordView.nullable().describe('What HR says.'),
+    confirmed: RecordView.nullable().describe('What the platform acknowledged last.'),
+    due: z.array(z.string()).describe('The fields in which the two differ.'),
+    asOf: Instant.nullable().describe('When the wanted facts were true.'),
+    inferred: z.boolean().describe('The wanted leaving date was inferred.'),
+    deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
+    absences: Count,
+    retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
+    changes: z.array(PersonChange).describe('Newest first.'),
+  })
+  .meta({ id: 'Person' })
+export type Person = z.infer<typeof Person>
+
+export const EventState = z.enum(['pending', 'settled', 'rejected', 'dismissed', 'test'])
+
+export type EventState = z.infer<typeof EventState>
+
+export const InboxEvent = z
+  .object({
+    id: z.string(),
+    connection: z.string(),
+    eventId: z.string().nullable().describe('What the sender calls it.'),
+    state: EventState,
+    receivedAt: Instant,
+    runId: z.string().nullable().describe('The run that read it last.'),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'InboxEvent' })
+export type InboxEvent = z.infer<typeof InboxEvent>
+
+const ProblemTally = z.object({
+  people: Count,
+  leavers: Count.describe('Those of them whom the platform may still take for employed.'),
+})
+
+export const ConnectionStatus = z.object({
+  name: z.string(),
+  target: z.string().describe('The connection of the platform that this one feeds.'),
+  people: z.object({
+    wanted: Count.describe('Everybody HR has told of.'),
+    separated: Count.describe('Those of them who have left.'),
+    due: Count.describe('Those of whom the platform has yet to hear.'),
+  }),
+  problems: z.object({
+    refused: ProblemTally.describe('People whom the platform turned down.'),
+    undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
+  }),
+  inbox: z
+    .object({
+      pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
+      rejected: Count.describe('Events that could not be understood.'),
+    })
+    .nullable()
+    .describe('Null for a connection without a webhook.'),
+  blocked: z
+    .object({
+      status: z.int(),
+      code: z.string().nullable().describe('What `GET /failures` calls the answer.'),
+      reason: z.string(),
+      since: Instant,
+      probeAt: Instant.nullable().describe('When it is tried again.'),
+    })
+    .nullable(),
+  active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
+  last: Run.nullable().describe('The newest run that has ended.'),
+  nextAt: Instant.nullable().describe('When the schedule reads the source next.'),
+  nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
+})
+export type ConnectionStatus = z.infer<typeof ConnectionStatus>
+
+export const Status = z
+  .object({
+    version: z.string(),
+    daemon: z.object({ pid: z.number().int(), startedAt: Instant }).nullable().describe('Null where none runs.'),
+    database: z.string(),
+    queue: z.string(),
+    platform: z.string(),
+    alerts: z.array(Alert).describe('What needs somebody now, by connection and kind.'),
+    connections: z.array(ConnectionStatus),
+  })
+  .meta({ id: 'Status' })
+export type Status = z.infer<typeof Status>

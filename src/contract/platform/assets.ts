@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import {
+  CustomFieldSubmit,
+  CustomFieldValue,
+  expandQuery,
+  Id,
+  listQuery,
+  page,
+  SubmittedTimestamp,
+  shortTextLimit,
+  Timestamp,
+  text,
+} from './common.ts'
+import { Device } from './devices.ts'
+import { operations } from '../operation.ts'
+import { EmploymentStatus } from './personnel.ts'
+import { User } from './users.ts'
+
+const largestUserId = 1_000_000_000
+
+export const AssetExpand = z
+  .enum(['device', 'assetClassTypes', 'complianceChecks', 'customFields', 'identifiers', 'owner'])
+  .meta({ id: 'AssetExpandEnum' })
+export type AssetExpand = z.infer<typeof AssetExpand>
+
+export const AssetClassType = z
+  .enum([
+    'HARDWARE',
+    'POLICY',
+    'DOCUMENT',
+    'PERSONNEL',
+    'SOFTWARE',
+    'CODE',
+    'CONTAINER',
+    'COMPUTE',
+    'NETWORKING',
+    'DATABASE',
+    'STORAGE',
+  ])
+  .meta({ id: 'AssetClassTypeEnum' })
+export type AssetClassType = z.infer<typeof AssetClassType>
+
+export const AssetType = z.enum(['PHYSICAL', 'VIRTUAL']).meta({ id: 'AssetTypeEnum' })
+export type AssetType = z.infer<typeof AssetType>
+
+export const AssetReferenceType = z
+  .enum(['PERSONNEL', 'WORKSTATION', 'REPORT', 'POLICY', 'OTHER', 'VIRTUAL'])
+  .meta({ id: 'AssetReferenceTypeEnum' })
+export type AssetReferenceType = z.infer<typeof AssetReferenceType>
+
+export const AssetProvider = z
+  .enum([
+    'DRATA_DEV',
+    'AGENT',
+    'DRATA',
+    'GOOGLE',
+    'MICROSOFT_365',
+    'JAMF',
+    'INTUNE',
+    'OKTA_IDENTITY',
+    'KANDJI',
+    'JUMPCLOUD',
+    'HEXNODE_UEM',
+    'RIPPLING',
+    'AWS',
+    'MERGEDEV_ONELOGIN',
+    'MERGEDEV_JUMPCLOUD',
+    'WORKSPACE_ONE',
+    'CSV_IDP',
+    'AWS_GOV_CLOUD',
+    'AZURE',
+    'GCP',
+    'MICROSOFT_365_GCC_HIGH',
+    'MERGEDEV_CYBERARK',
+    'KOLIDE',
+    'MERGEDEV_PINGONE',
+    'AWS_ORG_UNITS',
+    'INTUNE_GCC_HIGH',
+    'CUSTOM_XFA',
+    'NINJAONE',
+  ])
+  .meta({ id: 'AssetProviderEnum' })
+export type AssetProvider = z.infer<typeof AssetProvider>
+
+const name = text(shortTextLimit).min(1)
+const shortText = text(shortTextLimit)
+
+export const AssetCreate = z
+  .object({
+    name,
+    description: shortText,
+    notes: shortText.optional(),
+    assetClassTypes: z.array(AssetClassType),
+    assetType: AssetType,
+    ownerId: Id.describe('The user who answers for it.'),
+    associatedId: shortText.optional().describe('A key that goes with it, for example a serial number.'),
+    removedAt: SubmittedTimestamp.optional().describe('When it stopped being tracked.'),
+    externalId: shortText.optional().describe('The key of a virtual asset in the system that it lives in.'),
+    externalOwnerId: shortText.optional().describe('Where a virtual asset comes from, typically the id of an account.'),
+    customFields: z.array(CustomFieldSubmit).optional(),
+  })
+  .meta({ id: 'AssetCreateRequestPublicV2Dto' })
+export type AssetCreate = z.infer<typeof AssetCreate>
+
+export const AssetUpdate = z
+  .object({
+    name: name.optional(),
+    description: shortText.optional(),
+    notes: shortText.optional(),
+    ownerId: Id.optional(),
+    assetClassTypes: z.array(AssetClassType).optional().describe('All classes; they replace those of before.'),
+    assetType: AssetType.optional(),
+    customFields: z.array(CustomFieldSubmit).optional(),
+  })
+  .meta({ id: 'AssetModifyRequestPublicV2Dto', description: 'What is left out stays as it is.' })
+export type AssetUpdate = z.infer<typeof AssetUpdate>
+
+export const AssetClass = z
+  .object({ id: Id, assetClassType: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
+  .meta({ id: 'AssetClassTypeResponsePublicV2Dto', description: 'A class that an asset belongs to.' })
+export type AssetClass = z.infer<typeof AssetClass>
+
+export const Asset = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string(),
+    assetType: AssetType,
+    assetProvider: AssetProvider,
+    removedAt: Timestamp.nullable().describe('When it stopped being tracked.'),
+    assetClassTypes: z.array(AssetClass).optional().describe('On request (`expand[]`).'),
+    owner: User.optional().describe('On request (`expand[]`).'),
+    notes: z.string().nullable(),
+    assetReferenceType: AssetReferenceType.nullable(),
+    associatedId: z.string().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    device: Device.nullish().describe(
+      'On request (`expand[]` of `device`, or of `complianceChecks` or `identifiers`, which it then carries). Null for an asset that is no device.',
+    ),
+    externalId: z.string().nullable(),
+    externalOwnerId: z.string().nullish(),
+    customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
+  })
+  .meta({ id: 'AssetResponsePublicV2Dto', description: 'Something that the account owns or runs.' })
+export type Asset = z.infer<typeof Asset>
+
+export const AssetPage = page(Asset).meta({ id: 'AssetsResponsePublicV2Dto' })
+
+const params = z.object({ assetId: Id })
+const expand = expandQuery(AssetExpand)
+
+/** What the account owns or runs: the workstations that connections report, and what was added by hand. */
+export const assets = operations({
+  listAssets: {
+    method: 'GET',
+    path: '/assets',
+    summary: 'The assets of the account.',
+    permission: 'assets-get',
+    query: z.object({
+      ...listQuery,
+      ...expand,
+      assetClassType: AssetClassType.optional().describe(
+        'Only assets of this class. Without `expand[]=assetClassTypes` it has no effect.',
+      ),
+      assetType: AssetType.optional(),
+      assetProvider: AssetProvider.optional(),
+      userId: Id.max(largestUserId).optional().describe('Only assets of this owner.'),
+      employmentStatus: EmploymentStatus.optional().describe('Only assets whose owner has this status.'),
+    }),
+    success: { 200: AssetPage },
+    errors: [400, 401, 403, 412, 500],
+  },
+  createAsset: {
+    method: 'POST',
+    path: '/assets',
+    summary: 'Add an asset by hand.',
+    permission: 'assets-post',
+    body: AssetCreate,
+    success: { 201: Asset },
+    errors: [400, 401, 403, 404, 412, 422, 500],
+  },
+  getAsset: {
+    method: 'GET',
+    path: '/assets/:assetId',
+    summary: 'One asset.',
+    permission: 'assets-get',
+    params,
+    query: z.object(expand),
+    success: { 200: Asset },
+    errors: [401, 403, 404, 412, 500],
+  },
+  updateAsset: {
+    method: 'PUT',
+    path: '/assets/:assetId',
+    summary: 'Change an asset.',
+    description: 'The answer has no body where nothing changes.',
+    permission: 'assets-put',
+    params,
+    body: AssetUpdate,
+    success: { 200: Asset, 204: null },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  deleteAsset: {
+    method: 'DELETE',
+    path: '/assets/:assetId',
+    summary: 'Remove an asset for good.',
+    description: 'The asset of a device goes with its device only.',
+    permission: 'assets-delete',
+    params,
+    success: { 204: null },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { AuditControl, AuditId } from './audits.ts'
+import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
+import { operations } from '../operation.ts'
+
+export const AuditRequestStatus = z
+  .enum(['OUTSTANDING', 'IN_REVIEW', 'ACCEPTED', 'CHANGES_REQUESTED'])
+  .meta({ id: 'CustomerRequestStatusEnum' })
+export type AuditRequestStatus = z.infer<typeof AuditRequestStatus>
+
+export const AuditRequestListExpand = z.enum(['owners', 'messages']).meta({ id: 'AuditRequestListExpandEnum' })
+export const AuditRequestExpand = z.enum(['owners', 'messages', 'controls']).meta({ id: 'AuditRequestExpandEnum' })
+
+export const AuditRequestMessage = z
+  .object({
+    id: Id,
+    message: z.string(),
+    sentByEmail: AnsweredEmail.nullable().describe('Null: the system wrote it.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'AuditRequestMessageCompactResponsePublicV2Dto', description: 'What was said about a request.' })
+export type AuditRequestMessage = z.infer<typeof AuditRequestMessage>
+
+const requestFields = {
+  id: Id,
+  code: z.string().describe('Its short name in the audit.'),
+  title: z.string(),
+  description: z.string().nullable(),
+  status: AuditRequestStatus,
+  auditId: z.guid(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  owners: z.array(UserCompact).optional().describe('Who is to answer it, on request (`expand[]`).'),
+  messages: z.array(AuditRequestMessage).optional().describe('Oldest first, on request (`expand[]`).'),
+}
+
+export const AuditRequestItem = z
+  .object(requestFields)
+  .meta({ id: 'AuditRequestItemResponsePublicV2Dto', description: 'What auditors ask for, in a list.' })
+export type AuditRequestItem = z.infer<typeof AuditRequestItem>
+
+export const AuditRequest = z
+  .object({
+    ...requestFields,
+    controls: z.array(AuditControl).optional().describe('What it is about, on request (`expand[]`).'),
+  })
+  .meta({ id: 'AuditRequestGetResponsePublicV2Dto', description: 'What auditors ask for.' })
+export type AuditRequest = z.infer<typeof AuditRequest>
+
+export const AuditRequestPage = uncountedPage(AuditRequestItem).meta({ id: 'AuditRequestsResponsePublicV2Dto' })
+
+/** What the auditors of an audit ask for. */
+export const auditRequests = operations({
+  listAuditRequests: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/audits/:auditId/requests',
+    summary: 'The requests of an audit.',
+    description: 'Several values of one filter are alternatives; the two filters together narrow the list.',
+    permission: 'customer-request-get-requests',
+    params: z.object({ workspaceId: Id, auditId: AuditId }),
+    query: z.object({
+      ...uncountedListQuery,
+      'status[]': z.array(AuditRequestStatus).optional().describe('Only requests in one of these statuses.'),
+      'userIds[]': z.array(Id).optional().describe('Only requests that one of these users owns.'),
+      ...expandQuery(AuditRequestListExpand),
+    }),
+    success: { 200: AuditRequestPage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  getAuditRequest: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/audits/:auditId/requests/:requestId',
+    summary: 'One request of an audit.',
+    permission: 'customer-request-get-requests',
+    params: z.object({ workspaceId: Id, auditId: AuditId, requestId: Id }),
+    query: z.object(expandQuery(AuditRequestExpand)),
+    success: { 200: AuditRequest },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { Id, Timestamp, text, urlLimit } from './common.ts'
+import { BackgroundCheckType } from './company-choices.ts'
+import { operations } from '../operation.ts'
+import { EmploymentStatus } from './personnel.ts'
+
+const firstYear = '1000'
+
+const FiledDate = z.iso
+  .date({ error: 'must be a day, such as 2026-01-31' })
+  .refine((day) => day >= firstYear, { error: `must not lie before the year ${firstYear}` })
+
+const BackgroundCheckSource = z.enum([
+  'DRATA',
+  'CHECKR',
+  'KARMACHECK',
+  'RIPPLING_CHECKR',
+  'CERTN',
+  'STERLING',
+  'HIRERIGHT',
+  'VETTY',
+])
+
+export const BackgroundCheck = z
+  .object({
+    id: Id,
+    userId: Id.nullable(),
+    status: z.enum(['PENDING', 'OK', 'ISSUE', 'CANCELED', 'EXPIRED', 'OUT_OF_SCOPE']),
+    caseId: z.string().nullable().describe('The case of the agency that checked; null for a check by hand.'),
+    caseInvitationId: z.string().describe("The agency's invitation; empty for a check by hand."),
+    url: z.string(),
+    manualCheckDate: z.iso.date().nullable().describe('When a check by hand was completed.'),
+    manuallyCheckUrl: z.string().nullable().describe('Where the report of a check by hand is.'),
+    type: BackgroundCheckType,
+    source: BackgroundCheckSource.nullable(),
+    reportData: z.string().describe("The agency's report; empty for a check by hand."),
+    outOfScopeReason: z.string().nullable(),
+    outOfScopeAt: Timestamp.nullable(),
+    invitationEmail: z.string().nullable(),
+    linkedAt: Timestamp.nullable().describe('When the check was connected with the user.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: "What was found about somebody's past." })
+export type BackgroundCheck = z.infer<typeof BackgroundCheck>
+
+export const BackgroundCheckCreate = z
+  .object({
+    userId: Id.describe('Whom the check is about: a user, not a personnel entry.'),
+    filedAt: FiledDate.describe('The day on which the check was completed.'),
+    url: text(urlLimit)
+      .check(z.url({ protocol: /^https?$/, error: 'must be a web address' }))
+      .describe('Where the report is. It is kept as it is and never opened.'),
+    fileKey: z
+      .never({ error: 'is not accepted: this server takes no uploads; give the address of the report as url' })
+      .optional(),
+  })
+  .meta({ id: 'BackgroundCheckCreateRequestPublicV2Dto' })
+export type BackgroundCheckCreate = z.infer<typeof BackgroundCheckCreate>
+
+export const PersonCompact = z
+  .object({
+    id: Id.describe('The personnel entry.'),
+    employmentStatus: EmploymentStatus,
+    userId: Id,
+    email: z.string(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'PersonCompactResponsePublicV2Dto', description: 'Somebody of the personnel in short.' })
+export type PersonCompact = z.infer<typeof PersonCompact>
+
+/** Background checks that somebody made outside of the platform. */
+export const backgroundChecks = operations({
+  createBackgroundCheck: {
+    method: 'POST',
+    path: '/background-checks',
+    summary: 'Record that the background of a person was checked.',
+    description: 'The person counts as compliant with the requirement from then on.',
+    permission: 'background-check-post',
+    body: BackgroundCheckCreate,
+    success: { 201: PersonCompact },
+    errors: [400, 401, 403, 404, 409, 412, 500],
+  },
+})

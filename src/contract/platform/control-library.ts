@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { expandQuery, FrameworkTag, Id, listQuery, page, shortTextLimit, text } from './common.ts'
+import { ControlCategory, ControlDomain } from './control-classes.ts'
+import { operations } from '../operation.ts'
+
+const entitlement = 'CUSTOM_FRAMEWORKS'
+const permission = 'controls-get'
+
+export const ControlLibrarySort = z
+  .enum(['createdAt', 'updatedAt', 'name', 'controlNumber'])
+  .meta({ id: 'ControlLibrarySortEnum' })
+
+export const ControlLibraryDetailExpand = z
+  .enum(['testTemplates', 'policyTemplates', 'evidenceTemplates', 'requirementTemplates', 'controlsUsingTemplate'])
+  .meta({ id: 'ControlLibraryDetailExpandEnum' })
+export type ControlLibraryDetailExpand = z.infer<typeof ControlLibraryDetailExpand>
+
+const itemFields = {
+  id: Id,
+  code: z.string(),
+  controlNumber: z.int().describe('A running number, to sort by and to show.'),
+  name: z.string(),
+  description: z.string().nullable(),
+  question: z.string().nullable().describe('What an auditor would ask the owner.'),
+  activity: z.string().nullable().describe('What the owner does again and again.'),
+  domain: ControlDomain.nullable(),
+  category: ControlCategory.nullable(),
+  inUse: z.boolean().describe('Whether the account has a control that was made from it.'),
+}
+
+export const ControlLibraryItem = z
+  .object(itemFields)
+  .meta({ id: 'ControlLibraryItemResponsePublicV2Dto', description: 'A template that controls are made from.' })
+export type ControlLibraryItem = z.infer<typeof ControlLibraryItem>
+
+export const TestTemplate = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string().nullable(),
+    rating: z.string().describe('How strongly it is recommended.'),
+    source: z.string().describe('Where it comes from.'),
+  })
+  .meta({ id: 'ControlLibraryTestTemplateCompactResponsePublicV2Dto' })
+export type TestTemplate = z.infer<typeof TestTemplate>
+
+export const PolicyTemplate = z
+  .object({ id: Id, name: z.string(), description: z.string() })
+  .meta({ id: 'ControlLibraryPolicyTemplateCompactResponsePublicV2Dto' })
+export type PolicyTemplate = z.infer<typeof PolicyTemplate>
+
+export const EvidenceTemplate = z
+  .object({
+    id: Id,
+    evidenceTemplateCode: z.string(),
+    name: z.string(),
+    requestDescription: z.string().nullable(),
+    implementationGuidance: z.string().nullable(),
+  })
+  .meta({ id: 'ControlLibraryEvidenceTemplateCompactResponsePublicV2Dto' })
+export type EvidenceTemplate = z.infer<typeof EvidenceTemplate>
+
+const RequirementFramework = z
+  .object({ slug: z.string(), name: z.string() })
+  .meta({ id: 'ControlLibraryRequirementFrameworkCompactResponsePublicV2Dto' })
+
+export const RequirementTemplate = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string(),
+    longDescription: z.string().nullable(),
+    additionalInfo: z.string().nullable(),
+    additionalInfo2: z.string().nullable(),
+    additionalInfo3: z.string().nullable(),
+    framework: RequirementFramework,
+  })
+  .meta({ id: 'ControlLibraryRequirementTemplateCompactResponsePublicV2Dto' })
+export type RequirementTemplate = z.infer<typeof RequirementTemplate>
+
+export const ControlOfTemplate = z
+  .object({ controlId: Id, code: z.string(), workspaceId: Id, workspaceName: z.string() })
+  .meta({ id: 'ControlLibraryTenantControlCompactResponsePublicV2Dto' })
+export type ControlOfTemplate = z.infer<typeof ControlOfTemplate>
+
+export const ControlLibraryDetail = z
+  .object({
+    ...itemFields,
+    testTemplates: z.array(TestTemplate).optional().describe('On request (`expand[]`).'),
+    policyTemplates: z.array(PolicyTemplate).optional().describe('On request (`expand[]`).'),
+    evidenceTemplates: z.array(EvidenceTemplate).optional().describe('On request (`expand[]`).'),
+    requirementTemplates: z.array(RequirementTemplate).optional().describe('On request (`expand[]`).'),
+    controlsUsingTemplate: z
+      .array(ControlOfTemplate)
+      .optional()
+      .describe('The controls of the account that were made from it, archived ones too, on request (`expand[]`).'),
+  })
+  .meta({ id: 'ControlLibraryDetailResponsePublicV2Dto', description: 'A template with what it comes with.' })
+export type ControlLibraryDetail = z.infer<typeof ControlLibraryDetail>
+
+export const ControlLibraryPage = page(ControlLibraryItem).meta({ id: 'ControlLibraryResponsePublicV2Dto' })
+
+const Mapped = z.boolean().optional().describe('True: only templates with such a mapping. False says nothing.')
+
+/** The catalogue of templates that controls are made from. */
+export const controlLibrary = operations({
+  listControlLibrary: {
+    method: 'GET',
+    path: '/control-library',
+    summary: 'The templates that controls are made from.',
+    permission,
+    entitlement,
+    query: z.object({
+      ...listQuery,
+      sort: ControlLibrarySort.optional().describe('What the list is ordered by; `createdAt` where it is left out.'),
+      search: text(shortTextLimit).optional().describe('How the name or the code begins, in any case.'),
+      'codes[]': z.array(text(shortTextLimit)).optional().describe('Only templates with one of these codes.'),
+      'ids[]': z.array(Id).optional().describe('Only these templates.'),
+      'excludeIds[]': z.array(Id).optional().describe('Leaves these templates out.'),
+      domain: ControlDomain.optional(),
+      category: ControlCategory.optional(),
+      frameworkTag: FrameworkTag.optional().describe('Only templates for a requirement of this framework.'),
+      hasTests: Mapped,
+      hasPolicies: Mapped,
+      hasEvidence: Mapped,
+      hasRisks: Mapped,
+    }),
+    success: { 200: ControlLibraryPage },
+    errors: [400, 401, 402, 403, 412, 500],
+  },
+  getControlLibraryItem: {
+    method: 'GET',
+    path: '/control-library/:templateId',
+    summary: 'One template.',
+    permission,
+    entitlement,
+    params: z.object({ templateId: Id }),
+    query: z.object(expandQuery(ControlLibraryDetailExpand)),
+    success: { 200: ControlLibraryDetail },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+})

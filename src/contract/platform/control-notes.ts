@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
+import { operations } from '../operation.ts'
+
+export const ControlNotesExpand = z.enum(['owner']).meta({ id: 'ControlNotesExpandEnum' })
+
+const NoteId = z.guid({ error: 'must be a UUID' })
+
+const comment = text(shortTextLimit).min(1)
+
+export const ControlNoteCreate = z.object({ comment }).meta({ id: 'ControlNoteCreateRequestPublicV2Dto' })
+
+export const ControlNoteUpdate = z.object({ comment }).meta({ id: 'NoteRequestPublicDto' })
+
+export const ControlNote = z
+  .object({
+    id: z.string(),
+    ownerId: Id.describe('The user who wrote it.'),
+    comment: z.string(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    owner: UserCompact.optional().describe('On request (`expand[]`).'),
+  })
+  .meta({ id: 'ControlNoteResponsePublicV2Dto', description: 'A remark about a control.' })
+export type ControlNote = z.infer<typeof ControlNote>
+
+export const ControlNotePage = page(ControlNote).meta({ id: 'ControlNotesResponsePublicV2Dto' })
+
+const listParams = z.object({ workspaceId: Id, controlId: Id })
+const params = z.object({ workspaceId: Id, controlId: Id, noteId: NoteId })
+const expand = expandQuery(ControlNotesExpand)
+
+/** Remarks about controls. */
+export const controlNotes = operations({
+  listControlNotes: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/controls/:controlId/notes',
+    summary: 'The notes of a control.',
+    permission: 'controls-notes-get',
+    params: listParams,
+    query: z.object({
+      ...listQuery,
+      ...expand,
+      excludeIds: z.array(NoteId).optional().describe('Leaves these notes out.'),
+    }),
+    success: { 200: ControlNotePage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  createControlNote: {
+    method: 'POST',
+    path: '/workspaces/:workspaceId/controls/:controlId/notes',
+    summary: 'Write a note about a control.',
+    description: 'Its author is the user who stands for the key.',
+    permission: 'controls-notes-post',
+    params: listParams,
+    body: ControlNoteCreate,
+    success: { 201: ControlNote },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  getControlNote: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
+    summary: 'One note of a control.',
+    permission: 'controls-notes-get',
+    params,
+    query: z.object(expand),
+    success: { 200: ControlNote },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  updateControlNote: {
+    method: 'PUT',
+    path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
+    summary: 'Write a note anew.',
+    description: 'Its author stays the one who wrote it first.',
+    permission: 'controls-notes-put',
+    params,
+    body: ControlNoteUpdate,
+    success: { 200: ControlNote },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  deleteControlNote: {
+    method: 'DELETE',
+    path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
+    summary: 'Delete a note.',
+    permission: 'controls-notes-delete',
+    params,
+    success: { 200: null },
+    errors: [401, 403, 404, 412, 500],
+  },
+})

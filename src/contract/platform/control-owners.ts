@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { Id, listQuery, page, shortTextLimit, text, UserCompact } from './common.ts'
+import { operations } from '../operation.ts'
+
+const includedUsersLimit = 300
+
+export const ControlOwnerCreate = z
+  .object({ ownerId: Id.describe('A user of the account.') })
+  .meta({ id: 'ControlOwnerCreateRequestPublicV2Dto' })
+
+export const ControlOwnersModify = z
+  .object({ ownerUserIds: z.array(Id).describe('Everybody who shall own the control; an empty list removes all.') })
+  .meta({ id: 'ControlOwnerModifyRequestPublicV2Dto' })
+
+export const ControlOwnersModified = z
+  .object({ ownerIds: z.array(Id).describe('Everybody who owns the control now.') })
+  .meta({ id: 'ControlOwnersModifyResponsePublicV2Dto' })
+
+export const ControlOwnerPage = page(UserCompact).meta({ id: 'ControlOwnersResponsePublicV2Dto' })
+
+const params = z.object({ workspaceId: Id, controlId: Id })
+
+/** The users who answer for controls. */
+export const controlOwners = operations({
+  listControlOwners: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/controls/:controlId/owners',
+    summary: 'The owners of a control.',
+    permission: 'controls-get-control',
+    params,
+    query: z.object({
+      ...listQuery,
+      frameworkSlug: text(shortTextLimit)
+        .optional()
+        .describe('Only users who own a control of the workspace that serves this framework.'),
+      'includeUserIds[]': z.array(Id).min(1).max(includedUsersLimit).nullish().describe('Only these users.'),
+      excludeUserIds: z.array(Id).optional().describe('Leaves these users out.'),
+    }),
+    success: { 200: ControlOwnerPage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  addControlOwner: {
+    method: 'POST',
+    path: '/workspaces/:workspaceId/controls/:controlId/owners',
+    summary: 'Make a user an owner of a control.',
+    description: 'Somebody who owns it already stays its owner.',
+    permission: 'controls-put-owners',
+    params,
+    body: ControlOwnerCreate,
+    success: { 201: UserCompact },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  modifyControlOwners: {
+    method: 'PUT',
+    path: '/workspaces/:workspaceId/controls/:controlId/owners',
+    summary: 'Replace all owners of a control.',
+    permission: 'controls-put-owners',
+    params,
+    body: ControlOwnersModify,
+    success: { 200: ControlOwnersModified },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  deleteControlOwner: {
+    method: 'DELETE',
+    path: '/workspaces/:workspaceId/controls/:controlId/owners/:ownerId',
+    summary: 'Take a control away from an owner.',
+    description: 'Answers the first page of the owners that remain.',
+    permission: 'controls-delete-owners',
+    params: z.object({ workspaceId: Id, controlId: Id, ownerId: Id }),
+    success: { 200: ControlOwnerPage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

@@ -1,0 +1,196 @@
+import { z } from 'zod'
+import {
+  CustomFieldSubmit,
+  CustomFieldValue,
+  expandQuery,
+  FrameworkTag,
+  Id,
+  listQuery,
+  longTextLimit,
+  OwnersSubcollection,
+  page,
+  shortTextLimit,
+  Timestamp,
+  text,
+  urlLimit,
+} from './common.ts'
+import { TrustServiceCriterion } from './control-classes.ts'
+import { operations } from '../operation.ts'
+
+const codeLimit = 20
+
+const expansions = [
+  'customFields',
+  'evidenceIds',
+  'flags',
+  'frameworkTags',
+  'owners',
+  'requirements',
+  'testIds',
+  'topics',
+] as const
+
+export const ControlsExpand = z.enum(expansions).meta({ id: 'ControlsExpandEnum' })
+export const ControlExpand = z.enum(expansions).meta({ id: 'ControlExpandEnum' })
+export type ControlExpand = z.infer<typeof ControlExpand>
+
+export const ControlFlags = z
+  .object({
+    hasEvidence: z.boolean().nullable(),
+    hasPolicy: z.boolean().nullable(),
+    isReady: z
+      .boolean()
+      .nullable()
+      .describe('Whether it has an owner, something that proves it, and nothing that speaks against it.'),
+    hasTicket: z.boolean().nullable(),
+    hasOwner: z.boolean(),
+    isMonitored: z.boolean().describe('Whether one of its tests runs by itself.'),
+  })
+  .meta({ id: 'ControlFlagsResponsePublicV2Dto', description: 'What a control has.' })
+export type ControlFlags = z.infer<typeof ControlFlags>
+
+export const ControlTestIds = z
+  .object({ passing: z.array(Id), failing: z.array(Id), monitored: z.array(Id) })
+  .meta({ id: 'ControlTestIdsResponsePublicV2Dto', description: 'The tests of a control by how they went.' })
+export type ControlTestIds = z.infer<typeof ControlTestIds>
+
+export const ControlEvidenceIds = z
+  .object({
+    validExternalEvidenceIds: z.array(Id),
+    invalidExternalEvidenceIds: z.array(Id),
+    validReportIds: z.array(Id),
+    invalidReportIds: z.array(Id),
+  })
+  .meta({ id: 'ControlEvidenceIdsResponsePublicV2Dto', description: 'The evidence of a control by kind and validity.' })
+export type ControlEvidenceIds = z.infer<typeof ControlEvidenceIds>
+
+export const ControlRequirement = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string(),
+    longDescription: z.string().nullable(),
+    additionalInfo: z.string().nullable(),
+    additionalInfo2: z.string().nullable(),
+    additionalInfo3: z.string().nullable(),
+    externalId: z.string().nullable(),
+    frameworkName: z.string(),
+    frameworkPill: z.string().describe('The name of the framework where there is little room.'),
+    frameworkSlug: z.string(),
+    frameworkTag: z.string(),
+    archivedAt: Timestamp.nullable(),
+    rationale: z.string().nullable().describe('Why it was archived.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'ControlRequirementResponsePublicV2Dto', description: 'What a framework demands and a control meets.' })
+export type ControlRequirement = z.infer<typeof ControlRequirement>
+
+export const Control = z
+  .object({
+    id: Id,
+    name: z.string(),
+    code: z.string().describe('Names the control in its workspace.'),
+    slug: z.string().nullable(),
+    description: z.string().nullable(),
+    question: z.string().nullable().describe('What an auditor would ask the owner.'),
+    activity: z.string().nullable().describe('What the owner does again and again.'),
+    archivedAt: Timestamp.nullable().describe('Null while the control is in use.'),
+    rationale: z.string().nullable().describe('Why it was archived.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    controlTemplateId: Id.nullable().describe('Null for a control that was made without a template.'),
+    frameworkTags: z
+      .array(FrameworkTag)
+      .optional()
+      .describe('The enabled frameworks that it serves, on request (`expand[]`).'),
+    topics: z.array(TrustServiceCriterion).optional().describe('On request (`expand[]`).'),
+    flags: ControlFlags.optional().describe('On request (`expand[]`).'),
+    owners: OwnersSubcollection.optional().describe('On request (`expand[]`).'),
+    requirements: z.array(ControlRequirement).optional().describe('On request (`expand[]`).'),
+    customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
+    testIds: ControlTestIds.optional().describe('Where tests or evidence are requested (`expand[]`).'),
+    evidenceIds: ControlEvidenceIds.optional().describe('Where tests or evidence are requested (`expand[]`).'),
+  })
+  .meta({ id: 'ControlResponsePublicV2Dto', description: 'What a workspace does to keep something safe.' })
+export type Control = z.infer<typeof Control>
+
+export const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
+
+const Unserved = z.never({ error: 'must be left out: this platform stores no files' }).optional()
+
+export const ControlCreate = z
+  .object({
+    name: text(shortTextLimit).min(1),
+    description: text(longTextLimit),
+    code: text(codeLimit).min(1).describe('Not that of another control of the workspace.'),
+    question: text(urlLimit).optional(),
+    activity: text(urlLimit).optional(),
+    reportIds: z.array(Id).optional().describe('Evidence of the workspace that is a report.'),
+    policyIds: z.array(Id).optional(),
+    requirementIds: z.array(Id).optional(),
+    ownersIds: z.array(Id).optional().describe('Users of the account.'),
+    testIds: z.array(Id).optional().describe('Tests of the workspace.'),
+    customFields: z.array(CustomFieldSubmit).optional(),
+    externalEvidence: Unserved,
+    externalEvidenceMetadata: Unserved,
+    base64Files: Unserved,
+  })
+  .meta({ id: 'ControlCreateRequestPublicV2Dto' })
+export type ControlCreate = z.infer<typeof ControlCreate>
+
+/** How a path names a control: by number, or by its code behind `code:`. */
+export const ControlRef = z.union([Id, z.templateLiteral(['code:', z.string().min(1)])], {
+  error: 'must be a number, or a code that begins with code:',
+})
+export type ControlRef = z.infer<typeof ControlRef>
+
+const flagFilters = {
+  isMonitored: z.boolean().optional().describe('Only controls with a test that runs by itself, or only those without.'),
+  isReady: z.boolean().optional().describe('Only controls that are ready, or only those that are not.'),
+  hasEvidence: z.boolean().optional().describe('Only controls with evidence, or only those without.'),
+  hasPolicy: z.boolean().optional().describe('Only controls with a policy, or only those without.'),
+  hasPassingTest: z.boolean().optional().describe('Only controls with a test that passed, or only those without.'),
+  isEnabled: z.boolean().optional().describe('Only controls that are enabled, or only those that are not.'),
+  isArchived: z.boolean().optional().describe('Only controls that are archived, or only those that are not.'),
+}
+
+/** What a workspace does to keep things safe. */
+export const controls = operations({
+  listControls: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/controls',
+    summary: 'The controls of a workspace.',
+    permission: 'controls-get',
+    params: z.object({ workspaceId: Id }),
+    query: z.object({
+      ...listQuery,
+      ...expandQuery(ControlsExpand),
+      ...flagFilters,
+      ticketStatus: z.enum(['IN_PROGRESS', 'ARCHIVED']).optional().describe('Only controls with a ticket like this.'),
+      policyId: Id.optional().describe('Only controls with this policy.'),
+    }),
+    success: { 200: ControlPage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  createControl: {
+    method: 'POST',
+    path: '/workspaces/:workspaceId/controls',
+    summary: 'Create a control in a workspace.',
+    permission: 'controls-post',
+    params: z.object({ workspaceId: Id }),
+    body: ControlCreate,
+    success: { 201: Control },
+    errors: [400, 401, 403, 404, 412, 413, 500, 503],
+  },
+  getControl: {
+    method: 'GET',
+    path: '/workspaces/:workspaceId/controls/:controlId',
+    summary: 'One control.',
+    permission: 'controls-get-control',
+    params: z.object({ workspaceId: Id, controlId: ControlRef }),
+    query: z.object(expandQuery(ControlExpand)),
+    success: { 200: Control },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
+import { operations } from '../operation.ts'
+
+const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
+const descriptionLimit = 768
+
+export const CreatableProviderType = z.enum(['CUSTOM', 'MDM', 'HRIS'])
+export type CreatableProviderType = z.infer<typeof CreatableProviderType>
+
+export const ProviderType = z.enum([
+  'IDENTITY',
+  'INFRASTRUCTURE',
+  'VERSION_CONTROL',
+  'TICKETING',
+  'HRIS',
+  'BACKGROUND_CHECK',
+  'SINGLE_SIGN_ON',
+  'ENTERPRISE_SSO',
+  'MDM',
+  'SECURITY_TRAINING',
+  'OBSERVABILITY',
+  'COMMUNICATION',
+  'DIGITAL_SIGNATURE',
+  'EXTERNAL_POLICY',
+  'VULNERABILITY',
+  'EDR',
+  'USER_ACCESS_REVIEW',
+  'CSPM',
+  'CODEBASE',
+  'CYBER_INSURANCE',
+  'CRM',
+  'CUSTOM',
+  'AUTOMATION_TOOLS',
+  'SECURITY_REVIEWS',
+  'PROCUREMENT',
+  'AUDITS',
+  'MFA',
+  'PRIVACY',
+])
+export type ProviderType = z.infer<typeof ProviderType>
+
+export const CustomConnectionExpand = z
+  .enum(['createdByUser', 'customResources'])
+  .meta({ id: 'CustomConnectionExpandEnum' })
+
+const JsonObject = z.record(z.string(), z.unknown())
+
+export const CustomConnectionCreate = z
+  .object({
+    name: text(shortTextLimit).min(1).describe('What people see; answers carry it as `clientAlias`.'),
+    providerTypes: z
+      .array(CreatableProviderType)
+      .describe('Exactly one type: `HRIS` for people, `MDM` for devices, `CUSTOM` for records of any shape.'),
+    workspaceIds: z
+      .array(Id)
+      .optional()
+      .describe('The workspaces of a `CUSTOM` connection, at least one. The other types belong to the whole account.'),
+    schema: JsonObject.optional().describe('JSON Schema of the records of a `CUSTOM` connection.'),
+    sampleData: JsonObject.optional().describe(
+      'One typical record, in place of `schema`: the schema is inferred from it.',
+    ),
+    description: text(descriptionLimit).nullish().describe('What the connection is for.'),
+    displayNameKey: text(shortTextLimit)
+      .min(1)
+      .optional()
+      .describe('The property of the schema whose value labels a record. Only for `CUSTOM`, and required there.'),
+  })
+  .meta({ id: 'CustomConnectionCreateRequestPublicV2Dto' })
+export type CustomConnectionCreate = z.infer<typeof CustomConnectionCreate>
+
+export const CustomConnectionUpdate = z
+  .object({
+    clientAlias: text(shortTextLimit).nullish().describe('The name that people see. Null removes it.'),
+    description: text(descriptionLimit).optional(),
+  })
+  .meta({ id: 'CustomConnectionUpdateRequestPublicV2Dto', description: 'What is left out stays as it is.' })
+export type CustomConnectionUpdate = z.infer<typeof CustomConnectionUpdate>
+
+export const CustomConnectionResource = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string().nullish(),
+    schema: JsonObject.describe('JSON Schema that each record must satisfy.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    deletedAt: Timestamp.nullish(),
+  })
+  .meta({
+    id: 'CustomConnectionResourceResponsePublicV2Dto',
+    description: 'The place of a `CUSTOM` connection that holds its records.',
+  })
+export type CustomConnectionResource = z.infer<typeof CustomConnectionResource>
+
+export const CustomConnection = z
+  .object({
+    id: Id,
+    clientAlias: z.string().nullable().describe('The name that people see.'),
+    description: z.string().nullable(),
+    providerTypes: z.array(ProviderType).optional().describe('What kind of data the connection holds.'),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    createdById: Id.nullish().describe('The user, or the API key, that made the connection.'),
+    customResources: z.array(CustomConnectionResource).optional().describe('On request (`expand[]`).'),
+    createdByUser: UserCompact.optional().describe('On request (`expand[]`).'),
+  })
+  .meta({ id: 'CustomConnectionResponsePublicV2Dto' })
+export type CustomConnection = z.infer<typeof CustomConnection>
+
+export const CustomConnectionPage = page(CustomConnection).meta({ id: 'CustomConnectionsResponsePublicV2Dto' })
+
+const params = z.object({ connectionId: Id })
+const expand = expandQuery(CustomConnectionExpand)
+
+/** Connections to systems that the platform has no integration of its own for. */
+export const customConnections = operations({
+  listCustomConnections: {
+    method: 'GET',
+    path: '/custom-connections',
+    summary: 'The custom connections of the account.',
+    permission: 'custom-connections-get',
+    entitlement,
+    query: z.object({ ...listQuery, ...expand }),
+    success: { 200: CustomConnectionPage },
+    errors: [400, 401, 402, 403, 412, 500],
+  },
+  createCustomConnection: {
+    method: 'POST',
+    path: '/custom-connections',
+    summary: 'Create a custom connection.',
+    permission: ['custom-connections-post', 'custom-connections-data-post'],
+    entitlement,
+    body: CustomConnectionCreate,
+    success: { 201: CustomConnection },
+    errors: [400, 401, 402, 403, 412, 500],
+  },
+  getCustomConnection: {
+    method: 'GET',
+    path: '/custom-connections/:connectionId',
+    summary: 'One custom connection.',
+    permission: 'custom-connections-get',
+    entitlement,
+    params,
+    query: z.object(expand),
+    success: { 200: CustomConnection },
+    errors: [401, 402, 403, 404, 412, 500],
+  },
+  updateCustomConnection: {
+    method: 'PUT',
+    path: '/custom-connections/:connectionId',
+    summary: 'Rename or describe a custom connection.',
+    description: 'Type, workspaces and schema stay as they were created.',
+    permission: ['custom-connections-put', 'custom-connections-data-put'],
+    entitlement,
+    params,
+    body: CustomConnectionUpdate,
+    success: { 200: CustomConnection },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  deleteCustomConnection: {
+    method: 'DELETE',
+    path: '/custom-connections/:connectionId',
+    summary: 'Delete a custom connection with everything it holds.',
+    description: 'A connection that is not there counts as deleted.',
+    permission: 'custom-connections-delete',
+    entitlement,
+    params,
+    success: { 204: null },
+    errors: [401, 402, 403, 412, 500],
+  },
+})

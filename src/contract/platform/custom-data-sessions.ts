@@ -1,0 +1,91 @@
+import { z } from 'zod'
+import { Id, listQuery, page, Timestamp } from './common.ts'
+import { resourceParams, SessionKey, SessionUpload, uploadResults } from './custom-data-records.ts'
+import { operations } from '../operation.ts'
+
+const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
+
+export const SessionStatus = z
+  .enum(['IN_PROGRESS', 'ACTIVE', 'CANCELED', 'ARCHIVED'])
+  .meta({ id: 'CustomDataSessionStatusEnum' })
+export type SessionStatus = z.infer<typeof SessionStatus>
+
+export const SessionAction = z.enum(['complete', 'cancel']).meta({ id: 'SessionActionEnum' })
+export type SessionAction = z.infer<typeof SessionAction>
+
+export const SessionActionRequest = z
+  .object({
+    action: SessionAction.describe(
+      '`complete` makes the records of the session the live ones and deletes all others; `cancel` discards them.',
+    ),
+  })
+  .meta({ id: 'SessionActionRequestPublicV2Dto' })
+
+export const SessionActionResult = z
+  .object({
+    sessionId: z.string(),
+    status: SessionStatus,
+    action: SessionAction,
+    connectionId: Id,
+    resourceId: Id,
+  })
+  .meta({ id: 'SessionActionResponsePublicV2Dto' })
+
+export const CustomDataSession = z
+  .object({
+    id: Id.describe('The key that the platform gave.'),
+    sessionId: z.string().describe('The key that the caller chose.'),
+    status: SessionStatus,
+    createdAt: Timestamp,
+    updatedAt: Timestamp.describe('When the status last changed.'),
+    activatedAt: Timestamp.nullable(),
+    canceledAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'SessionResponsePublicV2Dto' })
+export type CustomDataSession = z.infer<typeof CustomDataSession>
+
+export const CustomDataSessionPage = page(CustomDataSession).meta({ id: 'SessionsResponsePublicV2Dto' })
+
+const ofResource = z.object(resourceParams)
+const ofSession = z.object({ ...resourceParams, sessionId: SessionKey })
+
+/** Uploads of a `CUSTOM` connection that replace all of its records at once. */
+export const customDataSessions = operations({
+  listCustomDataSessions: {
+    method: 'GET',
+    path: '/custom-connections/:connectionId/resources/:resourceId/sessions',
+    summary: 'The sessions of a resource.',
+    permission: 'custom-connections-get',
+    entitlement,
+    params: ofResource,
+    query: z.object({ ...listQuery, status: SessionStatus.optional() }),
+    success: { 200: CustomDataSessionPage },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  uploadSessionRecords: {
+    method: 'POST',
+    path: '/custom-connections/:connectionId/resources/:resourceId/sessions/:sessionId',
+    summary: 'Create or replace records that become live together once the session is completed.',
+    description: 'The first upload under a new key begins the session. A resource has one session in progress at most.',
+    permission: 'custom-connections-data-post',
+    entitlement,
+    params: ofSession,
+    body: SessionUpload,
+    success: uploadResults,
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  performSessionAction: {
+    method: 'POST',
+    path: '/custom-connections/:connectionId/resources/:resourceId/sessions/:sessionId/actions',
+    summary: 'Complete or cancel a session.',
+    permission: 'custom-connections-data-post',
+    entitlement,
+    params: ofSession,
+    body: SessionActionRequest,
+    success: {
+      200: SessionActionResult,
+      201: z.record(z.string(), z.unknown()).describe('Listed by the contract; this server answers 200.'),
+    },
+    errors: [400, 401, 402, 403, 404, 412, 422, 500],
+  },
+})

@@ -1,0 +1,287 @@
+import { z } from 'zod'
+import { expandQuery, Id, listQuery, longTextLimit, page, shortTextLimit, Timestamp, text } from './common.ts'
+import { operations } from '../operation.ts'
+import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
+import { SignedUrl } from './users.ts'
+
+export const DeviceExpand = z
+  .enum(['asset', 'complianceChecks', 'documents', 'identifiers'])
+  .meta({ id: 'DeviceExpandEnum' })
+export type DeviceExpand = z.infer<typeof DeviceExpand>
+
+const DeviceDetailExpand = z.enum([...DeviceExpand.options, 'deviceApps'])
+
+export const DeviceSource = z
+  .enum([
+    'AGENT',
+    'JAMF',
+    'INTUNE',
+    'KANDJI',
+    'JUMPCLOUD',
+    'HEXNODE_UEM',
+    'UNKNOWN',
+    'RIPPLING',
+    'WORKSPACE_ONE',
+    'KOLIDE',
+    'CUSTOM',
+    'INTUNE_GCC_HIGH',
+    'CUSTOM_XFA',
+    'NINJAONE',
+  ])
+  .meta({ id: 'MobileDeviceManagementSourceTypeEnum' })
+export type DeviceSource = z.infer<typeof DeviceSource>
+
+export const DevicePlatform = z.enum(['MACOS', 'WINDOWS', 'LINUX', 'UNIX', 'ANDROID']).meta({ id: 'AgentPlatformEnum' })
+export type DevicePlatform = z.infer<typeof DevicePlatform>
+
+const key = text(shortTextLimit).min(1)
+
+/** Why a setting is as it is: in words, or as whatever object the source has. */
+export const Explanation = z.union([text(longTextLimit), z.record(z.string(), z.unknown())])
+export type Explanation = z.infer<typeof Explanation>
+
+export const InstalledApp = z
+  .object({
+    name: text(shortTextLimit),
+    version: text(shortTextLimit),
+    description: text(longTextLimit).nullish(),
+  })
+  .meta({ id: 'AppTypeRequestPublicV2Dto' })
+export type InstalledApp = z.infer<typeof InstalledApp>
+
+export const WindowsService = z
+  .object({
+    name: text(shortTextLimit),
+    description: text(shortTextLimit),
+    startType: text(shortTextLimit),
+    status: text(shortTextLimit),
+  })
+  .meta({ id: 'WindowsServiceRequestPublicV2Dto' })
+export type WindowsService = z.infer<typeof WindowsService>
+
+export const DeviceUpload = z
+  .object({
+    personnelId: PersonRef.describe('Whose device it is: a number, or an address behind `email:`.'),
+    platformName: DevicePlatform,
+    platformVersion: text(shortTextLimit),
+    alias: text(shortTextLimit).optional().describe('What people call the device.'),
+    model: text(shortTextLimit).optional(),
+    serialNumber: key.optional(),
+    macAddress: key.nullish(),
+    externalId: key.optional().describe('The key of the device in the system that reports it.'),
+    antivirusEnabled: z.boolean().nullish(),
+    antivirusExplanation: Explanation.optional(),
+    autoUpdateEnabled: z.boolean().nullish(),
+    autoUpdateExplanation: Explanation.optional(),
+    firewallEnabled: z.boolean().nullish(),
+    firewallExplanation: Explanation.optional(),
+    passwordManagerEnabled: z.boolean().nullish(),
+    passwordManagerExplanation: Explanation.optional(),
+    encryptionEnabled: z.boolean().nullish(),
+    encryptionExplanation: Explanation.optional(),
+    screenLockEnabled: z.boolean().nullish(),
+    screenLockExplanation: Explanation.optional(),
+    screenLockTime: z.number().optional(),
+    appList: z.array(InstalledApp).optional().describe('All apps of the device; they replace those of before.'),
+    browserExtensions: z.array(InstalledApp).optional(),
+    windowsServices: z.array(WindowsService).optional(),
+  })
+  .meta({
+    id: 'DeviceCreateRequestPublicV2Dto',
+    description: 'What is left out stays as it is where the device is known.',
+  })
+export type DeviceUpload = z.infer<typeof DeviceUpload>
+
+export const DeviceComplianceCheck = z
+  .object({
+    id: Id,
+    type: ComplianceCheckType,
+    status: ComplianceCheckStatus,
+    checkFrequency: CheckFrequency,
+    expiresAt: Timestamp.nullable(),
+    lastCheckedAt: Timestamp.nullable(),
+    completionDate: Timestamp.nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'DeviceComplianceCheckResponsePublicV2Dto', description: 'One thing that is checked of a device.' })
+export type DeviceComplianceCheck = z.infer<typeof DeviceComplianceCheck>
+
+export const DeviceIdentifier = z
+  .object({ id: Id, type: z.string(), identifier: z.string(), createdAt: Timestamp, updatedAt: Timestamp })
+  .meta({ id: 'DeviceIdentifierResponsePublicV2Dto', description: 'A key by which a device is known.' })
+export type DeviceIdentifier = z.infer<typeof DeviceIdentifier>
+
+export const DeviceDocument = z
+  .object({
+    id: Id,
+    type: z.string(),
+    name: z.string(),
+    fileUrl: z.string().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    downloadUrl: SignedUrl.optional(),
+  })
+  .meta({ id: 'DeviceDocumentResponsePublicV2Dto', description: 'A document that proves something of a device.' })
+
+export const AssetCompact = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string(),
+    assetType: z.string(),
+    assetProvider: z.string(),
+    approvedAt: Timestamp,
+    removedAt: Timestamp.nullish(),
+    company: z.string(),
+    notes: z.string().nullish(),
+    assetReferenceType: z.string().nullable(),
+    uniqueId: z.string(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    externalId: z.string().optional(),
+    externalOwnerId: z.string().optional(),
+  })
+  .meta({ id: 'AssetCompactResponsePublicV2Dto', description: 'The asset of a device in short.' })
+export type AssetCompact = z.infer<typeof AssetCompact>
+
+const setting = z.boolean().nullable()
+const explanation = Explanation.nullable()
+
+export const Device = z
+  .object({
+    id: Id,
+    assetId: Id.nullable(),
+    osVersion: z.string().nullable(),
+    serialNumber: z.string().nullable(),
+    model: z.string().nullable(),
+    macAddress: z.string().nullable(),
+    lastCheckedAt: Timestamp.nullable().describe('When it was last reported, with or without a change.'),
+    sourceType: DeviceSource,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    deletedAt: Timestamp.nullable(),
+    appsCount: z.int().min(0).nullable().describe('Null until apps were reported.'),
+    isDeviceCompliant: z.boolean().optional().describe('Together with the checks.'),
+    complianceChecks: z.array(DeviceComplianceCheck).optional().describe('On request (`expand[]`).'),
+    identifiers: z.array(DeviceIdentifier).optional().describe('On request (`expand[]`).'),
+    documents: z.array(DeviceDocument).optional().describe('On request (`expand[]`).'),
+    screenLockTime: z.number().nullable(),
+    screenLockExplanation: explanation,
+    antivirusEnabled: setting,
+    antivirusExplanation: explanation,
+    autoUpdateEnabled: setting,
+    autoUpdateExplanation: explanation,
+    passwordManagerEnabled: setting,
+    passwordManagerExplanation: explanation,
+    encryptionEnabled: setting,
+    encryptionExplanation: explanation,
+    firewallEnabled: setting,
+    firewallExplanation: explanation,
+    asset: AssetCompact.nullish().describe('On request (`expand[]`).'),
+    userId: Id.nullish(),
+    personnelId: Id,
+    externalId: z.string().max(shortTextLimit).nullable(),
+  })
+  .meta({ id: 'DeviceResponsePublicV2Dto', description: 'A workstation of a person.' })
+export type Device = z.infer<typeof Device>
+
+export const DevicePage = page(Device).meta({ id: 'DevicesResponsePublicV2Dto' })
+
+export const DeviceApp = z
+  .object({ id: Id, installedApp: z.string().describe('Name and version.') })
+  .meta({ id: 'DeviceAppResponsePublicV2Dto' })
+export type DeviceApp = z.infer<typeof DeviceApp>
+
+export const DeviceAppPage = page(DeviceApp).meta({ id: 'DeviceAppsResponsePublicV2Dto' })
+
+export const DeviceWithApps = Device.extend({
+  apps: z.array(DeviceApp).optional().describe('On request (`expand[]=deviceApps`).'),
+}).meta({ id: 'DeviceResponseIdPublicV2Dto', description: 'A workstation of a person, with its apps on request.' })
+export type DeviceWithApps = z.infer<typeof DeviceWithApps>
+
+const ofConnection = z.object({ connectionId: Id })
+const ofDevice = z.object({ deviceId: Id })
+const commonQuery = {
+  ...listQuery,
+  ...expandQuery(DeviceExpand),
+  externalId: text(shortTextLimit).optional(),
+  macAddress: text(shortTextLimit).optional(),
+  serialNumber: text(shortTextLimit).optional(),
+}
+const sourceType = DeviceSource.optional().describe('Only devices that this kind of system reports.')
+const personnelId = Id.optional().describe('Only devices of this person.')
+
+/** The workstations of the account's people, as custom connections of type MDM report them. */
+export const devices = operations({
+  listDevices: {
+    method: 'GET',
+    path: '/devices',
+    summary: 'The devices of the account.',
+    permission: 'devices-get',
+    query: z.object({ ...commonQuery, sourceType, personnelId }),
+    success: { 200: DevicePage },
+    errors: [400, 401, 403, 412, 500],
+  },
+  listDevicesForPersonnel: {
+    method: 'GET',
+    path: '/personnel/:personnelId/devices',
+    summary: 'The devices of a person.',
+    permission: 'devices-get',
+    params: z.object({ personnelId: Id }),
+    query: z.object({ ...commonQuery, sourceType }),
+    success: { 200: DevicePage },
+    errors: [401, 403, 404, 412, 500],
+  },
+  getDevice: {
+    method: 'GET',
+    path: '/devices/:deviceId',
+    summary: 'One device.',
+    permission: 'devices-get',
+    params: ofDevice,
+    query: z.object(expandQuery(DeviceDetailExpand)),
+    success: { 200: DeviceWithApps },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  listDevicesForConnection: {
+    method: 'GET',
+    path: '/connections/:connectionId/devices',
+    summary: 'The devices that a connection reports.',
+    permission: 'devices-get',
+    params: ofConnection,
+    query: z.object({ ...commonQuery, personnelId }),
+    success: { 200: DevicePage },
+    errors: [401, 403, 404, 412, 500],
+  },
+  listDeviceApps: {
+    method: 'GET',
+    path: '/devices/:deviceId/apps',
+    summary: 'The apps on a device.',
+    permission: 'devices-get',
+    params: ofDevice,
+    query: z.object(listQuery),
+    success: { 200: DeviceAppPage },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  upsertDevice: {
+    method: 'POST',
+    path: '/custom-connections/:connectionId/devices',
+    summary: 'Report a device of a custom connection.',
+    description:
+      'A device of the connection with the same serial number, MAC address or external id is updated; otherwise there is a new one.',
+    permission: 'devices-post',
+    params: ofConnection,
+    body: DeviceUpload,
+    success: { 201: Device },
+    errors: [400, 401, 403, 404, 412, 413, 500, 503],
+  },
+  deleteDevice: {
+    method: 'DELETE',
+    path: '/custom-connections/:connectionId/devices/:deviceId',
+    summary: 'Delete a device of a custom connection, together with its asset.',
+    permission: 'devices-delete-from-custom-connection',
+    params: z.object({ connectionId: Id, deviceId: Id }),
+    success: { 204: null },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

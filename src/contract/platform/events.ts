@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import {
+  expandQuery,
+  Id,
+  listQuery,
+  page,
+  SubmittedTimestamp,
+  shortTextLimit,
+  Timestamp,
+  text,
+  UserCompact,
+} from './common.ts'
+import { operations } from '../operation.ts'
+import { ConnectionCompact } from './users.ts'
+
+export const EventCategory = z
+  .enum([
+    'AUTOPILOT',
+    'AGENT',
+    'POLICY',
+    'PERSONNEL',
+    'REPORT',
+    'VENDOR',
+    'ASSET',
+    'COMPANY',
+    'ASSESSMENT',
+    'AUDIT',
+    'MONITOR',
+    'USER',
+    'CONNECTION',
+    'GRC',
+    'MDM',
+    'QUESTIONNAIRE',
+    'DEVICE',
+    'TRUST_PAGES',
+    'TRUST_CENTER_PRIVATE_ACCESS',
+    'RISK',
+    'COMPANY_NOTIFICATION',
+    'CUSTOM_FRAMEWORKS',
+    'MULTIPLE_PRODUCT_SUPPORT',
+    'PUBLIC_API_KEY',
+    'SERVICE_PROVIDER',
+    'TASK',
+    'AUTOPILOT_RECIPE_SCHEDULE',
+    'RESYNC',
+    'EVIDENCE',
+    'AUTOPILOT_RECIPE',
+    'ACCESS_REVIEW',
+    'DOCUMENT_SCANNED',
+    'CLOUD_STORAGE',
+    'VENDOR_PROFILE',
+    'CODEBASE',
+    'EXCEPTION_MANAGEMENT',
+    'WORKFLOWS',
+    'CUSTOM_CONNECTION',
+    'TRUST_CENTER_REPORTS',
+    'OUTBOUND_WEBHOOKS',
+    'SAFEBASE_MIGRATION',
+    'TRUST_ACCESS_REQUEST',
+    'SAFEBASE_ONBOARDING',
+  ])
+  .meta({ id: 'EventCategoryEnum' })
+
+export const EventSource = z
+  .enum(['APP', 'AUTOPILOT', 'PUBLIC_API', 'VENDOR_QUESTIONNAIRE', 'SCHEDULED', 'WORKFLOW', 'DRATA_POLICY'])
+  .meta({ id: 'EventSourceEnum' })
+
+export const EventExpand = z
+  .enum(['connection', 'issues', 'metadata', 'testId', 'testName', 'user'])
+  .meta({ id: 'EventExpandEnum' })
+export type EventExpand = z.infer<typeof EventExpand>
+
+const CheckResultStatus = z
+  .enum(['READY', 'PASSED', 'FAILED', 'ERROR', 'PREAUDIT'])
+  .meta({ id: 'CheckResultStatusEnum' })
+
+const JsonObject = z.record(z.string(), z.unknown())
+
+export const EventMetadata = z.object({
+  dto: JsonObject.nullish(),
+  targetEntity: JsonObject.nullish().describe('What was written: its `kind` and its `id`.'),
+  targetEntities: z
+    .array(JsonObject.nullable())
+    .optional()
+    .describe('Where several things were written: each of them.'),
+  fileKey: z.string().nullish(),
+  sourceData: JsonObject.nullish(),
+  taskType: z.number().nullish(),
+  request: JsonObject.nullish(),
+  response: JsonObject.nullish(),
+})
+export type EventMetadata = z.infer<typeof EventMetadata>
+
+export const Event = z
+  .object({
+    id: z.string().describe('A UUID.'),
+    type: z.string().describe('What was done, as a name of upper-case letters, digits and underscores.'),
+    category: EventCategory,
+    source: EventSource.describe(
+      'How it was done: `PUBLIC_API` through this interface, `APP` by the operator, `SCHEDULED` by the clock.',
+    ),
+    description: z.string().describe('What happened, in a sentence.'),
+    status: CheckResultStatus.nullable().describe('The result of a test; null for everything else.'),
+    createdAt: Timestamp,
+    userId: Id.nullable().describe('Who did it; null where it was no user.'),
+    connectionId: Id.nullable().describe('The connection that it concerns, which may be gone by now.'),
+    requestDescription: z.string().nullable().describe('The operation or command that did it.'),
+    user: UserCompact.nullish().describe('On request (`expand[]`).'),
+    connection: ConnectionCompact.nullish().describe('On request (`expand[]`); null where it is gone.'),
+    metadata: EventMetadata.optional().describe('On request (`expand[]`).'),
+    testName: z.string().nullish().describe('On request (`expand[]`).'),
+    testId: z.string().nullish().describe('On request (`expand[]`).'),
+    issues: z.array(JsonObject).optional().describe('On request (`expand[]`), also together with `metadata`.'),
+  })
+  .meta({ id: 'EventResponsePublicV2Dto', description: 'Something that was written to the account.' })
+export type Event = z.infer<typeof Event>
+
+export const EventPage = page(Event).meta({ id: 'EventsResponsePublicV2Dto' })
+
+const EventType = text(shortTextLimit).regex(/^[A-Z0-9_]+$/, {
+  error: 'must be a name of upper-case letters, digits and underscores',
+})
+
+const expand = expandQuery(EventExpand)
+
+/** What was written to the account, by whom and when. */
+export const events = operations({
+  listEvents: {
+    method: 'GET',
+    path: '/events',
+    summary: 'What was written to the account.',
+    permission: 'event-tracking-get',
+    query: z.object({
+      ...listQuery,
+      sort: z.enum(['createdAt']).meta({ id: 'EventSortTypeLimitedEnum' }).optional().describe('Events never change.'),
+      ...expand,
+      type: EventType.optional().describe('Only events of this type.'),
+      source: EventSource.optional().describe('Only events from there.'),
+      category: EventCategory.optional().describe('Only events of this category.'),
+      connectionId: Id.nullable()
+        .optional()
+        .describe('Only events of this connection; blank or `null` for those of none.'),
+      userId: Id.nullable().optional().describe('Only what this user did; blank or `null` for what no user did.'),
+      workspaceId: Id.optional().describe('Only events of this workspace.'),
+      createdAtStartDate: SubmittedTimestamp.optional().describe('Only events of this moment or later.'),
+      createdAtEndDate: SubmittedTimestamp.optional().describe('Only events of this moment or earlier.'),
+    }),
+    success: { 200: EventPage },
+    errors: [400, 401, 403, 412, 500],
+  },
+  getEvent: {
+    method: 'GET',
+    path: '/events/:eventId',
+    summary: 'One event.',
+    permission: 'event-tracking-get-event',
+    params: z.object({ eventId: z.uuid({ error: 'must be a UUID' }) }),
+    query: z.object(expand),
+    success: { 200: Event },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+})

@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import {
+  AnsweredEmail,
+  Email,
+  Id,
+  listQuery,
+  page,
+  SubmittedTimestamp,
+  shortTextLimit,
+  Timestamp,
+  text,
+} from './common.ts'
+import { operations } from '../operation.ts'
+
+const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
+const batchLimit = 1000
+const identityKeyPrefix = 'identity-id:'
+
+const shortText = text(shortTextLimit).nullish()
+
+const identityFields = {
+  email: Email.nullish().describe('The main address; identity sync finds the person by it.'),
+  secondaryEmail: Email.nullish().describe('A second address.'),
+  firstName: shortText.describe('The given name.'),
+  lastName: shortText.describe('The family name.'),
+  jobTitle: shortText.describe('What the person works as.'),
+  managerId: shortText.describe("The manager's own `identityId`, not a user of the platform."),
+  managerName: shortText.describe("The manager's full name."),
+  startedAt: SubmittedTimestamp.nullish().describe('First day of employment.'),
+  separatedAt: SubmittedTimestamp.nullish().describe(
+    'Last day of employment; how a leaver is recorded. Written once: another date is ignored until null has cleared this one.',
+  ),
+  isContractor: z
+    .boolean()
+    .nullish()
+    .describe('True for contractors, false for employees. While it is null the employment status is unknown.'),
+}
+
+export const IdentityRecord = z
+  .object({
+    identityId: text(shortTextLimit)
+      .min(1)
+      .describe('The stable key that HR has for the person, unique within the connection.'),
+    ...identityFields,
+  })
+  .meta({
+    id: 'CustomUserIdentityRecordPublicV2Dto',
+    description: 'One person as HR has them. A field that is left out keeps its value, null clears it.',
+  })
+export type IdentityRecord = z.infer<typeof IdentityRecord>
+
+export const IdentityUpdate = z
+  .object({
+    identityId: text(shortTextLimit).min(1).optional().describe('When given, it must be the key of the record.'),
+    ...identityFields,
+  })
+  .refine(namesAField, { error: 'must name at least one field to update' })
+  .meta({
+    id: 'CustomUserIdentityUpdateRequestPublicV2Dto',
+    description: 'At least one field. One that is left out keeps its value, null clears it.',
+  })
+export type IdentityUpdate = z.infer<typeof IdentityUpdate>
+
+export const Identity = z
+  .object({
+    id: Id.describe('The key that the platform gave.'),
+    identityId: z.string().describe('The key that HR gave.'),
+    email: AnsweredEmail.nullable(),
+    secondaryEmail: AnsweredEmail.nullable(),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    jobTitle: z.string().nullable(),
+    managerId: z.string().nullable(),
+    managerName: z.string().nullable(),
+    startedAt: Timestamp.nullable(),
+    separatedAt: Timestamp.nullable().describe('Last day of employment; null for everybody who has not left.'),
+    isContractor: z.boolean().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: 'CustomUserIdentityResponsePublicV2Dto' })
+export type Identity = z.infer<typeof Identity>
+
+export const IdentityPage = page(Identity).meta({ id: 'CustomUserIdentitiesResponsePublicV2Dto' })
+
+export const ItemResult = z
+  .object({
+    statusCode: z.int().describe('201: created. 200: updated, restored, or nothing to change. 400: refused.'),
+    data: Identity.nullable().describe('The stored record; null for a refused item and for one that changed nothing.'),
+    error: z.object({ message: z.string() }).optional().describe('Why the item was refused.'),
+  })
+  .meta({ id: 'CustomUserIdentityBulkResponsePublicV2Dto' })
+export type ItemResult = z.infer<typeof ItemResult>
+
+const ItemResults = z.array(ItemResult).describe('One result for each item, in the order of the request.')
+
+/** How a path names an identity: by the number that the platform gave, or by HR's own key behind `identity-id:`. */
+export const IdentityRef = z.union([Id, z.templateLiteral([identityKeyPrefix, z.string().min(1)])], {
+  error: 'must be a number, or a key that begins with identity-id:',
+})
+export type IdentityRef = z.infer<typeof IdentityRef>
+
+/** The reference to an identity by HR's own key. */
+export function byIdentityId(identityId: string): IdentityRef {
+  return `${identityKeyPrefix}${identityId}`
+}
+
+/** HR's own key of a reference, or null for a reference by number. */
+export function identityIdOf(reference: IdentityRef): string | null {
+  return typeof reference === 'number' ? null : reference.slice(identityKeyPrefix.length)
+}
+
+const ofConnection = z.object({ connectionId: Id })
+const ofIdentity = z.object({ connectionId: Id, userIdentityId: IdentityRef })
+
+/** The people whom an HRIS connection holds. */
+export const hrisUserIdentities = operations({
+  listHrisUserIdentities: {
+    method: 'GET',
+    path: '/custom-connections/:connectionId/hris-user-identities',
+    summary: 'The people of a connection, leavers included, deleted ones left out.',
+    permission: 'user-identities-hris-get',
+    entitlement,
+    params: ofConnection,
+    query: z.object(listQuery),
+    success: { 200: IdentityPage },
+    errors: [401, 402, 403, 404, 412, 500],
+  },
+  upsertHrisUserIdentities: {
+    method: 'POST',
+    path: '/custom-connections/:connectionId/hris-user-identities',
+    summary: 'Create or update up to 1000 people.',
+    description:
+      'Every item is judged by itself, so a bad one does not stop the others. The answer is 201 when all were created, 200 when none failed, 207 otherwise.',
+    permission: 'user-identity-hris-post',
+    entitlement,
+    params: ofConnection,
+    body: z.array(z.unknown()).min(1).max(batchLimit),
+    item: IdentityRecord,
+    success: { 200: ItemResults, 201: ItemResults, 207: ItemResults },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  getHrisUserIdentity: {
+    method: 'GET',
+    path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
+    summary: 'One person of a connection.',
+    permission: 'user-identity-hris-get',
+    entitlement,
+    params: ofIdentity,
+    success: { 200: Identity },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  updateHrisUserIdentity: {
+    method: 'PUT',
+    path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
+    summary: 'Update one person, for example to record that they left.',
+    permission: 'user-identity-hris-put',
+    entitlement,
+    params: ofIdentity,
+    body: IdentityUpdate,
+    success: { 200: Identity },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+  deleteHrisUserIdentity: {
+    method: 'DELETE',
+    path: '/custom-connections/:connectionId/hris-user-identities/:userIdentityId',
+    summary: 'Take back a person who was sent in error.',
+    description: 'For wrong data, never for leavers. Sending the same key again brings the record back.',
+    permission: 'user-identity-hris-delete',
+    entitlement,
+    params: ofIdentity,
+    success: { 204: null },
+    errors: [400, 401, 402, 403, 404, 412, 500],
+  },
+})
+
+function namesAField(update: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(update).some((name) => name !== 'identityId')
+}

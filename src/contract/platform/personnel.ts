@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
+import { operations } from '../operation.ts'
+
+export const EmploymentStatus = z
+  .enum([
+    'CURRENT_EMPLOYEE',
+    'FORMER_EMPLOYEE',
+    'CURRENT_CONTRACTOR',
+    'FORMER_CONTRACTOR',
+    'OUT_OF_SCOPE',
+    'UNKNOWN',
+    'SPECIAL_FORMER_EMPLOYEE',
+    'SPECIAL_FORMER_CONTRACTOR',
+    'FUTURE_HIRE',
+    'SERVICE_ACCOUNT',
+  ])
+  .meta({ id: 'EmploymentStatusEnum' })
+export type EmploymentStatus = z.infer<typeof EmploymentStatus>
+
+export const ComplianceCheckStatus = z
+  .enum(['MISCONFIGURED', 'PASS', 'FAIL', 'EXCLUDED'])
+  .meta({ id: 'ComplianceCheckStatusEnum' })
+
+export const ComplianceCheckType = z
+  .enum([
+    'FULL_COMPLIANCE',
+    'ACCEPTED_POLICIES',
+    'IDENTITY_MFA',
+    'BG_CHECK',
+    'AGENT_INSTALLED',
+    'PASSWORD_MANAGER',
+    'HDD_ENCRYPTION',
+    'ANTIVIRUS',
+    'AUTO_UPDATES',
+    'LOCK_SCREEN',
+    'SECURITY_TRAINING',
+    'LOCATION_SERVICES',
+    'HIPAA_TRAINING',
+    'OFFBOARDING',
+    'NIST_AI_TRAINING',
+  ])
+  .meta({ id: 'ComplianceCheckTypeEnum' })
+
+export const CheckFrequency = z
+  .enum(['ONCE', 'HOURLY', 'QID', 'DAILY', 'WEEKLY', 'BIWEEKLY', 'MONTHLY', 'QUARTERLY', 'YEARLY'])
+  .meta({ id: 'CheckFrequencyEnum' })
+
+export const PersonnelExpand = z
+  .enum(['customFields', 'complianceChecks', 'reasonProvider', 'user'])
+  .meta({ id: 'PersonnelExpandEnum' })
+
+export const ComplianceCheckExclusion = z
+  .object({
+    id: Id,
+    reason: z.string(),
+    createdById: Id,
+    createdByEmail: z.string(),
+    createdAt: Timestamp,
+    startDate: Timestamp,
+    endDate: Timestamp.nullable().describe('Null for an exclusion without an end.'),
+  })
+  .meta({ id: 'ComplianceCheckExclusionResponsePublicV2Dto', description: 'Why a check does not count, and how long.' })
+
+export const ComplianceCheck = z
+  .object({
+    id: Id,
+    type: ComplianceCheckType,
+    status: ComplianceCheckStatus,
+    checkFrequency: CheckFrequency,
+    expiresAt: Timestamp.nullish(),
+    lastCheckedAt: Timestamp.nullish(),
+    completionDate: Timestamp.nullish(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    exclusion: ComplianceCheckExclusion.nullish().describe('Only for an excluded check.'),
+  })
+  .meta({
+    id: 'ComplianceCheckWithExclusionResponsePublicV2Dto',
+    description: 'One thing that is checked of a person.',
+  })
+export type ComplianceCheck = z.infer<typeof ComplianceCheck>
+
+export const Person = z
+  .object({
+    id: Id,
+    userId: Id,
+    user: UserCompact.optional().describe('On request (`expand[]`).'),
+    employmentStatus: EmploymentStatus,
+    notHumanReason: z.string().nullish().describe('Why somebody is out of scope.'),
+    reasonProvider: UserCompact.nullish().describe('Who gave that reason, on request (`expand[]`).'),
+    complianceChecks: z.array(ComplianceCheck).optional().describe('On request (`expand[]`).'),
+    startedAt: Timestamp.nullable(),
+    separatedAt: Timestamp.nullish(),
+    statusUpdatedAt: Timestamp.nullable().describe(
+      'When somebody set the status by hand. While it is set, identity sync leaves the person alone.',
+    ),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
+  })
+  .meta({ id: 'PersonResponsePublicV2Dto', description: 'Somebody who works, worked or will work for the account.' })
+export type Person = z.infer<typeof Person>
+
+export const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })
+
+const PersonnelAction = z.enum(['reset-sync', 'reset-sync-all']).meta({ id: 'PersonnelActionEnum' })
+
+export const PersonnelReset = z
+  .object({
+    action: PersonnelAction.describe('`reset-sync` for the people named, `reset-sync-all` for everybody.'),
+    personnelIds: z.array(Id).optional().describe('Required for `reset-sync`, not allowed for `reset-sync-all`.'),
+  })
+  .meta({ id: 'PersonnelActionsRequestPublicV2Dto' })
+export type PersonnelReset = z.infer<typeof PersonnelReset>
+
+export const PersonnelResetResult = z
+  .object({ count: z.int().min(0).describe('How many people identity sync looks after again.') })
+  .meta({ id: 'PersonnelActionsResponsePublicV2Dto' })
+
+/** How a path names a person: by number, or by the address of the user behind `email:`. */
+export const PersonRef = z.union([Id, z.templateLiteral(['email:', z.string().min(1)])], {
+  error: 'must be a number, or an address that begins with email:',
+})
+export type PersonRef = z.infer<typeof PersonRef>
+
+const expand = expandQuery(PersonnelExpand)
+
+/** The people of the account: what identity sync makes of users and HR records. */
+export const personnel = operations({
+  listPersonnel: {
+    method: 'GET',
+    path: '/personnel',
+    summary: 'The people of the account.',
+    permission: 'personnel-get',
+    query: z.object({
+      ...listQuery,
+      ...expand,
+      'employmentStatus[]': z.array(EmploymentStatus).optional().describe('Only people with one of these statuses.'),
+      'complianceStatus[]': z
+        .array(ComplianceCheckStatus)
+        .optional()
+        .describe('Only people whose full compliance has one of these statuses.'),
+    }),
+    success: { 200: PersonnelPage },
+    errors: [400, 401, 403, 412, 500],
+  },
+  getPersonnel: {
+    method: 'GET',
+    path: '/personnel/:personnelId',
+    summary: 'One person.',
+    permission: 'personnel-get-personnel-details',
+    params: z.object({ personnelId: PersonRef }),
+    query: z.object(expand),
+    success: { 200: Person },
+    errors: [400, 401, 403, 404, 412, 500],
+  },
+  resetPersonnelSync: {
+    method: 'POST',
+    path: '/personnel/actions',
+    summary: 'Let identity sync look after people again whose status was set by hand.',
+    permission: 'personnel-put-reset-resync',
+    body: PersonnelReset,
+    success: { 201: PersonnelResetResult },
+    errors: [400, 401, 403, 409, 412, 500],
+  },
+})

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
+import { operations } from '../operation.ts'
+
+export const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
+
+export const Framework = z
+  .object({
+    id: Id,
+    name: z.string(),
+    description: z.string(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    enabledAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'FrameworkCompactResponsePublicV2Dto', description: 'A framework that a workspace works towards.' })
+export type Framework = z.infer<typeof Framework>
+
+export const Workspace = z
+  .object({
+    id: Id,
+    primary: z.boolean().describe('True for the workspace that an account starts with.'),
+    name: z.string(),
+    description: z.string().nullable(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    howItWorks: z.string().nullable(),
+    url: z.string().nullable(),
+    logo: z.string().nullable(),
+    frameworks: z.array(Framework).optional().describe('On request (`expand[]`).'),
+    scopedPersonnelCount: z
+      .int()
+      .min(0)
+      .nullish()
+      .describe('How many people are in scope, on request (`expand[]`); null where no scope is set.'),
+  })
+  .meta({ id: 'WorkspaceResponsePublicV2Dto', description: 'A product or business line of the account.' })
+export type Workspace = z.infer<typeof Workspace>
+
+export const WorkspacePage = page(Workspace).meta({ id: 'WorkspacesResponsePublicV2Dto' })
+
+/** The product or business lines of the account. */
+export const workspaces = operations({
+  listWorkspaces: {
+    method: 'GET',
+    path: '/workspaces',
+    summary: 'The workspaces of the account.',
+    permission: 'workspaces-get',
+    query: z.object({
+      ...listQuery,
+      ...expandQuery(WorkspaceExpand),
+    }),
+    success: { 200: WorkspacePage },
+    errors: [400, 401, 403, 412, 500],
+  },
+})

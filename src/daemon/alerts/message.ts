@@ -1,0 +1,44 @@
+import type { AlertMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
+import { type Alert, type ClaimedTelling, openAlerts } from '../../store/alerts/alerts.ts'
+import type { Db } from '../../store/schema.ts'
+import { type Trouble, type TroubleSettings, troubles } from '../../store/alerts/conditions.ts'
+
+/** What the receiver of alerts is sent. */
+export function alertMessage({ alert, type, telling }: ClaimedTelling, now: Date): AlertMessage {
+  return {
+    type: `alert.${type}`,
+    timestamp: now.toISOString(),
+    data: {
+      id: alert.id,
+      ...about(alert),
+      raisedAt: alert.raisedAt.toISOString(),
+      clearedAt: type === 'cleared' ? (alert.clearedAt?.toISOString() ?? null) : null,
+      reminder: type === 'raised' && telling > 0,
+    },
+  }
+}
+
+/** What is wrong now, with what became of the alerts about it. */
+export async function alertViews(db: Db, settings: TroubleSettings): Promise<AlertView[]> {
+  const found = await troubles(db, settings)
+  const open = new Map(found.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
+  return found.map((trouble) => alertView(trouble, open.get(nameOf(trouble))))
+}
+
+function alertView(trouble: Trouble, alert: Alert | undefined): AlertView {
+  return {
+    ...about(trouble),
+    id: alert?.id ?? null,
+    raisedAt: alert?.raisedAt.toISOString() ?? null,
+    toldAt: alert?.toldAt?.toISOString() ?? null,
+    untold: alert?.lastFailure ?? null,
+  }
+}
+
+function about({ connection, kind, code, reason, since, people, leavers, runId }: Trouble) {
+  return { connection, kind, code, reason, since: since.toISOString(), people, leavers, runId }
+}
+
+function nameOf({ connection, kind }: Trouble): string {
+  return `${connection} ${kind}`
+}

@@ -1,0 +1,80 @@
+import { Agent, type Dispatcher } from 'undici'
+import { namedRecipe } from '../../connectors/webhook/recipes.ts'
+import { signWebhook } from '../../connectors/webhook/sign.ts'
+import { Failure } from '../../errors.ts'
+
+/** One message to a receiver. `id` is the same each time that it is sent again, so that the receiver can tell. */
+export type Post = {
+  readonly url: string
+  readonly secret: string
+  readonly id: string
+  readonly body: string
+  readonly now: Date
+}
+
+const connectTimeoutMs = 5000
+
+export type Poster = AsyncDisposable & {
+  /** Null once the receiver has taken it, else why it has not. Throws nothing that the network or the receiver do. */
+  post(post: Post, signal: AbortSignal): Promise<string | null>
+}
+
+/** Posts JSON signed as Standard Webhooks has it. Follows no redirect, and reads nothing of the answer but its status. */
+export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
+  const agent = new Agent({ connect: { timeout: connectTimeoutMs } })
+  return {
+    async post(post, signal) {
+      const headers = signedHeaders(post)
+      const timeout = AbortSignal.timeout(timeoutMs)
+      try {
+        const { statusCode, body } = await send(agent, post, headers, AbortSignal.any([signal, timeout]))
+        // What it says is of no use, may be endless, and may never come: the connection goes with it.
+        body.on('error', () => {}).destroy()
+        return statusCode >= 200 && statusCode < 300 ? null : refusal(statusCode)
+      } catch (error) {
+        if (signal.aborted) return 'this process stopped meanwhile'
+        return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${codeOf(error)})`}`
+      }
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
+}
+
+/** The headers that let a receiver trust a message. Refuses a secret that cannot sign. */
+export function signedHeaders({ secret, id, body, now }: Omit<Post, 'url'>): Record<string, string> {
+  try {
+    return signWebhook({ recipe: namedRecipe('standard-webhooks'), secret, id, body: Buffer.from(body), now })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure('config_invalid', `alerts.secret: ${error.message}`, { cause: error })
+  }
+}
+
+function send(
+  agent: Agent,
+  { url, body }: Post,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const { origin, pathname, search } = new URL(url)
+  return agent.request({
+    origin,
+    path: pathname + search,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': 'rollcall', ...headers },
+    body,
+    reset: true,
+    signal,
+  })
+}
+
+function refusal(status: number): string {
+  if (status >= 300 && status < 400)
+    return `redirects (${status}), which is not followed: write the last address as alerts.url`
+  return `answers ${status}`
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

@@ -1,0 +1,133 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Agent } from 'undici'
+import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
+import { csvConnector } from '../connectors/folder/connector.ts'
+import { httpConnector } from '../connectors/http/http.ts'
+import { sftpConnector } from '../connectors/sftp/sftp.ts'
+import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
+import { type Database, openDatabase } from '../database/database.ts'
+import { createClient } from '../http/client.ts'
+import { openQueue, type Queue } from '../queue/queue.ts'
+import { migrations } from '../store/migrations/index.ts'
+import { takeOwner } from '../store/workers/leases.ts'
+import type { StoreSchema } from '../store/schema.ts'
+import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
+import { createPace } from '../sync/deliver/pace.ts'
+import type { Events } from '../telemetry/events.ts'
+import type { Config, ConnectionConfig } from './config/config.ts'
+import type { SourceSettings } from './config/schema.ts'
+
+/** Everything that work needs, opened: the store, the queue and the way to the platform. */
+export type Parts = {
+  readonly config: Config
+  readonly queue: Queue
+  readonly sync: SyncContext
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type PartsOptions = { readonly events: Events; readonly now: () => Date }
+
+const connectTimeoutMs = 10_000
+const poolSize = 16
+/** A long statement of the embedded database blocks this process; its jobs must not be taken for abandoned meanwhile. */
+const embeddedLockSeconds = 600
+
+/** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
+export async function openParts(config: Config, { events, now }: PartsOptions): Promise<Parts> {
+  await using opening = new AsyncDisposableStack()
+  const store = opening.use(await openStore(config))
+  const queue = opening.use(await openJobs(config, { store, events }))
+  const owner = opening.use(await takeOwner(store))
+  const platform = opening.use(openPlatform(config, store))
+  const connections = new Map(
+    [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
+  )
+  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, owner }
+  const opened = opening.move()
+  return { config, queue, sync, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */
+export async function openStore(config: Config): Promise<Database<StoreSchema>> {
+  // What is kept here is about people: nobody else on this machine needs to read it.
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
+  return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize })
+}
+
+/** The queue: the configured Redis, else the database of the store. */
+export async function openJobs(
+  config: Config,
+  { store, events }: { store: Database<StoreSchema>; events: Events },
+): Promise<Queue> {
+  if (config.queue) return await openQueue({ backend: { kind: 'redis', url: await config.queue.read() }, events })
+  const backend = { kind: 'database', database: store } as const
+  if (store.kind === 'postgres') return await openQueue({ backend, events })
+  const queue = await openQueue({ backend, events, locks: { lockSeconds: embeddedLockSeconds } })
+  // The embedded database is locked by this process, so whatever job is left belongs to one that has ended.
+  await queue.clear()
+  return queue
+}
+
+/** The way to the platform, with a budget of requests that all processes of the store share. The key is read anew for each request, so that a replaced secret file is taken up. */
+export function openPlatform(
+  { platform }: Config,
+  store: Pick<Database<StoreSchema>, 'pool'> | null,
+): Platform & AsyncDisposable {
+  const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
+  const client = createClient(deliveryOperations, {
+    baseUrl: platform.baseUrl,
+    bearer: () => platform.apiKey.read(),
+    dispatcher,
+    timeoutMs: platform.timeoutMs,
+  })
+  return {
+    client,
+    baseUrl: platform.baseUrl,
+    pace: createPace({
+      pool: store?.pool ?? null,
+      platform: platform.baseUrl,
+      requestsPerMinute: platform.requestsPerMinute,
+      inFlight: platform.inFlight,
+    }),
+    inFlight: platform.inFlight,
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  }
+}
+
+export function toSyncConnection({ folder, dataDir }: Config, connection: ConnectionConfig): SyncConnection {
+  const { name, target, source, webhook, guards, delivery } = connection
+  return {
+    name,
+    target,
+    feeds: {
+      ...(source && {
+        source: {
+          ...source,
+          connector: openConnector(source.settings, {
+            baseDir: folder,
+            spoolDir: join(dataDir, 'incoming', name),
+            secret: (path) => source.secrets.get(path) ?? null,
+          }),
+        },
+      }),
+      ...(webhook && { webhook }),
+    },
+    guards,
+    delivery,
+  }
+}
+
+function openConnector(settings: SourceSettings, place: ConnectorPlace): Connector {
+  switch (settings.type) {
+    case 'csv':
+      return csvConnector(settings, place)
+    case 'sftp':
+      return sftpConnector(settings, place)
+    case 'http':
+      return httpConnector(settings, place)
+    default:
+      return settings satisfies never
+  }
+}

@@ -1,0 +1,333 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expressionProblems } from '../../connectors/expressions/expressions.ts'
+import { secretReference } from '../../connectors/file/source-settings.ts'
+import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { Failure } from '../../errors.ts'
+import type { Guards } from '../../identity/guards.ts'
+import type { Trap } from '../../identity/lint/lint.ts'
+import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
+import type { AlertSettings } from '../alerts/alerts.ts'
+import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
+import { flatten, toProblems } from './issues.ts'
+import {
+  ConfigFile,
+  type ConnectionSettings,
+  connectionSecrets,
+  jsonSchema,
+  possibleSecrets,
+  regions,
+  type SourceSettings,
+} from './schema.ts'
+import { type Presets, readPresets } from './presets.ts'
+import { Secret } from './secret.ts'
+
+/** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */
+export type Config = {
+  /** The file it came from. */
+  readonly file: string
+  /** The folder of that file; what sources name is relative to it. */
+  readonly folder: string
+  readonly platform: {
+    readonly baseUrl: string
+    readonly apiKey: Secret
+    readonly timeoutMs: number
+    readonly requestsPerMinute: number
+    readonly inFlight: number
+  }
+  /** postgres://…; null: embedded, in `dataDir`. May hold a password. */
+  readonly database: Secret | null
+  /** redis://…; null: the database. May hold a password. */
+  readonly queue: Secret | null
+  readonly dataDir: string
+  /** `token` null: one that the daemon generates. */
+  readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
+  readonly alerts: AlertSettings
+  readonly connections: ReadonlyMap<string, ConnectionConfig>
+}
+
+/** How the rows of one feed become records, presets applied. */
+export type FeedConfig = {
+  /** The preset with the connection's own words over it. */
+  readonly mapping: Mapping
+  /** What the preset knows of its system. */
+  readonly traps: readonly Trap[]
+  readonly absence: 'separate' | 'hold' | 'ignore'
+  readonly graceRuns: number
+  readonly timeZone: string
+  readonly future: 'send' | 'defer'
+}
+
+export type SourceConfig = FeedConfig & {
+  readonly settings: SourceSettings
+  /** By their path below the source, such as `decrypt.privateKey`. */
+  readonly secrets: ReadonlyMap<string, Secret>
+}
+export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; readonly secrets: readonly Secret[] }
+
+export type ConnectionConfig = {
+  readonly name: string
+  readonly target: { readonly name: string } | { readonly id: number }
+  /** At least one of the two is there. */
+  readonly source: SourceConfig | null
+  readonly webhook: WebhookConfig | null
+  /** When its source is read without anybody's asking. */
+  readonly schedule: { readonly cron: string; readonly timeZone: string } | null
+  /** When what the platform holds is read back. */
+  readonly verify: { readonly cron: string; readonly timeZone: string } | null
+  readonly guards: Guards
+  readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
+}
+
+const installation = fileURLToPath(new URL('../../../', import.meta.url))
+const defaultPath = 'config/rollcall.yaml'
+
+/** Settings that must come from the environment or from a file. */
+const secretPaths: readonly Path[] = [
+  ['platform', 'apiKey'],
+  ['server', 'token'],
+  ['alerts', 'secret'],
+]
+const addressPaths: readonly Path[] = [['database'], ['queue']]
+
+/** The configuration file to use: the one given, else config/rollcall.yaml of the working directory, else that of the installation. */
+export function resolveConfigPath(given: string | undefined, workingDirectory: string): string {
+  if (given !== undefined) return resolve(workingDirectory, given)
+  const local = resolve(workingDirectory, defaultPath)
+  return existsSync(local) ? local : resolve(installation, defaultPath)
+}
+
+/** Reads and checks a configuration. Refuses with `config_invalid`, one line for each mistake: file, line, column, setting, what helps. */
+export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<Config> {
+  const file = resolve(path)
+  const folder = dirname(file)
+  const shown = shownPath(file)
+  const document = await parseConfig(await textOf(shown), { env, folder })
+  refuse(shown, document.problems)
+  const presets = await readPresets()
+  const { platform, dataDir, server, alerts, connections } = checked(shown, document, presets)
+  const attempts = Object.entries(connections).map(([name, settings]) =>
+    toConnection(name, settings, { document, presets }),
+  )
+  refuse(
+    shown,
+    attempts.flatMap(({ problems }) => problems),
+  )
+
+  const { region = 'default', baseUrl = regions[region], ...pace } = platform
+  return {
+    file,
+    folder,
+    platform: { ...pace, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey: secretAt(document, ['platform', 'apiKey']) },
+    database: optionalSecretAt(document, ['database']),
+    queue: optionalSecretAt(document, ['queue']),
+    dataDir: resolve(folder, dataDir),
+    server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
+    alerts: {
+      url: optionalSecretAt(document, ['alerts', 'url']),
+      secret: optionalSecretAt(document, ['alerts', 'secret']),
+      overdueMinutes: alerts.overdueMinutes,
+      remindHours: alerts.remindHours,
+    },
+    connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
+  }
+}
+
+/** Short where it can be: relative to the working directory for a file below it. */
+function shownPath(file: string): string {
+  const short = relative('.', file)
+  return short.startsWith('..') ? file : short
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    throw new Failure('config_invalid', `cannot read ${path} (${code}): name the configuration with --config`, {
+      cause: error,
+    })
+  }
+}
+
+function refuse(path: string, problems: readonly Problem[]): void {
+  if (problems.length === 0) return
+  const lines = problems
+    .toSorted((a, b) => a.line - b.line || a.column - b.column)
+    .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`)
+  throw new Failure('config_invalid', lines.join('\n'))
+}
+
+function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
+  const values = () => withFormats(document.values(), presets)
+  let parsed = ConfigFile.safeParse(values())
+  // What a reference yields is a text; where a number or a boolean is asked for, it is read as one.
+  if (
+    parsed.error &&
+    flatten(parsed.error.issues)
+      .map((issue) => document.convert(issue.path))
+      .includes(true)
+  ) {
+    parsed = ConfigFile.safeParse(values())
+  }
+  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema())
+  refuse(path, [...problems, ...secretsInPlain(document)])
+  if (parsed.data) return parsed.data
+  throw parsed.error
+}
+
+/** The values with what presets know of the form of their system's exports below the words of each source. */
+function withFormats(values: unknown, presets: Presets): unknown {
+  if (!isObject(values) || !isObject(values.connections)) return values
+  const connections = Object.entries(values.connections).map(([name, connection]) => {
+    const source = isObject(connection) ? connection.source : undefined
+    if (!isObject(connection) || !isObject(source) || source.format === 'json') return [name, connection]
+    return [name, { ...connection, source: { ...presets.get(String(source.preset))?.format, ...source } }]
+  })
+  return { ...values, connections: Object.fromEntries(connections) }
+}
+
+function secretsInPlain(document: ConfigDocument): Problem[] {
+  const values = document.values()
+  const ofConnections = Object.keys(objectAt(values, ['connections'])).flatMap((name) =>
+    connectionSecrets.flatMap((path) => placesOf(values, ['connections', name, ...path.split('.')])),
+  )
+  const secrets = [...secretPaths, ...ofConnections].filter(
+    (path) => textAt(values, path) && !document.referencesAt(path),
+  )
+  const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)) && !document.referencesAt(path))
+  return [...secrets, ...addresses].map((path) => ({
+    ...document.positionOf(path),
+    message: `${path.join('.')}: a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`,
+  }))
+}
+
+/** The path itself, or those of its members where a list stands there. */
+function placesOf(values: unknown, path: Path): Path[] {
+  const value = valueAt(values, path)
+  return Array.isArray(value) ? value.map((_, index) => [...path, index]) : [path]
+}
+
+function objectAt(values: unknown, path: Path): Record<string, unknown> {
+  const value = valueAt(values, path)
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textAt(values: unknown, path: Path): string {
+  const value = valueAt(values, path)
+  return typeof value === 'string' ? value : ''
+}
+
+function valueAt(values: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (parent, name) => (typeof parent === 'object' && parent ? Reflect.get(parent, name) : undefined),
+    values,
+  )
+}
+
+function hasPassword(address: string): boolean {
+  return Boolean(URL.parse(address)?.password)
+}
+
+type Attempt = { readonly connection?: ConnectionConfig; readonly problems: readonly Problem[] }
+type Known = { readonly document: ConfigDocument; readonly presets: Presets }
+
+function toConnection(name: string, settings: ConnectionSettings, known: Known): Attempt {
+  const at: Path = ['connections', name]
+  const { document } = known
+  const source = settings.source && toFeed(settings.source, [...at, 'source'], known)
+  const webhook = settings.webhook && toFeed(settings.webhook, [...at, 'webhook'], known)
+  const problems = [...(source?.problems ?? []), ...(webhook?.problems ?? [])]
+  if (problems.length > 0) return { problems }
+
+  const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
+  const connection: ConnectionConfig = {
+    name,
+    target: settings.target,
+    source:
+      source?.feed && settings.source
+        ? {
+            ...source.feed,
+            settings: settings.source,
+            absence: settings.source.absence,
+            graceRuns: settings.source.graceRuns,
+            secrets: secretsBelow(document, [...at, 'source']),
+          }
+        : null,
+    webhook:
+      webhook?.feed && settings.webhook
+        ? {
+            ...webhook.feed,
+            settings: settings.webhook,
+            secrets: [...secretsBelow(document, [...at, 'webhook']).values()],
+          }
+        : null,
+    schedule: settings.schedule ? { cron: settings.schedule.cron, timeZone } : null,
+    verify:
+      settings.verify === 'never'
+        ? null
+        : { cron: settings.verify.cron, timeZone: settings.verify.timeZone ?? timeZone },
+    guards: settings.guards,
+    delivery: settings.delivery,
+  }
+  return { connection, problems: [] }
+}
+
+type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
+
+function toFeed(
+  settings: FeedSettings & { readonly mode?: string },
+  at: Path,
+  { document, presets }: Known,
+): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
+  const { preset, fields, status, action, rowTimeZone, timeZone, mode } = settings
+  const severalRows = 'severalRows' in settings ? settings.severalRows : undefined
+  const base = preset === undefined ? undefined : presets.get(preset)
+  if (preset !== undefined && base === undefined) {
+    const path = [...at, 'preset']
+    const message = `${path.join('.')}: unknown preset "${preset}" (known: ${[...presets.keys()].join(', ')})`
+    return { problems: [{ ...document.positionOf(path), message }] }
+  }
+  const mapping = Mapping.safeParse(
+    mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone }),
+  )
+  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
+
+  const contradiction =
+    mode === 'snapshot' && mapping.data.action
+      ? [{ path: ['action'], message: 'is for deltas: a snapshot lists people' }]
+      : []
+  const problems = [...contradiction, ...expressionProblems(mapping.data)].map(({ path, message }) => {
+    const place = [...at, ...path]
+    return { ...document.positionOf(place), message: `${place.join('.')}: ${message}` }
+  })
+  const { separatedAt } = mapping.data.fields
+  const future = (typeof separatedAt === 'object' ? separatedAt.future : undefined) ?? 'defer'
+  const rules = { absence: 'separate', graceRuns: 1, timeZone, future } as const
+  return { feed: { mapping: mapping.data, traps: base?.traps ?? [], ...rules }, problems }
+}
+
+function secretsBelow(document: ConfigDocument, at: Path): ReadonlyMap<string, Secret> {
+  const [, , part] = at
+  const values = document.values()
+  const found = [...connectionSecrets, ...possibleSecrets].flatMap((path) => {
+    const [first, ...rest] = path.split('.')
+    if (first !== part) return []
+    return placesOf(values, [...at, ...rest]).filter((place) => textAt(values, place) !== '')
+  })
+  return new Map(found.map((place) => [place.slice(at.length).join('.'), secretAt(document, place)]))
+}
+
+function secretAt(document: ConfigDocument, path: Path): Secret {
+  return new Secret(document.referencesAt(path) ?? [{ text: textAt(document.values(), path) }])
+}
+
+function optionalSecretAt(document: ConfigDocument, path: Path): Secret | null {
+  return textAt(document.values(), path) === '' ? null : secretAt(document, path)
+}

@@ -1,0 +1,143 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visitAsync,
+} from 'yaml'
+import { Failure } from '../../errors.ts'
+import { holdsReference, type Reference, readReferences, resolveReferences } from './references.ts'
+
+export type Path = readonly PropertyKey[]
+export type Position = { readonly line: number; readonly column: number }
+export type Problem = Position & { readonly message: string }
+
+/** A parsed YAML file whose values still know where they stand and what they were made of. */
+export type ConfigDocument = {
+  readonly problems: readonly Problem[]
+  /** The plain values, references resolved. */
+  values(): unknown
+  /** Where the value stands; for one that is missing, where the nearest thing around it stands. */
+  positionOf(path: Path): Position
+  /** Where the name of a setting stands. */
+  positionOfKey(path: Path): Position
+  /** What a value was made of, where it holds a reference. */
+  referencesAt(path: Path): readonly Reference[] | undefined
+  /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
+  convert(path: Path): boolean
+}
+
+/** Parses the text of a configuration and resolves its references. Mistakes are listed, not thrown. */
+export async function parseConfig(
+  text: string,
+  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+): Promise<ConfigDocument> {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const references = new Map<unknown, readonly Reference[]>()
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    ...positionAt(lines, pos[0]),
+    message,
+  }))
+
+  await visitAsync(document, {
+    Alias(_role, alias) {
+      if (alias.resolve(document)) return
+      const message = `unknown alias *${alias.source}: the anchor &${alias.source} must stand above it`
+      problems.push({ ...positionAt(lines, alias.range?.[0]), message })
+    },
+    async Scalar(role, scalar) {
+      if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
+      const resolved = await resolve(scalar.value, context)
+      if ('problem' in resolved) problems.push({ ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
+      else references.set(scalar, resolved.parts)
+      scalar.value = 'problem' in resolved ? '' : resolved.text
+    },
+  })
+
+  if (problems.length === 0) problems.push(...excess(document))
+  return {
+    problems,
+    values: () => document.toJS(),
+    positionOf: (path) => positionAt(lines, nearest(document, path).value?.range?.[0]),
+    positionOfKey(path) {
+      const { key, value } = nearest(document, path)
+      return positionAt(lines, (key ?? value)?.range?.[0])
+    },
+    referencesAt(path) {
+      const { value, exact } = nearest(document, path)
+      return exact ? references.get(value) : undefined
+    },
+    convert(path) {
+      const { value, exact } = nearest(document, path)
+      if (!exact || !isScalar(value) || !references.has(value)) return false
+      const spelled = spelledValue(value.value)
+      if (spelled !== undefined) value.value = spelled
+      return spelled !== undefined
+    },
+  }
+}
+
+function positionAt(lines: LineCounter, offset = 0): Position {
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(line, 1), column: Math.max(col, 1) }
+}
+
+async function resolve(
+  text: string,
+  context: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+): Promise<{ readonly problem: string } | { readonly parts: readonly Reference[]; readonly text: string }> {
+  const { parts, problem } = resolveReferences(text, context)
+  if (problem !== undefined) return { problem }
+  try {
+    return { parts, text: await readReferences(parts) }
+  } catch (error) {
+    if (error instanceof Failure) return { problem: error.message }
+    throw error
+  }
+}
+
+/** Aliases of aliases can spell out more than memory holds; the parser counts them when it builds the values. */
+function excess(document: Document): Problem[] {
+  try {
+    document.toJS()
+    return []
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    return [{ line: 1, column: 1, message: 'too many aliases: write the settings out' }]
+  }
+}
+
+type Found = { readonly key?: Node | undefined; readonly value: Node | undefined; readonly exact: boolean }
+
+/** Walks down as far as the path leads. */
+function nearest(document: Document, path: Path): Found {
+  let found: Found = { value: nodeOf(document.contents), exact: path.length === 0 }
+  for (const [index, name] of path.entries()) {
+    const next = child(isAlias(found.value) ? found.value.resolve(document) : found.value, name)
+    if (!next) return found
+    found = { ...next, exact: index === path.length - 1 }
+  }
+  return found
+}
+
+function child(parent: unknown, name: PropertyKey): Omit<Found, 'exact'> | undefined {
+  if (isSeq(parent)) return { value: nodeOf(parent.items[Number(name)]) }
+  if (!isMap(parent)) return undefined
+  const pair = parent.items.find(({ key }) => (isScalar(key) ? key.value : key) === name)
+  return pair && { key: nodeOf(pair.key), value: nodeOf(pair.value) }
+}
+
+function nodeOf(candidate: unknown): Node | undefined {
+  return isNode(candidate) ? candidate : undefined
+}
+
+function spelledValue(value: unknown): number | boolean | undefined {
+  if (value === 'true' || value === 'false') return value === 'true'
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : undefined
+}

@@ -1,0 +1,88 @@
+import type { z } from 'zod'
+import { mostSimilar } from '../../identity/mapping/headers.ts'
+import type { ConfigDocument, Path, Problem } from './document.ts'
+
+export type Issue = z.core.$ZodIssue
+
+/** What a JSON Schema says about the settings that may stand at a place; all that is read of one here. */
+export type SettingsSchema = {
+  readonly properties?: Readonly<Record<string, SettingsSchema>>
+  readonly additionalProperties?: SettingsSchema | boolean
+  readonly anyOf?: readonly SettingsSchema[]
+  readonly oneOf?: readonly SettingsSchema[]
+}
+
+/** One problem for each mistake, each with its place, the name of the setting and what helps. */
+export function toProblems(issues: readonly Issue[], document: ConfigDocument, schema: SettingsSchema): Problem[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [toProblem(issue, document)]
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key]
+      const message = `Unrecognized key: "${key}"${didYouMean(key, settingsAt(schema, issue.path))}`
+      return { ...document.positionOfKey(path), message: `${path.join('.')}: ${message}` }
+    })
+  })
+}
+
+/** Replaces the issues of a union by those of its alternative that comes closest, as full paths. A union with words of its own keeps them. */
+export function flatten(issues: readonly Issue[], base: Path = []): Issue[] {
+  return issues.flatMap((issue) => {
+    const path = [...base, ...issue.path]
+    if (issue.code === 'invalid_key') return [{ ...issue, path, message: issue.issues[0]?.message ?? issue.message }]
+    if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [{ ...issue, path }]
+    const closest = issue.errors
+      .filter((alternative) => !missesKind(alternative))
+      .sort((a, b) => a.length - b.length)[0]
+    return closest ? flatten(closest, path) : [{ ...issue, path, message: kindsOf(issue.errors) }]
+  })
+}
+
+/** Whether an alternative was not meant at all: another kind of value, such as a text where settings are given. */
+function missesKind(alternative: readonly Issue[]): boolean {
+  return alternative.some(
+    ({ code, path }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'),
+  )
+}
+
+function kindsOf(alternatives: readonly (readonly Issue[])[]): string {
+  const kinds = alternatives.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []))
+  return `Invalid input: expected ${[...new Set(kinds)].join(' or ')}`
+}
+
+function toProblem(issue: Issue, document: ConfigDocument): Problem {
+  const name = issue.path.join('.')
+  const message = isMissing(issue, document) ? 'is missing' : issue.message
+  const position = issue.code === 'invalid_key' ? document.positionOfKey(issue.path) : document.positionOf(issue.path)
+  return { ...position, message: name === '' ? message : `${name}: ${message}` }
+}
+
+function isMissing({ path, code }: Issue, document: ConfigDocument): boolean {
+  if (code === 'custom') return false
+  let value = document.values()
+  for (const name of path) value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  return value === undefined
+}
+
+function didYouMean(key: string, settings: readonly string[]): string {
+  if (settings.includes(key)) return ''
+  const similar = mostSimilar([key], settings)
+  if (similar !== null) return ` (did you mean "${similar}"?)`
+  return settings.length > 0 ? ` (known here: ${settings.join(', ')})` : ''
+}
+
+function settingsAt(schema: SettingsSchema, path: Path): readonly string[] {
+  const places = path.reduce(
+    (parents: readonly SettingsSchema[], name) => parents.flatMap((parent) => below(parent, name)),
+    alternatives(schema),
+  )
+  return [...new Set(places.flatMap(({ properties }) => Object.keys(properties ?? {})))]
+}
+
+function below({ properties, additionalProperties }: SettingsSchema, name: PropertyKey): readonly SettingsSchema[] {
+  const found = properties?.[String(name)] ?? additionalProperties
+  return typeof found === 'object' ? alternatives(found) : []
+}
+
+function alternatives(schema: SettingsSchema): readonly SettingsSchema[] {
+  return [schema, ...[...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(alternatives)]
+}

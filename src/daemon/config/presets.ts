@@ -1,0 +1,51 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { exportFormat } from '../../connectors/file/format.ts'
+import { lintChecks } from '../../identity/lint/lint.ts'
+import { MappingPatch } from '../../identity/mapping/mapping.ts'
+
+const folder = new URL('../../../config/presets/', import.meta.url)
+
+// Without the defaults: what a preset leaves open is for the source to say.
+const PresetFormat = z.strictObject({
+  delimiter: exportFormat.delimiter.unwrap().optional(),
+  encoding: exportFormat.encoding.unwrap().optional(),
+  headerLine: exportFormat.headerLine.unwrap().optional(),
+  linesAfterHeader: exportFormat.linesAfterHeader.unwrap().optional(),
+})
+
+/** A preset as its file has it: the parts of a mapping stand beside what else is known of the system. */
+const PresetFile = z.strictObject({
+  title: z.string().min(1).describe('The system, and which of its exports.'),
+  notes: z.array(z.string()).default([]).describe('What its administrator should know.'),
+  ...MappingPatch.shape,
+  format: PresetFormat.default({}).describe(
+    'How the system writes its exports, where that differs from a plain CSV file. What a connection says goes before it.',
+  ),
+  traps: z
+    .array(z.strictObject({ check: z.enum(lintChecks), warn: z.string().min(1) }))
+    .default([])
+    .describe('What to say besides, where a check of the export finds something.'),
+})
+
+/** What is known of the exports of one HR system. */
+export const Preset = PresetFile.transform(({ title, notes, format, traps, ...mapping }) => {
+  return { title, notes, mapping, format, traps }
+})
+export type Preset = z.infer<typeof Preset>
+
+/** By their names. */
+export type Presets = ReadonlyMap<string, Preset>
+
+/** The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. */
+export async function readPresets(): Promise<Presets> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml'))
+  const names = files.map((file) => file.slice(0, -'.yaml'.length)).sort()
+  return new Map(await Promise.all(names.map(async (name) => [name, await readPreset(`${name}.yaml`)] as const)))
+}
+
+async function readPreset(file: string): Promise<Preset> {
+  return Preset.parse(parse(await readFile(fileURLToPath(new URL(file, folder)), 'utf8')))
+}

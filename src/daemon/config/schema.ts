@@ -1,0 +1,297 @@
+import { CronPattern } from 'croner'
+import { z } from 'zod'
+import { CsvSource } from '../../connectors/folder/connector.ts'
+import { HttpSource } from '../../connectors/http/settings.ts'
+import { SftpSource } from '../../connectors/sftp/sftp.ts'
+import { secretReference } from '../../connectors/file/source-settings.ts'
+import { TimeZone } from '../../connectors/time-zone.ts'
+import { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { Guards } from '../../identity/guards.ts'
+import { MappingPatch } from '../../identity/mapping/mapping.ts'
+
+/** The base addresses of the platform's regions. */
+export const regions = {
+  default: 'https://public-api.drata.com/public/v2',
+  eu: 'https://public-api.eu.drata.com/public/v2',
+  apac: 'https://public-api.apac.drata.com/public/v2',
+} as const
+
+const regionNames = ['default', 'eu', 'apac'] as const satisfies readonly (keyof typeof regions)[]
+
+const Cron = z.string().superRefine((text, context) => {
+  try {
+    new CronPattern(text, undefined, { mode: '5-part' })
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'not a cron line of five fields, such as 0 2 * * * for every night at two',
+    })
+  }
+})
+
+const Platform = z
+  .strictObject({
+    region: z.enum(regionNames).optional().describe('Where the account lives. Default: default (North America).'),
+    baseUrl: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
+      .optional()
+      .describe('The address of the API, in place of region: for a platform of your own.'),
+    apiKey: z
+      .string()
+      .min(1, { error: 'is empty: check the variable or the file that it comes from' })
+      .describe(`The API key, as ${secretReference}; never written here.`),
+    timeoutMs: z
+      .int()
+      .min(1000)
+      .max(600_000)
+      .default(30_000)
+      .describe('How long one request may take, in milliseconds.'),
+    requestsPerMinute: z
+      .int()
+      .min(1)
+      .default(450)
+      .describe(
+        'How many requests all daemons that share a database send in a minute; the platform allows 500 for one address.',
+      ),
+    inFlight: z.int().min(1).max(16).default(4).describe('How many requests of one process are under way at once.'),
+  })
+  .refine(({ region, baseUrl }) => region === undefined || baseUrl === undefined, {
+    path: ['baseUrl'],
+    error: 'name either region or baseUrl, not both',
+  })
+  .describe('Where changes go, and how fast.')
+
+const Server = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
+  port: z.int().min(0).max(65_535).default(8686).describe('The port that the daemon listens on; 0 takes a free one.'),
+  token: z
+    .string()
+    .optional()
+    .describe(
+      `The bearer token of the control API, as ${secretReference}. Default: one that is generated into dataDir.`,
+    ),
+})
+
+const Alerts = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
+      .refine((url) => !URL.parse(url)?.username && !URL.parse(url)?.password, {
+        error: 'takes no user name and no password: the receiver knows us by the signature',
+      })
+      .optional()
+      .describe(
+        `Where alerts are posted as they are raised and cleared. As ${secretReference} where the address itself is a secret. Without it they are logged only.`,
+      ),
+    secret: z
+      .string()
+      .min(1, { error: 'is empty: check the variable or the file that it comes from' })
+      .optional()
+      .describe(
+        `What alerts are signed with, as Standard Webhooks has it (whsec_… or whsk_…), as ${secretReference}. Required with url.`,
+      ),
+    overdueMinutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .default(60)
+      .describe('For how long deliveries may fail, or wait to be taken up, before that is an alert.'),
+    remindHours: z
+      .int()
+      .min(1)
+      .max(8760)
+      .default(24)
+      .describe('How long an alert stays open before it is told again, and again.'),
+  })
+  .superRefine(({ url, secret }, context) => {
+    if (url !== undefined && secret === undefined) {
+      context.addIssue({ code: 'custom', path: ['secret'], message: 'is needed beside url: alerts are signed' })
+    }
+    if (url === undefined && secret !== undefined) {
+      context.addIssue({ code: 'custom', path: ['url'], message: 'is needed beside secret: it says where alerts go' })
+    }
+  })
+  .describe('How somebody is told when something needs them, and when that is over.')
+
+const Target = z
+  .union(
+    [
+      z.strictObject({ name: z.string().trim().min(1).max(191).describe('The name of the custom connection.') }),
+      z.strictObject({ id: z.int().positive().describe('The number of the custom connection.') }),
+    ],
+    { error: 'expected either name or id' },
+  )
+  .describe("The platform's custom connection: by name (made when it is missing) or by id (must be there).")
+
+const mappingSettings = {
+  preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
+  fields: MappingPatch.shape.fields.describe('Which column holds which field, on top of the preset.'),
+  status: MappingPatch.shape.status.describe('The column that says whether somebody has left.'),
+  action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
+  severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
+  rowTimeZone: MappingPatch.shape.rowTimeZone.describe("The column that names the time zone of a row's dates."),
+}
+
+const snapshotSettings = {
+  absence: z
+    .enum(['separate', 'hold', 'ignore'])
+    .default('separate')
+    .describe(
+      'What it means when a snapshot lacks somebody: separate them, hold the plan for a person to decide, or nothing.',
+    ),
+  graceRuns: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('How many accepted snapshots in a row must lack somebody before the absence counts.'),
+}
+
+const Source = z.discriminatedUnion('type', [
+  CsvSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+  SftpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+  HttpSource.safeExtend({ ...mappingSettings, ...snapshotSettings }),
+])
+
+// Events count one after the other, so several about one person are no question.
+const { severalRows: _severalRows, ...eventMapping } = mappingSettings
+const Webhook = WebhookSettings.safeExtend(eventMapping)
+
+const Delivery = z.strictObject({
+  batchSize: z.int().min(1).max(1000).default(1000).describe('The most people in one request.'),
+  batchBytes: z.int().min(10_000).default(1_000_000).describe('The most bytes in one request.'),
+  updateWave: z
+    .int()
+    .min(0)
+    .default(100)
+    .describe(
+      'More leavers, returns and corrections than this in one batch travel together instead of one request each.',
+    ),
+})
+
+const Verify = z.union(
+  [
+    z.literal('never'),
+    z.strictObject({
+      cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday; by default Sundays at four.'),
+      timeZone: TimeZone.optional().describe(
+        'The time zone of the cron line. Default: that of the schedule, else of the source, else of the webhook.',
+      ),
+    }),
+  ],
+  {
+    error: ({ input }) =>
+      typeof input === 'object' ? undefined : "expected never, or a schedule such as { cron: '0 4 * * 0' }",
+  },
+)
+
+const Connection = z
+  .strictObject({
+    target: Target,
+    source: Source.optional().describe('Where HR says who is employed, and how it is read.'),
+    webhook: Webhook.optional().describe(
+      'How events are taken that HR sends by itself, to /webhooks/NAME of the daemon.',
+    ),
+    schedule: z
+      .strictObject({
+        cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
+        timeZone: TimeZone.optional().describe(
+          'The time zone of the cron line. Default: that of the source, else of the webhook.',
+        ),
+      })
+      .optional()
+      .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),
+    verify: Verify.prefault({}).describe(
+      'When the daemon reads back what the platform holds and repairs every difference; never: only when somebody asks.',
+    ),
+    guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    delivery: Delivery.prefault({}).describe('How changes travel.'),
+  })
+  .superRefine(({ source, webhook }, context) => {
+    if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
+    if (!source && webhook?.thin) {
+      const message = 'events that only say that something changed need a source to read'
+      context.addIssue({ code: 'custom', path: ['webhook', 'thin'], message })
+    }
+  })
+
+/** Settings of a connection that must come from the environment or from a file. A list holds one in each place. */
+export const connectionSecrets = [
+  'source.password',
+  'source.privateKey',
+  'source.passphrase',
+  'source.decrypt.privateKey',
+  'source.decrypt.passphrase',
+  'source.bearer',
+  'source.basic.password',
+  'source.apiKey.value',
+  'source.clientCertificate.key',
+  'source.clientCertificate.passphrase',
+  'webhook.secrets',
+] as const
+
+/** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
+export const possibleSecrets = ['source.basic.username'] as const
+
+const connectionName = /^[a-z0-9-]{1,40}$/
+
+/** The configuration as it is written: references resolved, presets not yet applied. */
+export const ConfigFile = z.strictObject({
+  platform: Platform,
+  database: z
+    .string()
+    .refine((at) => at === '' || /^postgres(ql)?:\/\//.test(at), {
+      error: 'expected an address that begins with postgres://, or nothing',
+    })
+    .default('')
+    .describe('Where the state is kept: postgres://… or nothing for the embedded database in dataDir.'),
+  queue: z
+    .string()
+    .refine((at) => at === '' || /^rediss?:\/\//.test(at), {
+      error: 'expected an address that begins with redis://, or nothing',
+    })
+    .default('')
+    .describe('Where the jobs wait: redis://… or nothing for the database.'),
+  dataDir: z
+    .string()
+    .min(1)
+    .default('./data')
+    .describe('The folder of the embedded database and of generated secrets, relative to the folder of this file.'),
+  server: Server.prefault({}).describe("The daemon's own address."),
+  alerts: Alerts.prefault({}),
+  connections: z
+    .record(
+      z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),
+      Connection,
+    )
+    .superRefine((connections, context) => {
+      if (Object.keys(connections).length === 0)
+        context.addIssue({ code: 'custom', message: 'name at least one connection' })
+      for (const [name, twin] of doubleTargets(connections)) {
+        const message = `connection ${twin} has the same target: two sources would undo each other's work`
+        context.addIssue({ code: 'custom', path: [name, 'target'], message })
+      }
+    })
+    .describe('Each feeds one custom connection of the platform from one HR source.'),
+})
+
+export type ConfigFile = z.infer<typeof ConfigFile>
+export type ConnectionSettings = ConfigFile['connections'][string]
+export type SourceSettings = z.infer<typeof Source>
+
+/** The JSON Schema of the configuration file, for editors. */
+export function jsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(ConfigFile, { io: 'input' })
+  return { $schema, title: 'Rollcall configuration', ...schema }
+}
+
+function doubleTargets(
+  connections: Readonly<Record<string, { readonly target: z.infer<typeof Target> }>>,
+): [string, string][] {
+  const seen = new Map<string, string>()
+  return Object.entries(connections).flatMap(([name, { target }]): [string, string][] => {
+    const key = JSON.stringify(target)
+    const twin = seen.get(key)
+    seen.set(key, name)
+    return twin === undefined ? [] : [[name, twin]]
+  })
+}

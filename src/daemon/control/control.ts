@@ -1,0 +1,219 @@
+import type { control } from '../../contract/control/control.ts'
+import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
+import { deliveryFailures } from '../../contract/failures.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { type ConnectionState, connectionStates } from '../../store/connections.ts'
+import { changesOf, personOf, rejectsOf } from '../../store/audit/history.ts'
+import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
+import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
+import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
+import type { Purpose } from '../../store/runs/slots.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import {
+  approveRun,
+  cancelRun,
+  planOnly,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+  unblock,
+} from '../../sync/sync.ts'
+import { alertViews } from '../alerts/message.ts'
+import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
+import { changeView, personView, planView, problemPlace, problemPlaceText, problemView } from './views.ts'
+
+/** What the control API is served from. */
+export type ControlContext = {
+  readonly sync: SyncContext
+  readonly schedules: readonly Scheduled[]
+  readonly alerts: { readonly overdueMinutes: number }
+  readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
+  /** Aborted when this process stops. */
+  readonly signal: AbortSignal
+}
+
+/** How many of the newest runs are looked through for the active and the last one. */
+const recentRuns = 20
+
+/** What a run needs no more than a glance for; the active states come before the waiting ones. */
+const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
+
+/** The control API. What cannot be done is thrown as a Failure. */
+export const controlHandlers: Handlers<typeof control, ControlContext> = {
+  async status(ctx) {
+    const { db } = ctx.sync.store
+    const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
+    const problems = await problemTallies(db, { now: ctx.sync.now() })
+    const connections: ConnectionStatus[] = []
+    for (const name of ctx.sync.connections.keys()) {
+      const runs = await listRuns(db, { connection: name, limit: recentRuns })
+      const state = states.get(name)
+      connections.push(connectionStatus(ctx, name, { state, runs, problems: problems.get(name) ?? noProblems }))
+    }
+    const alerts = await alertViews(db, {
+      connections: [...ctx.sync.connections.keys()],
+      overdueMinutes: ctx.alerts.overdueMinutes,
+      now: ctx.sync.now(),
+    })
+    return { status: 200, body: { ...ctx.about, alerts, connections } }
+  },
+
+  async listRuns(ctx, { query: { connection, limit } }) {
+    if (connection !== undefined) knownConnection(ctx, connection)
+    const data = await listRuns(ctx.sync.store.db, { ...(connection !== undefined && { connection }), limit })
+    return { status: 200, body: { data } }
+  },
+
+  async getRun(ctx, { params }) {
+    return { status: 200, body: await existingRun(ctx, params.runId) }
+  },
+
+  async listChanges(ctx, { params: { runId }, query: { after, limit, values } }) {
+    await existingRun(ctx, runId)
+    const changes = await changesOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
+    const data = changes.map(({ change }) => changeView(change, { values }))
+    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.identityId ?? null) } }
+  },
+
+  async listRejects(ctx, { params: { runId }, query: { after, limit } }) {
+    await existingRun(ctx, runId)
+    const found = await rejectsOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
+    const next = found.length < limit ? null : (found.at(-1)?.place ?? null)
+    return { status: 200, body: { data: found.map(({ reject }) => reject), next } }
+  },
+
+  async startRun(ctx, { params: { connection }, body: { full, verify } }) {
+    knownConnection(ctx, connection)
+    const options = { ...(full && { full }), ...(verify && { verify }) }
+    return { status: 201, body: await requestRun(ctx.sync, { connection, trigger: 'operator', options }) }
+  },
+
+  async planConnection(ctx, { params: { connection }, query }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: planView(await planOnly(ctx.sync, connection, ctx.signal), query) }
+  },
+
+  async approveRun(ctx, { params: { runId }, body: { digest, by } }) {
+    return { status: 200, body: await approveRun(ctx.sync, { runId, digest, by }) }
+  },
+
+  async rejectRun(ctx, { params: { runId }, body: { by } }) {
+    return { status: 200, body: await rejectRun(ctx.sync, { runId, by }) }
+  },
+
+  async cancelRun(ctx, { params: { runId }, body: { by } }) {
+    return { status: 200, body: await cancelRun(ctx.sync, { runId, by }) }
+  },
+
+  async listProblems(ctx, { query: { connection, after, limit } }) {
+    if (connection !== undefined) knownConnection(ctx, connection)
+    const now = ctx.sync.now()
+    const found = await listProblems(ctx.sync.store.db, {
+      now,
+      ...(connection !== undefined && { connection }),
+      ...(after !== undefined && { after: problemPlace(after) }),
+      limit,
+    })
+    const names = new Set(found.map((problem) => problem.connection))
+    const nextRuns = new Map([...names].map((name) => [name, nextRunAt(ctx, name)]))
+    const data = found.map((problem) =>
+      problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
+    )
+    const last = found.at(-1)
+    return { status: 200, body: { data, next: last && found.length === limit ? problemPlaceText(last) : null } }
+  },
+
+  async listFailures() {
+    const data = Object.entries(deliveryFailures).map(([code, failure]) => ({ code, ...failure }))
+    return { status: 200, body: { data } }
+  },
+
+  async unblockConnection(ctx, { params: { connection }, body: { by } }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: await unblock(ctx.sync, { connection, by }) }
+  },
+
+  async listEvents(ctx, { params: { connection }, query: { state, after, limit } }) {
+    knownConnection(ctx, connection)
+    const narrowed = { ...(state !== undefined && { state }), ...(after !== undefined && { after }) }
+    const data = await listEvents(ctx.sync.store.db, { connection, ...narrowed, limit })
+    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.id ?? null) } }
+  },
+
+  async retryEvents(ctx, { params: { connection }, body: { ids } }) {
+    knownConnection(ctx, connection)
+    const events = await retryEvents(ctx.sync.store.db, { connection, ...(ids !== undefined && { ids }) })
+    return { status: 200, body: { events } }
+  },
+
+  async dismissEvents(ctx, { params: { connection }, body: { ids, by } }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: { events: await dismissEvents(ctx.sync.store.db, { connection, ids, by }) } }
+  },
+
+  async getPerson(ctx, { params, query }) {
+    knownConnection(ctx, params.connection)
+    const known = await personOf(ctx.sync.store.db, params)
+    if (!known)
+      throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
+    return { status: 200, body: personView(params, known, query) }
+  },
+
+  async retractPerson(ctx, { params, body }) {
+    knownConnection(ctx, params.connection)
+    return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body }) }
+  },
+
+  async restorePerson(ctx, { params, body }) {
+    knownConnection(ctx, params.connection)
+    return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...body }) }
+  },
+}
+
+function knownConnection(ctx: ControlContext, name: string): void {
+  if (ctx.sync.connections.has(name)) return
+  const names = [...ctx.sync.connections.keys()].join(', ')
+  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has ${names}`)
+}
+
+async function existingRun(ctx: ControlContext, runId: string): Promise<Run> {
+  const run = await getRun(ctx.sync.store.db, runId)
+  if (!run) throw new Failure('not_found', `there is no run ${runId}; "rollcall runs" lists them`)
+  return run
+}
+
+function connectionStatus(
+  ctx: ControlContext,
+  name: string,
+  { state, runs, problems }: { state: ConnectionState | undefined; runs: readonly Run[]; problems: ProblemTallies },
+): ConnectionStatus {
+  const { target, feeds } = ctx.sync.connections.get(name) ?? {}
+  const people = state?.people ?? 0
+  const due = state?.behind ?? 0
+  return {
+    name,
+    target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
+    people: { wanted: people, separated: state?.separated ?? 0, due },
+    problems,
+    inbox: feeds?.webhook ? { pending: state?.pendingEvents ?? 0, rejected: state?.rejectedEvents ?? 0 } : null,
+    blocked: state?.blocked ?? null,
+    active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
+    last: runs.find((run) => settledStates.includes(run.state)) ?? null,
+    nextAt: nextAt(ctx, { connection: name, purpose: 'read' })?.toISOString() ?? null,
+    nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify' })?.toISOString() ?? null,
+  }
+}
+
+/** When the connection's next run comes by itself, whatever it is for: each tries again whom the platform refused. */
+function nextRunAt(ctx: ControlContext, connection: string): string | null {
+  const times = (['read', 'verify'] as const).flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
+  const [first] = times.map((at) => at.toISOString()).sort()
+  return first ?? null
+}
+
+function nextAt(ctx: ControlContext, of: { connection: string; purpose: Purpose }): Date | null {
+  const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
+  return found ? nextSlotAt(found.schedule, ctx.sync.now()) : null
+}

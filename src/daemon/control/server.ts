@@ -1,0 +1,104 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { control, controlPrefix } from '../../contract/control/control.ts'
+import { Failure } from '../../errors.ts'
+import { createApp, mount } from '../../http/mount.ts'
+import { openapi } from '../../http/openapi.ts'
+import { refuse } from '../../http/refusal.ts'
+import type { ControlContext } from './control.ts'
+import { refusingHandlers } from './refusals.ts'
+
+export type ServerOptions = {
+  readonly host: string
+  readonly port: number
+  readonly token: string
+  readonly context: ControlContext
+  /** Serves what is no part of the control API. */
+  readonly alsoServe: (app: FastifyInstance) => Promise<void>
+  /** What must answer for the daemon to be of use, by name. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>
+}
+
+export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
+
+const checkMs = 5000
+
+/** Serves the control API, its document, and the probes of whoever watches over the daemon. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const app = createApp()
+  serveProbes(app, options.checks)
+  await options.alsoServe(app)
+  const document = openapi([{ tag: 'Control', operations: control }], {
+    title: 'Rollcall control API',
+    version: options.context.about.version,
+  })
+  app.get('/api/openapi.json', async () => document)
+  const expected = digest(options.token)
+  mount(app, control, refusingHandlers, {
+    prefix: controlPrefix,
+    authorize: async (request) => {
+      if (!timingSafeEqual(digest(bearerOf(request)), expected)) {
+        throw refuse('Unauthorized', 'the control API asks for its token as a bearer token')
+      }
+      return options.context
+    },
+  })
+  return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
+}
+
+function serveProbes(app: FastifyInstance, checks: ServerOptions['checks']): void {
+  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await answers(check)] as const),
+    )
+    const ready = results.every(([, ok]) => ok)
+    reply.code(ready ? 200 : 503)
+    return {
+      status: ready ? 'ready' : 'not ready',
+      ...Object.fromEntries(results.map(([name, ok]) => [name, ok ? 'ok' : 'unreachable'])),
+    }
+  })
+}
+
+/** Whether the check passes before whoever asked has lost patience. */
+async function answers(check: () => Promise<void>): Promise<boolean> {
+  const patience = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => patience.resolve(false), checkMs)
+  const passed = check().then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([passed, patience.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
+  try {
+    return reachable(await app.listen({ host, port }))
+  } catch (error) {
+    await app.close()
+    if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+      const help = 'choose another server.port or server.host'
+      throw new Failure('config_invalid', `cannot listen on ${host}:${port} (${error.code}): ${help}`, { cause: error })
+    }
+    throw error
+  }
+}
+
+/** The address as somebody on this machine reaches it. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+}
+
+function bearerOf(request: FastifyRequest): string {
+  const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+  return token
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

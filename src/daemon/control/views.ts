@@ -1,0 +1,134 @@
+import {
+  ChangeKind,
+  type ChangeView,
+  type FieldChange,
+  type Person,
+  type PersonChange,
+  type PlanDocument,
+  type Problem,
+  type RecordView,
+} from '../../contract/control/shapes.ts'
+import type { Change, FieldChanges } from '../../identity/change.ts'
+import { fieldNames, type IdentityRecord, type Origin } from '../../identity/record.ts'
+import type { AccountedChange, personOf } from '../../store/audit/history.ts'
+import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
+import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
+
+/** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
+const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
+const hidden = { hidden: true } as const
+
+export type Showing = { readonly values: boolean }
+
+/** A change as the control API shows it. */
+export function changeView(change: Change, showing: Showing): ChangeView {
+  const { kind, identityId, carried } = change
+  if (kind === 'retract') return { kind, identityId, reason: change.reason, carried }
+  return { kind, identityId, fields: fieldsView(change.fields, showing), carried }
+}
+
+/** A plan as the control API shows it. */
+export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
+  const changes = plan.changes.map(({ change }) => changeView(change, showing))
+  return {
+    ...plan,
+    guards: [...plan.guards],
+    warnings: [...plan.warnings],
+    rejects: [...plan.rejects],
+    changes,
+  }
+}
+
+/** A problem as the control API shows it. Whom the platform refused, the connection's next run tries again. */
+export function problemView(
+  problem: StoredProblem,
+  { now, nextRunAt }: { now: Date; nextRunAt: string | null },
+): Problem {
+  return {
+    ...problem,
+    kind: ChangeKind.parse(problem.kind),
+    ageSeconds: Math.max(0, Math.floor((now.getTime() - Date.parse(problem.firstAt)) / 1000)),
+    nextAt: problem.nextAt ?? nextRunAt,
+  }
+}
+
+/** Where a page of problems ended, as one text: the name of a connection holds no slash. */
+export function problemPlaceText({ connection, identityId }: ProblemPlace): string {
+  return `${connection}/${identityId}`
+}
+
+export function problemPlace(text: string): ProblemPlace {
+  const at = text.indexOf('/')
+  return at < 0
+    ? { connection: text, identityId: '' }
+    : { connection: text.slice(0, at), identityId: text.slice(at + 1) }
+}
+
+/** A person as the control API shows it. */
+export function personView(
+  { connection, identityId }: { connection: string; identityId: string },
+  { entry, changes }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
+  showing: Showing,
+): Person {
+  return {
+    connection,
+    identityId,
+    wanted: recordView(entry?.wanted ?? null, showing),
+    confirmed: recordView(entry?.confirmed ?? null, showing),
+    due: dueFields(entry?.wanted ?? null, entry?.confirmed ?? null),
+    asOf: entry?.asOf ?? null,
+    inferred: entry?.inferred ?? false,
+    deferredTo: entry?.deferredTo ?? null,
+    absences: entry?.absences ?? 0,
+    retracted: entry?.retracted ?? null,
+    changes: changes.map((change) => personChangeView(change, showing)),
+  }
+}
+
+function personChangeView(accounted: AccountedChange, showing: Showing): PersonChange {
+  const { kind, fields, reason } = changeView(accounted.change, showing)
+  return {
+    runId: accounted.runId,
+    kind,
+    state: accounted.state,
+    ...(fields && { fields }),
+    ...(reason !== undefined && { reason }),
+    source: originText(accounted.origin),
+    plannedAt: accounted.plannedAt,
+    sentAt: accounted.sentAt,
+    answeredAt: accounted.answeredAt,
+    answer: accounted.answer,
+  }
+}
+
+function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, FieldChange> {
+  return Object.fromEntries(
+    fieldNames.flatMap((name) => {
+      const change = fields[name]
+      if (!change) return []
+      const { from, to, inferred } = change
+      return [[name, values || openFields.has(name) ? { from, to, ...(inferred && { inferred }) } : hidden] as const]
+    }),
+  )
+}
+
+function recordView(record: IdentityRecord | null, { values }: Showing): RecordView | null {
+  if (record === null) return null
+  return Object.fromEntries(
+    (['identityId', ...fieldNames] as const).flatMap((name) => {
+      const value = record[name]
+      if (value === undefined) return []
+      return [[name, values || value === null || openFields.has(name) ? value : hidden] as const]
+    }),
+  )
+}
+
+function dueFields(wanted: IdentityRecord | null, confirmed: IdentityRecord | null): string[] {
+  const known: Readonly<Record<string, unknown>> = confirmed ?? {}
+  return Object.entries(wanted ?? {}).flatMap(([name, value]) => ((known[name] ?? null) === value ? [] : [name]))
+}
+
+function originText(origin: Origin | null): string | null {
+  if (origin === null) return null
+  return 'file' in origin ? `${origin.file}:${origin.line}` : `event ${origin.event}, item ${origin.line}`
+}

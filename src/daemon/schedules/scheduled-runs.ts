@@ -1,0 +1,38 @@
+import { addWaitingRun, ensureConnection, type FeedName } from '../../store/runs/runs.ts'
+import type { RunOptions } from '../../store/schema.ts'
+import { hasTakenSlots, slotKey, takeSlot } from '../../store/runs/slots.ts'
+import { mainFeed, type SyncContext, sweep } from '../../sync/sync.ts'
+import type { Due, ScheduleTasks } from './schedules.ts'
+
+/** What a schedule does with its slots, on the store: a slot and the run that it asks for are noted together or not at all. */
+export function scheduleTasks(sync: SyncContext): ScheduleTasks {
+  const { db } = sync.store
+  return {
+    now: sync.now,
+    hasHistory: (of) => hasTakenSlots(db, of),
+    async pass(due) {
+      await takeSlot(db, { ...due, now: sync.now() })
+    },
+    async take(due) {
+      const { connection } = due
+      const now = sync.now()
+      const runId = await db.transaction().execute(async (tx) => {
+        if (!(await takeSlot(tx, { ...due, now }))) return null
+        await ensureConnection(tx, connection)
+        return await addWaitingRun(tx, { connection, trigger: 'schedule', ...asked(sync, due), now })
+      })
+      if (runId === null) return false
+      sync.events.runRequested({ runId, connection, trigger: 'schedule' })
+      await sweep(sync)
+      return true
+    },
+    missed: (due) => sync.events.scheduleMissed({ connection: due.connection, slot: slotKey(due) }),
+  }
+}
+
+/** What the run of a slot reads. One that reads back needs nothing new from HR: what HR said last is compared. */
+function asked({ connections }: SyncContext, { connection, purpose }: Due): { feed: FeedName; options: RunOptions } {
+  if (purpose === 'verify') return { feed: 'roster', options: { verify: true } }
+  const known = connections.get(connection)
+  return { feed: known ? mainFeed(known) : 'source', options: {} }
+}

@@ -1,0 +1,109 @@
+import { sql } from 'kysely'
+import type { Events } from '../telemetry/events.ts'
+import { version } from '../version.ts'
+import { announceAddress } from './control/address-file.ts'
+import { type AlertContext, startAlerts } from './alerts/alerts.ts'
+import type { Config } from './config/config.ts'
+import type { ControlContext } from './control/control.ts'
+import { ensureControlToken } from './control/token.ts'
+import { openParts, type Parts } from './assembly.ts'
+import { repeat } from './repeat.ts'
+import { scheduleTasks } from './schedules/scheduled-runs.ts'
+import { createSchedules, type Scheduled } from './schedules/schedules.ts'
+import { startServer } from './control/server.ts'
+import { startWatches } from './watches.ts'
+import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
+import { startWork } from './work.ts'
+
+export type Daemon = {
+  /** Where the control API listens. */
+  readonly url: string
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type DaemonOptions = { readonly events: Events; readonly now?: () => Date }
+
+const scheduleMs = 5000
+
+/** Opens every part in order, and closes them in reverse, also when one fails to open. */
+export async function startDaemon(config: Config, { events, now = () => new Date() }: DaemonOptions): Promise<Daemon> {
+  await using opening = new AsyncDisposableStack()
+  const stopping = new AbortController()
+  const parts = opening.use(await openParts(config, { events, now }))
+  opening.use(await startWork(parts))
+  opening.use(await startSchedules(parts))
+  opening.use(await startWatches(parts))
+  opening.use(startAlerts(alertContext(parts)))
+
+  const startedAt = now().toISOString()
+  const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
+  const context = controlContext(parts, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
+  const server = opening.use(
+    await startServer({
+      ...config.server,
+      token,
+      context,
+      alsoServe: (app) => serveWebhooks(app, webhooksOf(parts)),
+      checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
+    }),
+  )
+  opening.use(await announceAddress(config.dataDir, { pid: process.pid, url: server.url, startedAt }))
+  opening.defer(() => stopping.abort())
+  events.daemonStarted({ address: server.url, connections: config.connections.size })
+  const running = opening.move()
+  return { url: server.url, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** What the control API is served from: by the daemon, or by a command that does the work itself. */
+export function controlContext(
+  parts: Parts,
+  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
+): ControlContext {
+  const { config, sync, queue } = parts
+  const about = {
+    version,
+    daemon,
+    database: sync.store.place,
+    queue: queue.place,
+    platform: config.platform.baseUrl,
+  }
+  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+}
+
+function alertContext({ config, sync }: Parts): AlertContext {
+  const { store, connections, events, now } = sync
+  return { db: store.db, settings: config.alerts, connections: [...connections.keys()], events, now }
+}
+
+async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
+  const { sync, config } = parts
+  const takeDueSlots = createSchedules(schedulesOf(config), scheduleTasks(sync))
+  await takeDueSlots()
+  return repeat(takeDueSlots, {
+    pauseMs: scheduleMs,
+    failed: (error) => sync.events.unexpected({ during: 'schedules', error }),
+  })
+}
+
+function schedulesOf(config: Config): Scheduled[] {
+  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
+    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
+    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+  ])
+}
+
+function webhooksOf({ config, sync }: Parts): WebhooksOptions {
+  const feeds = new Map(
+    [...config.connections].flatMap(([name, { webhook }]) => {
+      if (!webhook) return []
+      const { settings, secrets } = webhook
+      return [[name, { settings, secrets: () => Promise.all(secrets.map((secret) => secret.read())) }] as const]
+    }),
+  )
+  // What was stored is found by the next look into the inbox, at most a second later.
+  return { feeds, db: sync.store.db, now: sync.now, events: sync.events, onStored: () => {} }
+}
+
+async function checkStore({ sync }: Parts): Promise<void> {
+  await sql`select 1`.execute(sync.store.db)
+}

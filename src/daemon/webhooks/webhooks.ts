@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { type JsonValue, pointer, readJson } from '../../connectors/json/cells.ts'
+import { deduplicationKey } from '../../connectors/webhook/deduplication.ts'
+import type { WebhookHeaders } from '../../connectors/webhook/headers.ts'
+import { isPing } from '../../connectors/webhook/recipes.ts'
+import { recipeOf, WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { verifyWebhook } from '../../connectors/webhook/verify.ts'
+import { Failure } from '../../errors.ts'
+import { Refusal, refuse } from '../../http/refusal.ts'
+import { addEvents, type NewEvent, pendingCount } from '../../store/inbox/inbox.ts'
+import { ensureConnection } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
+import type { Events } from '../../telemetry/events.ts'
+import { createEventBatches, type EventBatches, type Outcome } from './event-batches.ts'
+import { createInboxRoom, type InboxRoom } from './capacity.ts'
+import { type RawBody, takeRawBodies } from './raw-bodies.ts'
+
+export type ServedWebhook = {
+  readonly settings: WebhookSettings
+  /** Those that are valid now. */
+  readonly secrets: () => Promise<readonly string[]>
+}
+
+export type WebhooksOptions = {
+  /** By the name of their connection, which is the last part of their address. */
+  readonly feeds: ReadonlyMap<string, ServedWebhook>
+  readonly db: Db
+  readonly now: () => Date
+  readonly events: Events
+  /** Told after something that a run is to take was committed. */
+  readonly onStored: (connection: string) => void
+  readonly limits?: Partial<typeof usualLimits>
+}
+
+/** What a sample holds so that it is never taken for news about somebody. */
+export const testType = 'rollcall.test'
+
+const usualLimits = {
+  /** How long the body of a request may take to arrive. */
+  arrivalMs: 10_000,
+  /** How long a sender waits for the store. */
+  patienceMs: 3000,
+  /** How much the bodies of all requests may hold together. */
+  budgetBytes: 64 * 1024 * 1024,
+}
+const secretsKeptMs = 1000
+const retryAfterSeconds = '5'
+const fullRetryAfterSeconds = '60'
+const unknownBodyLimitBytes = 64 * 1024
+const unprintable = /\p{C}/u
+/** No connection has this name. */
+const unknown = '(unknown)'
+
+type Answer = { readonly received: string; readonly duplicate?: true } | { readonly ping: true }
+type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & { readonly batches: EventBatches; readonly room: InboxRoom }
+type Feed = ServedWebhook & { readonly connection: string }
+type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer }
+
+/** Serves `POST /webhooks/NAME` for each feed. An answer of 200 is given only to what is committed, was before, or needs no keeping. */
+export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptions): Promise<void> {
+  const { feeds, db } = options
+  const room = createInboxRoom((connection) => pendingCount(db, connection))
+  for (const connection of feeds.keys()) {
+    await ensureConnection(db, connection)
+    await room.count(connection)
+  }
+  const limits = { ...usualLimits, ...options.limits }
+  const receiver = { ...options, room, batches: openBatches(options, limits) }
+
+  await app.register(async (scope) => {
+    takeRawBodies(scope, limits)
+    for (const [connection, feed] of feeds) {
+      const secrets = remembered(feed.secrets, secretsKeptMs)
+      serve(`/webhooks/${connection}`, feed.settings.bodyLimitBytes, (request) =>
+        receive(receiver, { connection, settings: feed.settings, secrets }, request),
+      )
+    }
+    const nobody = unknownFeed()
+    serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, nobody, request))
+
+    function serve(url: string, bodyLimit: number, take: (request: Incoming) => Promise<Answer>): void {
+      scope.post<{ Body: RawBody }>(url, { bodyLimit }, async ({ raw, body }) => {
+        using held = body
+        return await take({ headers: raw.headersDistinct, body: held.bytes })
+      })
+    }
+  })
+}
+
+async function receive(receiver: Receiver, feed: Feed, request: Incoming): Promise<Answer> {
+  try {
+    return await take(receiver, feed, request)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    if (!(error instanceof Failure)) receiver.events.unexpected({ during: 'webhooks', error })
+    else receiver.events.webhookFailed({ connection: feed.connection, reason: error.message })
+    throw unavailable()
+  }
+}
+
+async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming): Promise<Answer> {
+  const { connection, settings } = feed
+  const now = receiver.now()
+  const recipe = recipeOf(settings)
+  const { toleranceSeconds } = settings
+  const verified = verifyWebhook({ recipe, secrets: await feed.secrets(), headers, body, now, toleranceSeconds })
+  if (connection === unknown) throw refused('unknown name', refuse('NotFound', 'there is no webhook of this name'))
+  if (isPing(recipe, body)) return { ping: true }
+  if (!verified.ok) throw refused(verified.message, refuse('Unauthorized', 'the request is not signed as it must be'))
+
+  const value = readValue(body)
+  const { id, key } = deduplicationKey({ settings, verified, body, value })
+  using place = receiver.room.enter(connection, settings.inboxLimit)
+  if (place === null) throw refused('the inbox is full', full())
+  const outcome = await stored({
+    connection,
+    key,
+    eventId: id === null || unprintable.test(id) ? null : id,
+    signedAt: verified.timestamp,
+    receivedAt: now,
+    body,
+    isTest: pointer(value, '/type') === testType,
+  })
+  if (outcome === 'stored') place.added()
+  return { received: id ?? key, ...(outcome === 'seen before' && { duplicate: true }) }
+
+  function refused(reason: string, refusal: Refusal): Refusal {
+    receiver.events.webhookRefused({ connection, reason })
+    return refusal
+  }
+
+  function readValue(bytes: Uint8Array): JsonValue {
+    try {
+      return readJson(bytes, { name: 'the body' })
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      throw refused(error.message, refuse('MalformedBody', error.message))
+    }
+  }
+
+  async function stored(event: NewEvent): Promise<Outcome> {
+    try {
+      return await receiver.batches.add(event)
+    } catch {
+      // The batch has told why.
+      throw unavailable()
+    }
+  }
+}
+
+function openBatches(
+  { db, events, onStored }: WebhooksOptions,
+  { patienceMs }: { readonly patienceMs: number },
+): EventBatches {
+  return createEventBatches({
+    patienceMs,
+    store: (batch) => addEvents(db, batch),
+    committed: (batch, outcomes) => {
+      for (const connection of connectionsOf(batch)) {
+        const places = [...batch.keys()].filter((place) => batch[place]?.connection === connection)
+        const stored = places.filter((place) => outcomes[place] === 'stored')
+        events.webhookStored({ connection, stored: stored.length, duplicates: places.length - stored.length })
+        if (stored.some((place) => !batch[place]?.isTest)) onStored(connection)
+      }
+    },
+    failed: (batch, error) => {
+      const { message, code, type } = describeError(error)
+      for (const connection of connectionsOf(batch))
+        events.webhookFailed({ connection, reason: message ?? code ?? type })
+    },
+  })
+}
+
+function connectionsOf(batch: readonly NewEvent[]): Set<string> {
+  return new Set(batch.map(({ connection }) => connection))
+}
+
+/** What names that nobody has are checked against, so that the time an answer takes tells nothing about names. */
+function unknownFeed(): Feed {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const settings = WebhookSettings.parse({ recipe: 'standard-webhooks', secrets: [secret] })
+  return { connection: unknown, settings, secrets: async () => [secret] }
+}
+
+/** Reads no more often than that. */
+function remembered<T>(read: () => Promise<T>, keptMs: number): () => Promise<T> {
+  let last: { readonly value: Promise<T>; readonly readAtMs: number } | null = null
+  return () => {
+    if (last === null || performance.now() - last.readAtMs > keptMs)
+      last = { value: read(), readAtMs: performance.now() }
+    return last.value
+  }
+}
+
+function unavailable(): Refusal {
+  const headers = { 'retry-after': retryAfterSeconds }
+  return new Refusal(503, 'the event could not be stored; send it again', { headers })
+}
+
+function full(): Refusal {
+  const headers = { 'retry-after': fullRetryAfterSeconds }
+  return new Refusal(429, 'too many events wait to be planned; send it again later', { headers })
+}

@@ -1,0 +1,142 @@
+import { column, countRows, type LintScope, mostTelling, type Watch } from './watch.ts'
+
+const zero = 48
+const nine = 57
+
+// What spreadsheets write in place of a long number, and of a key such as 5E12.
+const scientific = /^\d([.,]\d+)?E[+-]\d{1,3}$/i
+// What a spreadsheet would take for such a number.
+const likeScientific = /^\d+([.,]\d+)?E\d+$/i
+
+const mostDigits = 20
+// Without a padded key beside them, short keys are suspicious where nearly all are of one length, and where the numbers of that
+// length are so many more than the people that nobody counted them up from 1.
+const fewestDigits = 4
+const oneLength = 0.8
+const numbersPerPerson = 1000
+
+const mostKeysTwice = 0.02
+
+type Example = { readonly key: string; readonly line: number }
+
+/** Finds keys that a spreadsheet has turned into numbers such as 1.23E+05, or would. */
+export function watchScientificKeys({ columns }: LintScope): Watch[] {
+  const damaged = new Examples()
+  const inDanger = new Examples()
+  return [
+    {
+      see({ identityId, origin }) {
+        const digits = leadingDigits(identityId)
+        if (digits === 0 || digits === identityId.length) return false
+        if (scientific.test(identityId)) damaged.add(identityId, origin.line)
+        else if (likeScientific.test(identityId)) inDanger.add(identityId, origin.line)
+        return false
+      },
+      found() {
+        if (damaged.first !== null) {
+          const { key, line } = damaged.first
+          const message =
+            `${countRows(damaged.count)}: the key looks like a number in scientific form, such as ${key} in line ${line} (${column(columns.identityId)}); ` +
+            'a spreadsheet may have rewritten it: take the export as the HR system made it'
+          return { message, line }
+        }
+        if (inDanger.first === null) return null
+        const { key, line } = inDanger.first
+        const message =
+          `${countRows(inDanger.count)}: a spreadsheet would read the key as a number, such as ${key} in line ${line} (${column(columns.identityId)}); ` +
+          'never open and save the export in one'
+        return { message, line }
+      },
+    },
+  ]
+}
+
+/** Finds keys of digits that look as if they had lost leading zeros. */
+export function watchShrunkKeys({ columns }: LintScope): Watch[] {
+  const paddedLengths = new Uint32Array(mostDigits + 1)
+  const plain = Array.from({ length: mostDigits + 1 }, () => new Examples())
+
+  return [
+    {
+      see({ identityId, fields: { managerId }, origin }) {
+        if (typeof managerId === 'string' && managerId.charCodeAt(0) === zero) countPadded(managerId, paddedLengths)
+        if (identityId.charCodeAt(0) === zero) countPadded(identityId, paddedLengths)
+        else if (leadingDigits(identityId) === identityId.length) plain[identityId.length]?.add(identityId, origin.line)
+        return false
+      },
+      found(people) {
+        const padded = paddedLengths.indexOf(Math.max(...paddedLengths, 1))
+        const longest = padded > 0 ? padded : lengthOfNearlyAll(plain, people)
+        const shorter = plain.slice(0, longest).filter(({ first }) => first !== null)
+        const first = shorter[0]?.first
+        if (!first) return null
+        const count = shorter.reduce((sum, examples) => sum + examples.count, 0)
+        const message =
+          `${countRows(count)}: the key has fewer than the ${longest} digits of the others, such as ${first.key} in line ${first.line} (${column(columns.identityId)}); ` +
+          'if leading zeros were lost, export the column as text'
+        return { message, line: first.line }
+      },
+    },
+  ]
+}
+
+/** Finds reports with several rows for a person, where the mapping does not say which of them counts. */
+export function watchSeveralRows({ columns }: LintScope): Watch[] {
+  const seen = new Set<string>()
+  const again = new Examples()
+  let rows = 0
+  return [
+    {
+      see({ identityId, rank, origin }) {
+        rows += 1
+        if (seen.has(identityId)) again.add(identityId, origin.line)
+        else seen.add(identityId)
+        return rank !== undefined || rows >= mostTelling
+      },
+      found() {
+        if (again.first === null || again.count < 2 || again.count < mostKeysTwice * rows) return null
+        // A key may be an address where nothing else serves as one, so it is not shown here.
+        const { line } = again.first
+        const message =
+          `${again.count} of ${countRows(rows)} repeat a key (${column(columns.identityId)}), such as line ${line}; ` +
+          'have the report hold one row for each person, or say which row counts (severalRows)'
+        return { message, line }
+      },
+    },
+  ]
+}
+
+/** Counts keys and keeps the first as an example. */
+class Examples {
+  count = 0
+  first: Example | null = null
+
+  add(key: string, line: number): void {
+    this.count += 1
+    this.first ??= { key, line }
+  }
+}
+
+// Runs for every row, where a regular expression would cost three times as much.
+function leadingDigits(key: string): number {
+  let digits = 0
+  while (digits < key.length) {
+    const code = key.charCodeAt(digits)
+    if (code < zero || code > nine) break
+    digits += 1
+  }
+  return digits
+}
+
+function countPadded(key: string, lengths: Uint32Array): void {
+  if (key.length < 2 || key.length > mostDigits || leadingDigits(key) < key.length) return
+  lengths[key.length] = (lengths[key.length] ?? 0) + 1
+}
+
+/** The length that nearly all keys have, where they are numbers that nobody counted up; otherwise 0. */
+function lengthOfNearlyAll(plain: readonly Examples[], people: number): number {
+  const length = plain.findLastIndex(({ first }) => first !== null)
+  const most = plain[length]?.count ?? 0
+  const counted = people * numbersPerPerson > 10 ** length
+  return length < fewestDigits || counted || most < oneLength * people ? 0 : length
+}

@@ -1,0 +1,69 @@
+import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts'
+import { watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
+import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
+import type { LintScope, Watch } from './watch.ts'
+import type { Reject, Sighting } from '../record.ts'
+import { isReject, type MappableRow } from '../mapping/rows.ts'
+
+/** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
+const checks = {
+  'no-leavers': { needsSnapshot: true, watch: watchLeavers },
+  'key-scientific': { needsSnapshot: false, watch: watchScientificKeys },
+  'key-shrank': { needsSnapshot: false, watch: watchShrunkKeys },
+  'several-rows': { needsSnapshot: true, watch: watchSeveralRows },
+  'manager-by-name': { needsSnapshot: false, watch: watchManagers },
+  'same-email': { needsSnapshot: false, watch: watchAddresses },
+  'blank-column': { needsSnapshot: true, watch: watchBlankColumns },
+  'all-same-date': { needsSnapshot: true, watch: watchSameDates },
+  'two-digit-year': { needsSnapshot: false, watch: watchTwoDigitYears },
+  'date-format': { needsSnapshot: false, watch: watchDateFormats },
+} as const satisfies Record<string, { needsSnapshot: boolean; watch: (scope: LintScope) => Watch[] }>
+
+export type LintCheck = keyof typeof checks
+
+export const lintChecks = Object.keys(checks) as [LintCheck, ...LintCheck[]]
+
+/** What a preset knows of its system, said whenever the check finds something. */
+export type Trap = { readonly check: LintCheck; readonly warn: string }
+
+/** Something about an export that an operator should look at, though its rows can be read. Holds no personal values. */
+export type Finding = { readonly check: LintCheck; readonly message: string; readonly line?: number }
+
+export type Lint = {
+  /** To be shown every row with what the mapping told of it, in the order of the export. */
+  readonly see: (row: MappableRow, told: Sighting | Reject) => void
+  readonly findings: () => Finding[]
+}
+
+/** Looks over one export while it is read. Memory is bounded, however long the export is. */
+export function createLint({
+  mode,
+  traps = [],
+  ...scope
+}: LintScope & { readonly mode: 'snapshot' | 'delta'; readonly traps?: readonly Trap[] | undefined }): Lint {
+  const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
+  const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
+  const ofSightings = watches.flatMap(({ see }) => (see ? [see] : []))
+  const ofRejects = watches.flatMap(({ seeReject }) => (seeReject ? [seeReject] : []))
+  let people = 0
+
+  return {
+    see(row, told) {
+      if (isReject(told)) {
+        for (const see of ofRejects) see(told, row)
+        return
+      }
+      people += 1
+      for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
+        if (ofSightings[index]?.(told)) ofSightings.splice(index, 1)
+      }
+    },
+    findings: () =>
+      watches.flatMap(({ check, found }) => {
+        const finding = found(people)
+        if (finding === null) return []
+        const warnings = traps.filter((trap) => trap.check === check).map(({ warn }) => warn)
+        return [{ check, ...finding, message: [finding.message, ...warnings].join('; ') }]
+      }),
+  }
+}

@@ -1,0 +1,100 @@
+import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
+import { type FieldName, fieldNames, type Sighting } from '../record.ts'
+
+/** Finds exports in which nobody has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
+export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
+  const telling = [columns.separatedAt, columns.status].filter((header) => header !== undefined)
+  if (telling.length === 0) return []
+  let anybodyLeft = false
+  return [
+    {
+      see({ left, leavingDate }) {
+        if (left || (leavingDate !== null && leavingDate < exportDate)) anybodyLeft = true
+        return anybodyLeft
+      },
+      found(people) {
+        if (anybodyLeft || people < fewestTelling) return null
+        const message =
+          `this export contains no leavers (${people} people, ${telling.map(column).join(', ')}); ` +
+          'such reports often leave inactive people out: have the report include them'
+        return { message }
+      },
+    },
+  ]
+}
+
+/** Finds mapped columns that say nothing about anybody. */
+export function watchBlankColumns({ columns }: LintScope): Watch[] {
+  const unsaid: Exclude<FieldName, 'separatedAt'>[] = fieldNames
+    .filter((name) => name !== 'separatedAt')
+    .filter((name) => columns[name] !== undefined)
+  return [
+    {
+      see({ fields }) {
+        for (let at = unsaid.length - 1; at >= 0; at -= 1) {
+          const name = unsaid[at]
+          if (name !== undefined && fields[name] != null) unsaid.splice(at, 1)
+        }
+        return unsaid.length === 0
+      },
+      found(people) {
+        if (unsaid.length === 0 || people < fewestTelling) return null
+        const named = unsaid.map((name) => `${column(columns[name])} (${name})`).join(', ')
+        const message = `${named}: every row is blank or holds a value that means "not known"; have the report fill it, or take the field out of the mapping`
+        return { message }
+      },
+    },
+  ]
+}
+
+/** Finds exports that name managers without saying by a key who they are. */
+export function watchManagers({ columns }: LintScope): Watch[] {
+  if (columns.managerName === undefined || columns.managerId !== undefined) return []
+  let anyManager = false
+  return [
+    {
+      see({ fields }) {
+        if (fields.managerName != null) anyManager = true
+        return anyManager
+      },
+      found() {
+        if (!anyManager) return null
+        const message =
+          `managers are known by name only (${column(columns.managerName)}), and two people may share one; ` +
+          "add a column with the manager's key to the report, or take managerName out of the mapping"
+        return { message }
+      },
+    },
+  ]
+}
+
+/** Finds an e-mail address that several of the first people have. */
+export function watchAddresses({ columns }: LintScope): Watch[] {
+  const owners = new Map<string, Sighting>()
+  let shared = 0
+  let first: { readonly line: number; readonly before: number } | null = null
+  return [
+    {
+      see(sighting) {
+        const { email } = sighting.fields
+        if (typeof email !== 'string') return false
+        const owner = owners.get(email)
+        if (owner === undefined) {
+          owners.set(email, sighting)
+        } else if (owner.identityId !== sighting.identityId) {
+          shared += 1
+          first ??= { line: sighting.origin.line, before: owner.origin.line }
+        }
+        return owners.size >= mostTelling
+      },
+      found() {
+        if (first === null) return null
+        const { line, before } = first
+        const message =
+          `${countPeople(shared)} with the e-mail address of somebody else (${column(columns.email)}), such as lines ${before} and ${line}; ` +
+          'the platform matches people by address'
+        return { message, line }
+      },
+    },
+  ]
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { checkFormats, dateFormat, rankFormat } from './date-rules.ts'
+import { foldValue } from './fold-value.ts'
+import { type Action, actions } from '../record.ts'
+import {
+  addProblem,
+  blankWhen,
+  Column,
+  Columns,
+  optional,
+  sourceProblem,
+  type TextRule,
+  textSource,
+} from './text-rules.ts'
+
+const onBlank = z
+  .enum(['keep', 'clear', 'reject'])
+  .default('clear')
+  .describe('What a blank cell means: keep what is known, clear the field, or reject the row.')
+const trim = z.boolean().default(true).describe('Whether blanks around the text are taken away.')
+const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
+
+/** What a rule may say besides where its text comes from, for each kind of field. */
+export const keyOptions = { trim, lowercase, blankWhen }
+export const textOptions = {
+  optional,
+  onBlank,
+  map: valuesTo(z.string().max(191).nullable()),
+  trim,
+  lowercase,
+  blankWhen,
+}
+export const emailOptions = { optional, onBlank, blankWhen }
+export const contractorOptions = { optional, onBlank, map: valuesTo(z.boolean().nullable()), blankWhen }
+export const startOptions = { optional, onBlank, ...dateFormat, blankWhen }
+export const leavingOptions = {
+  optional,
+  onBlank: z
+    .enum(['keep', 'clear', 'reject'])
+    .default('clear')
+    .describe(
+      'What a blank leaving date means: nothing (keep), that the person is employed (clear), or a row to reject.',
+    ),
+  ...dateFormat,
+  means: z
+    .enum(['lastDayWorked', 'firstDayGone'])
+    .default('lastDayWorked')
+    .describe('Which day the column names: the last one of the employment, or the one after.'),
+  future: z
+    .enum(['send', 'defer'])
+    .default('defer')
+    .describe('What happens to a leaving date that lies ahead: it is sent at once, or waits for its day.'),
+  blankWhen,
+}
+
+export const StatusRule = z
+  .strictObject({
+    ...textSource,
+    optional,
+    leftWhen: z.array(z.string()).min(1).describe('The values that say that somebody has left.'),
+    activeWhen: z
+      .array(z.string())
+      .min(1)
+      .optional()
+      .describe('The values that say that somebody is employed. Where given, any other value rejects the row.'),
+    blankWhen,
+  })
+  .superRefine((rule, context) => addProblem(context, sourceProblem(rule)))
+  .describe('A column that says whether somebody has left, where no date does.')
+
+export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string[] | undefined }
+
+const values = z.array(z.string()).min(1).optional()
+
+export const ActionRule = z
+  .strictObject({
+    ...textSource,
+    join: values.describe('The values of a row about somebody who joined, or came back.'),
+    change: values.describe('The values of a row about somebody whose facts changed.'),
+    leave: values.describe('The values of a row about somebody who leaves.'),
+    retract: values.describe(
+      'The values of a row about somebody who was sent in error. Nothing but the key is read then.',
+    ),
+    ignore: values.describe(
+      'The values of a row that is about something else, and is passed over; "*" for all others.',
+    ),
+  })
+  .superRefine((rule, context) => {
+    addProblem(context, sourceProblem(rule))
+    addProblem(context, actionProblem(rule))
+  })
+  .describe('A column that says what a row of a delta is about. A value that is not listed rejects the row.')
+
+export const SeveralRows = z
+  .union([
+    z.literal('reject'),
+    z.strictObject({
+      latest: z
+        .strictObject({ column: Columns, ...rankFormat })
+        .superRefine(checkFormats)
+        .describe(
+          'The column that decides which row is the latest: dates where format is given, otherwise whole numbers.',
+        ),
+    }),
+  ])
+  .describe('What several rows of one person mean: all are rejected, or the latest one counts.')
+
+export const RowTimeZone = z
+  .strictObject({ column: Columns, optional })
+  .describe(
+    'A column with the IANA time zone of each row, such as Europe/Berlin. A blank cell means that of the source.',
+  )
+
+/** A field's rule: the name of its column, or settings. Parsed, it is always the latter, with defaults. */
+export function rule<S extends z.ZodRawShape>(options: S) {
+  const full = z.strictObject({ ...textSource, ...options }).superRefine(checkRule)
+  return z.union([Column.transform((column) => full.parse({ column })), full])
+}
+
+/** What may be said on top of a rule: another source of the text, options alone, or null for "not mapped". Defaults stay open. */
+export function rulePatch(options: z.ZodRawShape) {
+  return z.union([Column, z.null(), z.strictObject(withoutDefaults({ ...textSource, ...options }))]).optional()
+}
+
+function checkRule(parsed: object, context: z.RefinementCtx): void {
+  // What the options of a rule are is lost where they are a type parameter; every kind of them fits.
+  const rule = parsed as TextRule & Parameters<typeof checkFormats>[0]
+  addProblem(context, sourceProblem(rule))
+  checkFormats(rule, context)
+}
+
+function actionProblem(rule: ActionValues): string | null {
+  const listed = actions.flatMap((action) => rule[action] ?? [])
+  const ignored = rule.ignore ?? []
+  if (listed.length === 0) return 'list the values of at least one of join, change, leave and retract'
+  const folded = [...listed, ...ignored].map(foldValue)
+  return new Set(folded).size === folded.length ? null : 'a value is listed twice: it can mean one thing only'
+}
+
+function valuesTo<V extends z.ZodType>(value: V) {
+  return z
+    .record(z.string(), value)
+    .optional()
+    .describe(
+      'What each value of the column becomes; "*" stands for every other one. Otherwise an unlisted value rejects the row.',
+    )
+}
+
+function withoutDefaults(shape: z.ZodRawShape): z.ZodRawShape {
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, schema]) => {
+      const open = schema instanceof z.ZodDefault ? z.optional(schema.unwrap()) : z.optional(schema)
+      return [name, open.meta(z.globalRegistry.get(schema) ?? {})]
+    }),
+  )
+}

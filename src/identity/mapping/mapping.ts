@@ -1,0 +1,225 @@
+import { z } from 'zod'
+import {
+  actionReader,
+  booleanReader,
+  type CellReader,
+  emailReader,
+  keyReader,
+  statusReader,
+  textReader,
+} from './cells.ts'
+import { leavingReader, rankReader, startReader, timeZoneReader } from './date-cells.ts'
+import {
+  ActionRule,
+  contractorOptions,
+  emailOptions,
+  keyOptions,
+  leavingOptions,
+  RowTimeZone,
+  rule,
+  rulePatch,
+  SeveralRows,
+  StatusRule,
+  startOptions,
+  textOptions,
+} from './field-rules.ts'
+import { columnFinder } from './headers.ts'
+import { type FieldName, fieldNames, type Reject, type Sighting } from '../record.ts'
+import { type Cell, ignoring, type MappableRow, rowMapper } from './rows.ts'
+import { bindText } from './text-of.ts'
+import { sourceNames, type TextRule } from './text-rules.ts'
+
+/** From which columns of a source a person's fields come, and how their cells are read. */
+export const Mapping = z.strictObject({
+  fields: z.strictObject({
+    identityId: rule(keyOptions).describe('The stable key of a person. A row without it is rejected.'),
+    email: rule(emailOptions).optional(),
+    secondaryEmail: rule(emailOptions).optional(),
+    firstName: rule(textOptions).optional(),
+    lastName: rule(textOptions).optional(),
+    jobTitle: rule(textOptions).optional(),
+    managerId: rule(textOptions).optional(),
+    managerName: rule(textOptions).optional(),
+    startedAt: rule(startOptions).optional().describe('The first day of employment.'),
+    separatedAt: rule(leavingOptions).optional().describe('The leaving date.'),
+    isContractor: rule(contractorOptions).optional().describe('true: contractor, false: employee, null: not known.'),
+  }),
+  status: StatusRule.optional(),
+  action: ActionRule.optional(),
+  severalRows: SeveralRows.default('reject'),
+  rowTimeZone: RowTimeZone.optional(),
+})
+export type Mapping = z.infer<typeof Mapping>
+
+/** A part of a mapping: a preset, or what a connection says on top of it. null takes a field of the preset away. */
+export const MappingPatch = z.strictObject({
+  fields: z
+    .strictObject({
+      identityId: rulePatch(keyOptions),
+      email: rulePatch(emailOptions),
+      secondaryEmail: rulePatch(emailOptions),
+      firstName: rulePatch(textOptions),
+      lastName: rulePatch(textOptions),
+      jobTitle: rulePatch(textOptions),
+      managerId: rulePatch(textOptions),
+      managerName: rulePatch(textOptions),
+      startedAt: rulePatch(startOptions),
+      separatedAt: rulePatch(leavingOptions),
+      isContractor: rulePatch(contractorOptions),
+    })
+    .partial()
+    .optional(),
+  status: StatusRule.nullable().optional(),
+  action: ActionRule.nullable().optional(),
+  severalRows: SeveralRows.nullable().optional(),
+  rowTimeZone: RowTimeZone.nullable().optional(),
+})
+export type MappingPatch = z.infer<typeof MappingPatch>
+
+/** Words for `Mapping` to parse. */
+export type MappingInput = { readonly fields: Readonly<Record<string, unknown>> } & {
+  readonly [P in RowPart]?: unknown
+}
+
+/**
+ * Lays a connection's own words over a preset. A field that says where its text comes from replaces the preset's rule, so that the
+ * column must be there; one that does not refines the rule. The result is still to be parsed as a `Mapping`.
+ */
+export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
+  const fields = new Map<string, RulePatch | undefined>(Object.entries(preset.fields ?? {}))
+  for (const [field, override] of Object.entries(overrides.fields ?? {})) {
+    if (override === null) fields.delete(field)
+    else if (override !== undefined) fields.set(field, mergeRule(fields.get(field), override))
+  }
+  const parts = rowParts.flatMap((part) => {
+    const words = overrides[part] === undefined ? preset[part] : overrides[part]
+    return words === undefined || words === null ? [] : [[part, words]]
+  })
+  return { fields: Object.fromEntries(fields), ...Object.fromEntries(parts) }
+}
+
+/** A JSONata expression of a mapping; `optional` where the source may lack the columns that it reads. */
+export type MappedExpression = { readonly path: readonly string[]; readonly text: string; readonly optional: boolean }
+
+/** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
+export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
+  return textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
+    const place = name === 'status' || name === 'action' ? [name] : ['fields', name]
+    return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
+  })
+}
+
+export type CompiledMapping =
+  | {
+      readonly ok: true
+      /** What a row says or, where it cannot be trusted, why. */
+      readonly map: (row: MappableRow) => Sighting | Reject
+      /** Whether a row is about something else than people's employment, and is to be passed over. */
+      readonly isIgnored: (row: MappableRow) => boolean
+      /** The header that each mapped field, and the status, is read from; several joined by commas. */
+      readonly columns: Readonly<Partial<Record<MappedName, string>>>
+      /** The mapped fields that this header holds; of a sparse source all, since a later row may speak of them. */
+      readonly mapped: ReadonlySet<FieldName>
+    }
+  /** One sentence for each column that is missing or ambiguous. */
+  | { readonly ok: false; readonly missing: readonly string[] }
+
+export type MappedName = FieldName | 'identityId' | RowPart
+
+export type CompileOptions = {
+  /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
+  readonly sparse?: boolean
+  /** The IANA time zone in which instants become days, where the row names none. */
+  readonly timeZone?: string
+}
+
+/** Binds a mapping to the header of one source, once for all its rows. */
+export function compileMapping(
+  mapping: Mapping,
+  headers: readonly string[],
+  { sparse = false, timeZone = 'UTC' }: CompileOptions = {},
+): CompiledMapping {
+  const { fields, status, action, severalRows, rowTimeZone } = mapping
+  const { bind, columns, missing } = binder(mapping, headers, sparse)
+  const key = bind('identityId', fields.identityId, keyReader)
+  const texts = [
+    bind('email', fields.email, emailReader),
+    bind('secondaryEmail', fields.secondaryEmail, emailReader),
+    bind('firstName', fields.firstName, textReader),
+    bind('lastName', fields.lastName, textReader),
+    bind('jobTitle', fields.jobTitle, textReader),
+    bind('managerId', fields.managerId, textReader),
+    bind('managerName', fields.managerName, textReader),
+    bind('startedAt', fields.startedAt, startReader),
+  ].filter((cell) => cell !== undefined)
+  const cells = {
+    texts,
+    contractor: bind('isContractor', fields.isContractor, booleanReader),
+    leaving: bind('separatedAt', fields.separatedAt, leavingReader),
+    status: bind('status', status, statusReader),
+    action: bind('action', action, actionReader),
+    rank: bind('severalRows', severalRows === 'reject' ? undefined : severalRows.latest, rankReader),
+    zone: bind('rowTimeZone', rowTimeZone, timeZoneReader),
+  }
+
+  if (key === undefined || missing.length > 0) return { ok: false, missing }
+  const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
+  const map = rowMapper({ key, ...cells }, timeZone)
+  return { ok: true, map, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
+}
+
+const rowParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
+type RowPart = (typeof rowParts)[number]
+
+// Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.
+const governing: readonly MappedName[] = ['identityId', 'action', 'severalRows']
+
+type RulePatch = string | Readonly<Record<string, unknown>> | null
+
+function mergeRule(known: RulePatch | undefined, override: string | Readonly<Record<string, unknown>>): RulePatch {
+  if (typeof override === 'string' || sourceNames.some((source) => source in override)) return override
+  return typeof known === 'string' ? { column: known, ...override } : { ...known, ...override }
+}
+
+/** What takes its text from anywhere in a row, always in the same order. */
+function textRules({ fields, status, action }: Mapping): readonly (readonly [MappedName, TextRule])[] {
+  const named = (['identityId', ...fieldNames] as const).map((name) => [name, fields[name]] as const)
+  return [...named, ['status', status] as const, ['action', action] as const].flatMap(([name, textRule]) =>
+    textRule === undefined ? [] : [[name, textRule] as const],
+  )
+}
+
+function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
+  const find = columnFinder(headers)
+  const derived = textRules(mapping).flatMap(([name, { expression }]) => (expression === undefined ? [] : [name]))
+  const columns: Partial<Record<MappedName, string>> = {}
+  const missing: string[] = []
+
+  function bind<N extends MappedName, R extends TextRule, V>(
+    name: N,
+    textRule: R | undefined,
+    readerOf: (rule: R) => CellReader<V>,
+  ): Cell<N, V> | undefined {
+    if (textRule === undefined) return undefined
+    const derivedIndex = headers.length + derived.indexOf(name)
+    const place = bindText(name, textRule, { find, sparse, derivedIndex, isKey: name === 'identityId' })
+    if (place === 'unmapped') return governing.includes(name) ? nowhere(name, textRule, readerOf) : undefined
+    if ('missing' in place) {
+      missing.push(...place.missing)
+      return undefined
+    }
+    columns[name] = place.header
+    return { name, index: place.indexes[0] ?? -1, ...place, read: readerOf(textRule) }
+  }
+
+  return { bind, columns, missing }
+}
+
+function nowhere<N extends MappedName, R extends TextRule, V>(
+  name: N,
+  textRule: R,
+  readerOf: (rule: R) => CellReader<V>,
+): Cell<N, V> {
+  const header = [textRule.column ?? name].flat()[0] ?? name
+  return { name, index: -1, indexes: [], header, textOf: () => undefined, read: readerOf(textRule) }
+}

@@ -1,0 +1,126 @@
+import { type Kysely, sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import type { AccountInput } from './account-input.ts'
+import { addEntitlements } from './entitlements.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
+import type { AccountListing, AccountSummary } from '../operators/contract.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &
+  AccountListing['counts'] & { readonly created_at: Date; readonly terms_accepted_at: Date | null }
+
+/** Opens an account; the name of another one is a conflict. */
+export async function createAccount(
+  db: Kysely<PlatformSchema>,
+  { name, entitlements, termsAcceptedAt }: AccountInput,
+  now: Date,
+): Promise<AccountSummary> {
+  return db.transaction().execute(async (trx) => {
+    const account = await trx
+      .insertInto('accounts')
+      .values({ name, terms_accepted_at: termsAcceptedAt, created_at: now })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .returning(['id', 'name'])
+      .executeTakeFirst()
+    if (!account) throw new Failure('conflict', `the platform already has an account "${name}"; choose another name`)
+    const opening = { accountId: account.id, command: 'accounts create', now }
+    await recordOpening(trx, { ...opening, isAccepted: termsAcceptedAt !== null })
+    await addEntitlements(trx, { ...opening, names: entitlements })
+    return account
+  })
+}
+
+/** All accounts by id, with what they may use and how much they hold. */
+export async function listAccounts(db: Kysely<PlatformSchema>, now: Date): Promise<AccountListing[]> {
+  return readAccounts(db, { name: null, now })
+}
+
+/** One account as `listAccounts` shows it, or the failure of `findAccount`. */
+export async function showAccount(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
+  const [account] = await readAccounts(db, { name, now })
+  return account ?? noAccount(name)
+}
+
+/** Records that an account has accepted the terms. The moment of the first acceptance stays. */
+export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now: Date): Promise<AccountListing> {
+  await db.transaction().execute(async (trx) => {
+    const accepted = await trx
+      .updateTable('accounts')
+      .set({ terms_accepted_at: now })
+      .where('name', '=', name)
+      .where('terms_accepted_at', 'is', null)
+      .returning('id')
+      .executeTakeFirst()
+    if (accepted) await recordAcceptance(trx, { accountId: accepted.id, command: 'terms accept', now })
+  })
+  return showAccount(db, name, now)
+}
+
+/** The account of that name, or the failure that tells the operator so. */
+export async function findAccount(db: Kysely<PlatformSchema>, name: string): Promise<{ id: number }> {
+  const account = await db.selectFrom('accounts').select('id').where('name', '=', name).executeTakeFirst()
+  return account ?? noAccount(name)
+}
+
+type Opening = { readonly accountId: number; readonly command: string; readonly now: Date }
+
+/** Records that an account was opened, and that its terms were accepted with it where they were. */
+export async function recordOpening(
+  trx: Kysely<PlatformSchema>,
+  { isAccepted, ...opening }: Opening & { readonly isAccepted: boolean },
+): Promise<void> {
+  const { accountId, command, now } = opening
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'COMPANY_DATA_UPDATED',
+      description: 'The account was opened',
+      target: { kind: 'account', id: accountId },
+    },
+  )
+  if (isAccepted) await recordAcceptance(trx, opening)
+}
+
+async function recordAcceptance(trx: Kysely<PlatformSchema>, { accountId, command, now }: Opening): Promise<void> {
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'TERMS_AGREED',
+      description: 'The terms and conditions were accepted for the account',
+      target: { kind: 'account', id: accountId },
+    },
+  )
+}
+
+function noAccount(name: string): never {
+  throw new Failure('not_found', `the platform has no account "${name}"; \`platform accounts create\` makes one`)
+}
+
+async function readAccounts(
+  db: Kysely<PlatformSchema>,
+  { name, now }: { name: string | null; now: Date },
+): Promise<AccountListing[]> {
+  const { rows } = await sql<AccountRow>`
+    select id, name, created_at, terms_accepted_at,
+      array(select e.name from entitlements e where e.account_id = a.id order by e.name collate "C") as entitlements,
+      (select count(*)::int from workspaces w where w.account_id = a.id) as workspaces,
+      (select count(*)::int from personnel p where p.account_id = a.id) as personnel,
+      (select count(*)::int from custom_connections c where c.account_id = a.id) as connections,
+      (select count(*)::int from hris_user_identities i join custom_connections c on c.id = i.connection_id
+        where c.account_id = a.id and i.deleted_at is null) as identities,
+      (select count(*)::int from api_keys k where k.account_id = a.id and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > ${now}::timestamptz)) as keys
+    from accounts a where ${name}::text is null or a.name = ${name}
+    order by id
+  `.execute(db)
+  return rows.map(({ id, name, created_at, terms_accepted_at, entitlements, ...counts }) => ({
+    id,
+    name,
+    createdAt: created_at.toISOString(),
+    termsAcceptedAt: terms_accepted_at?.toISOString() ?? null,
+    entitlements,
+    counts,
+  }))
+}

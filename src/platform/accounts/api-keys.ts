@@ -1,0 +1,169 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { prepared } from '../../database/prepared.ts'
+import { Failure } from '../../errors.ts'
+import { findAccount } from './accounts.ts'
+import { isWithin } from './address-ranges.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
+import type { CreatedKey, KeyInput, KeyListing } from '../operators/contract.ts'
+import type { KeyAccess, PlatformSchema } from '../core/schema.ts'
+
+const secretBytes = 32
+const soonMs = 30 * 24 * 60 * 60 * 1000
+
+/** The holder of a key that is neither expired nor revoked, with what the account and the key allow. */
+export type Caller = {
+  readonly accountId: number
+  readonly callerId: number
+  readonly termsAccepted: boolean
+  readonly entitlements: ReadonlySet<string>
+  readonly access: KeyAccess
+  readonly permissions: ReadonlySet<string>
+}
+
+type KeyRow = Pick<
+  Selectable<PlatformSchema['api_keys']>,
+  'account_id' | 'user_id' | 'access' | 'permissions' | 'expires_at' | 'revoked_at' | 'allowed_addresses'
+> & { readonly terms_accepted_at: Date | null; readonly entitlements: readonly string[] }
+
+/** Makes a key and the user who stands for it. The key itself is in the answer and nowhere else. */
+export async function createKey(db: Kysely<PlatformSchema>, wanted: KeyInput, now: Date): Promise<CreatedKey> {
+  if (wanted.expiresAt && new Date(wanted.expiresAt) <= now)
+    throw new Failure(
+      'usage',
+      `a key that ends at ${wanted.expiresAt} would never work; name a later moment, or "never"`,
+    )
+  const key = `rck_${randomBytes(secretBytes).toString('base64url')}`
+  const id = await db.transaction().execute(async (trx) => {
+    const account = await findAccount(trx, wanted.account)
+    const user = await insertKeyUser(trx, account.id, wanted.name, now)
+    const row = await trx
+      .insertInto('api_keys')
+      .values({
+        account_id: account.id,
+        user_id: user,
+        name: wanted.name,
+        hash: hashKey(key),
+        access: typeof wanted.permissions === 'string' ? wanted.permissions : 'custom',
+        permissions: typeof wanted.permissions === 'string' ? [] : [...wanted.permissions],
+        expires_at: wanted.expiresAt === undefined ? twelveMonthsAfter(now) : wanted.expiresAt,
+        revoked_at: null,
+        allowed_addresses: [...new Set(wanted.allowedAddresses)],
+        created_at: now,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    await storeEvent(
+      trx,
+      { accountId: account.id, actor: operatorWith('keys create'), at: now },
+      {
+        type: 'PUBLIC_API_KEY_CREATED',
+        description: `The API key ${row.id} was made`,
+        target: { kind: 'apiKey', id: row.id },
+      },
+    )
+    return row.id
+  })
+  return { id, key }
+}
+
+/** Ends a key for good; ending it again changes nothing. */
+export async function revokeKey(db: Kysely<PlatformSchema>, id: number, now: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const key = await trx.selectFrom('api_keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    if (!key) throw new Failure('not_found', `there is no API key ${id}; \`platform keys list\` shows all`)
+    if (key.revoked_at) return
+    await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute()
+    await storeEvent(
+      trx,
+      { accountId: key.account_id, actor: operatorWith('keys revoke'), at: now },
+      { type: 'PUBLIC_API_KEY_REVOKED', description: `The API key ${id} was revoked`, target: { kind: 'apiKey', id } },
+    )
+  })
+}
+
+export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<KeyListing[]> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .selectAll('api_keys')
+    .select('accounts.name as account')
+    .orderBy('api_keys.id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    account: row.account,
+    name: row.name,
+    access: row.access,
+    permissions: row.permissions,
+    allowedAddresses: row.allowed_addresses,
+    state: keyState(row, now),
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  }))
+}
+
+/** Who calls with `key`, or null where it is unknown, expired, revoked or not for use from `address`; null stands for the machine of the platform itself. */
+export async function findCaller(
+  db: Kysely<PlatformSchema>,
+  { key, address, now }: { key: string; address: string | null; now: Date },
+): Promise<Caller | null> {
+  const { rows } = await sql<KeyRow>`${sql.raw(prepared)}
+    select key.account_id, key.user_id, key.access, key.permissions, key.expires_at, key.revoked_at, key.allowed_addresses,
+      account.terms_accepted_at, array(select name from entitlements where entitlements.account_id = account.id) as entitlements
+    from api_keys as key
+    join accounts as account on account.id = key.account_id
+    where key.hash = ${hashKey(key)}
+  `.execute(db)
+  const [row] = rows
+  if (!row || !works(keyState(row, now))) return null
+  if (address !== null && !isWithin(row.allowed_addresses, address)) return null
+  return {
+    accountId: row.account_id,
+    callerId: row.user_id,
+    termsAccepted: row.terms_accepted_at !== null,
+    entitlements: new Set(row.entitlements),
+    access: row.access,
+    permissions: new Set(row.permissions),
+  }
+}
+
+// A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.
+function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+async function insertKeyUser(db: Kysely<PlatformSchema>, accountId: number, name: string, now: Date): Promise<number> {
+  const user = await db
+    .insertInto('users')
+    .values({
+      account_id: accountId,
+      email: `api-key-${randomBytes(8).toString('hex')}@api-key.invalid`,
+      first_name: name,
+      last_name: null,
+      origin: 'api_key',
+      created_at: now,
+      updated_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return user.id
+}
+
+function keyState(key: { expires_at: Date | null; revoked_at: Date | null }, now: Date): KeyListing['state'] {
+  if (key.revoked_at) return 'revoked'
+  if (!key.expires_at) return 'active'
+  const leftMs = key.expires_at.getTime() - now.getTime()
+  if (leftMs <= 0) return 'expired'
+  return leftMs <= soonMs ? 'expires-soon' : 'active'
+}
+
+function works(state: KeyListing['state']): boolean {
+  return state === 'active' || state === 'expires-soon'
+}
+
+function twelveMonthsAfter(now: Date): Date {
+  const zoned = now.toTemporalInstant().toZonedDateTimeISO('UTC').add({ months: 12 })
+  return new Date(zoned.epochMilliseconds)
+}

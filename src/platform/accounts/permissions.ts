@@ -1,0 +1,40 @@
+import { closest, distance } from 'fastest-levenshtein'
+import type { z } from 'zod'
+import type { Operation } from '../../contract/operation.ts'
+import { platformAreas } from '../../contract/platform/platform.ts'
+
+/** Every permission that an operation of the platform asks for, in alphabetical order, with the operations that it opens. */
+export const knownPermissions: ReadonlyMap<string, readonly string[]> = collect()
+
+/** The share of a name's letters that may be wrong for it to be taken for a slip of the pen. */
+const slipShare = 1 / 3
+
+/** For a schema: an issue for each name that no operation asks for, with the one that was probably meant. */
+export function refuseUnknownPermissions(names: readonly string[], ctx: z.RefinementCtx): void {
+  for (const [index, name] of names.entries()) {
+    if (!knownPermissions.has(name)) ctx.addIssue({ code: 'custom', path: [index], message: describeUnknown(name) })
+  }
+}
+
+function describeUnknown(name: string): string {
+  const near = nearMatches(name)
+  const help = near.length > 0 ? `did you mean ${near.join(' or ')}?` : '`platform keys permissions` lists all'
+  return `no operation asks for a permission "${name}"; ${help}`
+}
+
+function nearMatches(name: string): string[] {
+  const known = [...knownPermissions.keys()]
+  const best = distance(name, closest(name, known))
+  return best > name.length * slipShare ? [] : known.filter((candidate) => distance(name, candidate) === best)
+}
+
+function collect(): ReadonlyMap<string, readonly string[]> {
+  const operations: readonly Operation[] = platformAreas.flatMap((area) => Object.values<Operation>(area.operations))
+  const pairs = operations.flatMap(({ method, path, permission = [] }) =>
+    [permission].flat().map((name) => ({ name, operation: `${method} ${path}` })),
+  )
+  const byName = Map.groupBy(pairs, ({ name }) => name)
+  return new Map(
+    [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, of]) => [name, of.map(({ operation }) => operation)]),
+  )
+}

@@ -1,0 +1,174 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { z } from 'zod'
+import {
+  type CustomFieldSubmit,
+  type CustomFieldValue,
+  longTextLimit,
+  shortTextLimit,
+  urlLimit,
+} from '../../contract/platform/common.ts'
+import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PlatformContext } from '../core/context.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+type Definition = Selectable<PlatformSchema['custom_field_definitions']>
+type Entity = { readonly entityType: CustomFieldEntity; readonly entityId: number }
+
+/** A value to store for a field; null removes it. */
+export type CustomFieldChange = { readonly definitionId: number; readonly value: string | null }
+
+const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
+
+const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
+const ShortText = z.string().max(shortTextLimit)
+
+/** What a value must look like; null for fields that nobody writes. The choices of OPTIONS are not kept here, so any short text is one. */
+const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
+  TEXT: ShortText,
+  LONG_TEXT: z.string().max(longTextLimit),
+  NUMBER: Decimal,
+  CURRENCY: Decimal,
+  OPTIONS: ShortText,
+  OPTIONS_NUMERIC: Decimal,
+  URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(urlLimit),
+  FORMULA: null,
+}
+
+/** Refuses a caller whose account's plan has no custom fields. */
+export function requireCustomFields(ctx: PlatformContext): void {
+  if (!ctx.entitlements.has(entitlement)) {
+    throw new Refusal(403, `The plan of the account does not include ${entitlement}`)
+  }
+}
+
+/** The values of a page's entities by entity id, for `expand[]=customFields`. Entities without a value are left out. */
+export async function customFieldsOf(
+  ctx: PlatformContext,
+  entityType: CustomFieldEntity,
+  entities: readonly { readonly id: number }[],
+): Promise<ReadonlyMap<number, CustomFieldValue[]>> {
+  requireCustomFields(ctx)
+  if (entities.length === 0) return new Map()
+  const rows = await ctx.db
+    .selectFrom('custom_field_values as stored')
+    .innerJoin('custom_field_definitions as definition', 'definition.id', 'stored.definition_id')
+    .select(['stored.entity_id', 'stored.value', 'definition.id', 'definition.name'])
+    .where('definition.account_id', '=', ctx.accountId)
+    .where('stored.entity_type', '=', entityType)
+    .where(sql<boolean>`stored.entity_id = any(${entities.map(({ id }) => id)}::bigint[])`)
+    .orderBy('definition.id')
+    .execute()
+  const grouped = Map.groupBy(rows, (row) => row.entity_id)
+  const present = ({ id, name, value }: (typeof rows)[number]) => ({ customFieldId: id, name, value })
+  return new Map([...grouped].map(([entityId, group]) => [entityId, group.map(present)]))
+}
+
+/**
+ * The submitted values with their fields looked up and checked. A new entity must have every required field; an existing one
+ * must keep those it has. A field that is unknown, ambiguous or submitted twice, or a value that its type does not allow, is 422,
+ * or 400 where the operation lists no 422; a plan without custom fields is 403.
+ */
+export async function checkCustomFields(
+  db: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  entityType: CustomFieldEntity,
+  { submitted = [], isNew }: { submitted?: readonly CustomFieldSubmit[] | undefined; isNew: boolean },
+): Promise<CustomFieldChange[]> {
+  if (submitted.length > 0) requireCustomFields(ctx)
+  if (submitted.length === 0 && !(isNew && ctx.entitlements.has(entitlement))) return []
+  const definitions = await definitionsFor(db, ctx.accountId, entityType)
+  const found = submitted.map((field) => ({ field, definition: findDefinition(ctx, definitions, field) }))
+  const given = new Set<number>()
+  for (const { field, definition } of found) {
+    if (given.has(definition.id)) throw refuseField(ctx, definition, 'is given twice')
+    given.add(definition.id)
+    checkValue(ctx, definition, field.value)
+  }
+  const missing = definitions.find((definition) => isNew && isDemanded(definition) && !given.has(definition.id))
+  if (missing) throw refuseField(ctx, missing, 'is required')
+  return found.map(({ field, definition }) => ({ definitionId: definition.id, value: field.value }))
+}
+
+/** Stores checked values and says whether any of them was another one before. The caller's transaction holds the entity's row. */
+export async function storeCustomFields(
+  trx: Kysely<PlatformSchema>,
+  { entityType, entityId }: Entity,
+  changes: readonly CustomFieldChange[],
+): Promise<boolean> {
+  const values = changes.flatMap(({ definitionId, value }) =>
+    value === null ? [] : [{ definition_id: definitionId, entity_type: entityType, entity_id: entityId, value }],
+  )
+  const removed = changes.flatMap(({ definitionId, value }) => (value === null ? [definitionId] : []))
+  const written =
+    values.length > 0
+      ? await trx
+          .insertInto('custom_field_values')
+          .values(values)
+          .onConflict((conflict) =>
+            conflict
+              .columns(['definition_id', 'entity_type', 'entity_id'])
+              .doUpdateSet({ value: sql`excluded.value` })
+              .where(sql<boolean>`custom_field_values.value <> excluded.value`),
+          )
+          .returning('definition_id')
+          .execute()
+      : []
+  const { numDeletedRows } = await trx
+    .deleteFrom('custom_field_values')
+    .where('entity_type', '=', entityType)
+    .where('entity_id', '=', entityId)
+    .where(sql<boolean>`definition_id = any(${removed}::bigint[])`)
+    .executeTakeFirstOrThrow()
+  return written.length > 0 || numDeletedRows > 0n
+}
+
+async function definitionsFor(
+  db: Kysely<PlatformSchema>,
+  accountId: number,
+  entityType: CustomFieldEntity,
+): Promise<Definition[]> {
+  return db
+    .selectFrom('custom_field_definitions')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where(sql<boolean>`${entityType} = any(entity_types)`)
+    .orderBy('id')
+    .execute()
+}
+
+function findDefinition(
+  ctx: PlatformContext,
+  definitions: readonly Definition[],
+  { id, name }: CustomFieldSubmit,
+): Definition {
+  if (id === undefined && name === undefined) throw new Refusal(400, 'A custom field needs an id or a name')
+  const [definition, second] = definitions.filter(
+    (candidate) => (id ?? candidate.id) === candidate.id && (name ?? candidate.name) === candidate.name,
+  )
+  const label = id === undefined ? 'that name' : `the id ${id}`
+  if (!definition) throw refuseFields(ctx, `There is no custom field of ${label} here`)
+  if (second) throw refuseFields(ctx, `Several custom fields have ${label}; say which one by its id`)
+  return definition
+}
+
+function checkValue(ctx: PlatformContext, definition: Definition, value: string | null): void {
+  const schema = valueSchemas[definition.type]
+  if (schema === null) throw refuseField(ctx, definition, 'is computed and cannot be written')
+  if (isDemanded(definition) && !value) throw refuseField(ctx, definition, 'is required and cannot be emptied')
+  const parsed = value === null ? null : schema.safeParse(value)
+  if (parsed?.error) throw refuseField(ctx, definition, parsed.error.issues[0]?.message ?? 'is not valid')
+}
+
+// A formula computes itself, so nobody can be asked to fill it in.
+function isDemanded({ is_required, type }: Definition): boolean {
+  return is_required && type !== 'FORMULA'
+}
+
+function refuseField(ctx: PlatformContext, { id, type }: Definition, problem: string): Refusal {
+  return refuseFields(ctx, `The custom field ${id} (${type}): ${problem}`)
+}
+
+function refuseFields(ctx: PlatformContext, message: string): Refusal {
+  return new Refusal(ctx.operation.errors.includes(422) ? 422 : 400, message)
+}

@@ -1,0 +1,243 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type {
+  CustomConnection,
+  CustomConnectionCreate,
+  CustomConnectionResource,
+  CustomConnectionUpdate,
+  customConnections,
+} from '../../contract/platform/custom-connections.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { type AllowedConnection, allowedConnection, requireUsableSchema } from './rules.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { type NewEvent, recordEvent } from '../events/events.ts'
+import { listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { compactUsers } from '../people/users.ts'
+
+type Row = Selectable<PlatformSchema['custom_connections']>
+type Expansions = readonly ('createdByUser' | 'customResources')[]
+
+export const customConnectionHandlers: Handlers<typeof customConnections, PlatformContext> = {
+  async listCustomConnections(ctx, { query }) {
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'custom_connections',
+      where: sql`account_id = ${ctx.accountId}`,
+      query,
+    })
+    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
+  },
+
+  async createCustomConnection(ctx, { body }) {
+    const allowed = allowedConnection(body)
+    await requireUsableSchema(ctx, allowed)
+    const row = await ctx.db.transaction().execute(async (trx) => {
+      const inserted = await insertConnection(trx, ctx, body, allowed)
+      await recordEvent(trx, ctx, connectionEvent('CREATED', inserted.id))
+      return inserted
+    })
+    return { status: 201, body: await presentOne(ctx, row) }
+  },
+
+  async getCustomConnection(ctx, { params, query }) {
+    const row = await findConnection(ctx.db, ctx.accountId, params.connectionId)
+    return { status: 200, body: await presentOne(ctx, row, query['expand[]']) }
+  },
+
+  async updateCustomConnection(ctx, { params, body }) {
+    const row = await ctx.db.transaction().execute((trx) => updateConnection(trx, ctx, params.connectionId, body))
+    return { status: 200, body: await presentOne(ctx, row) }
+  },
+
+  async deleteCustomConnection(ctx, { params }) {
+    await ctx.db.transaction().execute(async (trx) => {
+      const deleted = await trx
+        .deleteFrom('custom_connections')
+        .where('account_id', '=', ctx.accountId)
+        .where('id', '=', params.connectionId)
+        .returning('id')
+        .executeTakeFirst()
+      if (deleted) await recordEvent(trx, ctx, connectionEvent('REMOVED', deleted.id))
+    })
+    return { status: 204 }
+  },
+}
+
+/** The caller's connection of that id; one of another account is as absent as one that never was. */
+export async function findConnection(db: Kysely<PlatformSchema>, accountId: number, id: number): Promise<Row> {
+  const row = await db
+    .selectFrom('custom_connections')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? refuseUnknown(id)
+}
+
+function refuseUnknown(id: number): never {
+  throw new Refusal(404, `There is no custom connection ${id}`)
+}
+
+async function insertConnection(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  { name, description = null }: CustomConnectionCreate,
+  allowed: AllowedConnection,
+): Promise<Row> {
+  const now = ctx.now()
+  const row = await trx
+    .insertInto('custom_connections')
+    .values({
+      account_id: ctx.accountId,
+      provider_type: allowed.providerType,
+      client_alias: name,
+      description,
+      created_by_id: ctx.callerId,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (allowed.providerType === 'CUSTOM') {
+    await joinWorkspaces(trx, { accountId: ctx.accountId, connectionId: row.id, workspaceIds: allowed.workspaceIds })
+    await trx
+      .insertInto('custom_resources')
+      .values({
+        connection_id: row.id,
+        name,
+        description,
+        schema: JSON.stringify(allowed.schema),
+        display_name_key: allowed.displayNameKey,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute()
+  }
+  return row
+}
+
+async function joinWorkspaces(
+  trx: Kysely<PlatformSchema>,
+  {
+    accountId,
+    connectionId,
+    workspaceIds,
+  }: { accountId: number; connectionId: number; workspaceIds: readonly number[] },
+): Promise<void> {
+  const joined = await trx
+    .insertInto('connection_workspaces')
+    .columns(['connection_id', 'workspace_id'])
+    .expression((from) =>
+      from
+        .selectFrom('workspaces')
+        .select([sql<number>`${connectionId}::bigint`.as('connection_id'), 'id as workspace_id'])
+        .where('account_id', '=', accountId)
+        .where('id', 'in', workspaceIds),
+    )
+    .returning('workspace_id')
+    .execute()
+  if (joined.length < workspaceIds.length) throw new Refusal(400, 'workspaceIds names a workspace that does not exist')
+}
+
+async function updateConnection(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  id: number,
+  { clientAlias, description }: CustomConnectionUpdate,
+): Promise<Row> {
+  const row = await trx
+    .selectFrom('custom_connections')
+    .selectAll()
+    .where('account_id', '=', ctx.accountId)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!row) return refuseUnknown(id)
+  const wanted = {
+    client_alias: clientAlias === undefined ? row.client_alias : clientAlias,
+    description: description ?? row.description,
+  }
+  if (wanted.client_alias === row.client_alias && wanted.description === row.description) return row
+  const updated = await trx
+    .updateTable('custom_connections')
+    .set({
+      ...wanted,
+      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
+      changed_in: sql`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await recordEvent(trx, ctx, connectionEvent('UPDATED', id))
+  return updated
+}
+
+function connectionEvent(what: 'CREATED' | 'UPDATED' | 'REMOVED', id: number): NewEvent {
+  return {
+    type: `PROVIDER_CONNECTION_${what}`,
+    description: `Custom connection ${id} was ${what.toLowerCase()}`,
+    target: { kind: 'customConnection', id },
+    connectionId: id,
+  }
+}
+
+async function presentOne(ctx: PlatformContext, row: Row, expand?: Expansions): Promise<CustomConnection> {
+  const [shown] = await present(ctx, [row], expand)
+  return shown ?? refuseUnknown(row.id)
+}
+
+async function present(
+  ctx: PlatformContext,
+  rows: readonly Row[],
+  expand: Expansions = [],
+): Promise<CustomConnection[]> {
+  const creators = expand.includes('createdByUser')
+    ? await compactUsers(
+        ctx.db,
+        ctx.accountId,
+        rows.map((row) => row.created_by_id),
+      )
+    : null
+  const resources = expand.includes('customResources') ? await resourcesOf(ctx.db, rows) : null
+  return rows.map((row) => ({
+    id: row.id,
+    clientAlias: row.client_alias,
+    description: row.description,
+    providerTypes: [row.provider_type],
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    createdById: row.created_by_id,
+    ...(creators && { createdByUser: creators.get(row.created_by_id) }),
+    ...(resources && { customResources: resources.get(row.id) ?? [] }),
+  }))
+}
+
+async function resourcesOf(
+  db: Kysely<PlatformSchema>,
+  connections: readonly Row[],
+): Promise<ReadonlyMap<number, CustomConnectionResource[]>> {
+  if (connections.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('custom_resources')
+    .selectAll()
+    .where(
+      'connection_id',
+      'in',
+      connections.map((connection) => connection.id),
+    )
+    .orderBy('id')
+    .execute()
+  const grouped = Map.groupBy(rows, (row) => row.connection_id)
+  return new Map([...grouped].map(([connectionId, group]) => [connectionId, group.map(presentResource)]))
+}
+
+function presentResource(row: Selectable<PlatformSchema['custom_resources']>): CustomConnectionResource {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    schema: row.schema,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}

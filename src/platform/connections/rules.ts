@@ -1,0 +1,72 @@
+import type { CustomConnectionCreate } from '../../contract/platform/custom-connections.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { inferSchema } from '../core/json-schema/infer.ts'
+import type { ProviderType } from '../core/schema.ts'
+import { isStorableJson } from '../core/storable-json.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** A connection that the rules of its type allow; only one of type CUSTOM has a resource and workspaces. */
+export type AllowedConnection =
+  | { readonly providerType: Exclude<ProviderType, 'CUSTOM'> }
+  | {
+      readonly providerType: 'CUSTOM'
+      readonly schema: JsonObject
+      readonly displayNameKey: string
+      readonly workspaceIds: readonly number[]
+    }
+
+const schemaLimitBytes = 64 * 1024
+
+const onlyForCustom = ['workspaceIds', 'schema', 'sampleData', 'displayNameKey'] as const
+
+/** Checks a wanted connection against the rules of its type; a violation is a refusal that names the field. */
+export function allowedConnection(wanted: CustomConnectionCreate): AllowedConnection {
+  const [providerType, second] = wanted.providerTypes
+  if (!providerType || second) throw new Refusal(400, 'providerTypes must hold exactly one of CUSTOM, MDM and HRIS')
+  if (providerType === 'CUSTOM') return customConnection(wanted)
+  const surplus = onlyForCustom.find((field) => wanted[field] !== undefined)
+  if (surplus)
+    throw new Refusal(400, `${surplus} belongs to connections of type CUSTOM and must be left out for ${providerType}`)
+  return { providerType }
+}
+
+/** Refuses a schema that cannot judge records: one that is no JSON Schema, that refers to other places or to itself for ever, or that is too large. */
+export async function requireUsableSchema(ctx: PlatformContext, allowed: AllowedConnection): Promise<void> {
+  if (allowed.providerType !== 'CUSTOM') return
+  const { schema } = allowed
+  if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
+    throw new Refusal(400, `the schema is larger than ${schemaLimitBytes / 1024} KiB`)
+  }
+  const verdict = await ctx.schemaJudge.judge(ctx.accountId, { schema, cacheKey: null, records: [{}] })
+  if ('refusal' in verdict) throw new Refusal(400, `the schema cannot be used: ${verdict.refusal}`)
+}
+
+function customConnection(wanted: CustomConnectionCreate): AllowedConnection {
+  const { workspaceIds = [], displayNameKey } = wanted
+  if (workspaceIds.length === 0) throw new Refusal(400, 'workspaceIds must name at least one workspace for type CUSTOM')
+  if (displayNameKey === undefined) throw new Refusal(400, 'displayNameKey is required for type CUSTOM')
+  const schema = recordSchema(wanted)
+  if (!hasProperty(schema, displayNameKey)) {
+    throw new Refusal(400, 'displayNameKey must name a property at the top level of the schema')
+  }
+  return { providerType: 'CUSTOM', schema, displayNameKey, workspaceIds: [...new Set(workspaceIds)] }
+}
+
+function recordSchema({ schema, sampleData }: CustomConnectionCreate): JsonObject {
+  if (schema && sampleData) throw new Refusal(400, 'schema and sampleData exclude each other; give one of them')
+  const given = schema ?? sampleData
+  if (!given) throw new Refusal(400, 'schema or sampleData is required for type CUSTOM')
+  if (!isStorableJson(given)) {
+    throw new Refusal(
+      400,
+      `${schema ? 'schema' : 'sampleData'} holds text or numbers that cannot be stored, or is nested too deeply`,
+    )
+  }
+  return schema ?? inferSchema(given)
+}
+
+function hasProperty({ properties }: JsonObject, key: string): boolean {
+  return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, key)
+}

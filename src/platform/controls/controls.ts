@@ -1,0 +1,119 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Control, ControlExpand, ControlRef, controls } from '../../contract/platform/controls.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { expandControls } from './expansions.ts'
+import { matching } from './filters.ts'
+import { createControl } from './create.ts'
+import { listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { isStorableText } from '../core/storable-json.ts'
+import { requireWorkspace } from '../company/workspaces.ts'
+
+export type ControlRow = Selectable<PlatformSchema['controls']>
+
+const codePrefix = 'code:'
+
+export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
+  async listControls(ctx, { params: { workspaceId }, query }) {
+    const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, ...filters } = query
+    await requireWorkspace(ctx.db, ctx.accountId, workspaceId)
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'controls',
+      where: sql`account_id = ${ctx.accountId} and workspace_id = ${workspaceId}${matching(filters, today(ctx))}`,
+      filter: { workspaceId, ...filters },
+      query: { cursor, size, sort, sortDir, includeTotalCount },
+    })
+    return { status: 200, body: { data: await present(ctx, rows, expand), pagination } }
+  },
+
+  async createControl(ctx, { params, body }) {
+    const row = await ctx.db.transaction().execute((trx) => createControl(trx, ctx, params.workspaceId, body))
+    return { status: 201, body: plain(row) }
+  },
+
+  async getControl(ctx, { params, query }) {
+    const row = await findControl(ctx.db, ctx, params)
+    const [control = plain(row)] = await present(ctx, [row], query['expand[]'])
+    return { status: 200, body: control }
+  },
+}
+
+type ControlAddress = { readonly workspaceId: number; readonly controlId: ControlRef }
+
+/** The caller's control in that workspace; refuses one that is not there, and one of another account alike. */
+export async function findControl(
+  db: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  address: ControlAddress,
+): Promise<ControlRow> {
+  const row = await controlAt(db, ctx, address)?.executeTakeFirst()
+  return row ?? refuseUnknown(address)
+}
+
+/** As `findControl`, and keeps the control from being deleted until the transaction ends. */
+export async function keepControl(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  address: ControlAddress,
+): Promise<ControlRow> {
+  const row = await controlAt(trx, ctx, address)?.forKeyShare().executeTakeFirst()
+  return row ?? refuseUnknown(address)
+}
+
+/** As `findControl`, and lets no other writer at the control until the transaction ends. */
+export async function lockControl(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  address: ControlAddress,
+): Promise<ControlRow> {
+  const row = await controlAt(trx, ctx, address)?.forNoKeyUpdate().executeTakeFirst()
+  return row ?? refuseUnknown(address)
+}
+
+function controlAt(db: Kysely<PlatformSchema>, ctx: PlatformContext, { workspaceId, controlId }: ControlAddress) {
+  const control = db
+    .selectFrom('controls')
+    .selectAll()
+    .where('account_id', '=', ctx.accountId)
+    .where('workspace_id', '=', workspaceId)
+  if (typeof controlId === 'number') return control.where('id', '=', controlId)
+  const code = controlId.slice(codePrefix.length)
+  return isStorableText(code) ? control.where('code', '=', code) : undefined
+}
+
+function refuseUnknown({ workspaceId, controlId }: ControlAddress): never {
+  const name = typeof controlId === 'number' ? `control ${controlId}` : 'control of that code'
+  throw new Refusal(404, `There is no ${name} in a workspace ${workspaceId}`)
+}
+
+async function present(
+  ctx: PlatformContext,
+  rows: readonly ControlRow[],
+  expand: readonly ControlExpand[] = [],
+): Promise<Control[]> {
+  const extras = await expandControls(ctx, rows, { expand: new Set(expand), day: today(ctx) })
+  return rows.map((row) => ({ ...plain(row), ...extras(row) }))
+}
+
+function plain(row: ControlRow): Control {
+  return {
+    id: row.id,
+    name: row.name,
+    code: row.code,
+    slug: row.slug,
+    description: row.description,
+    question: row.question,
+    activity: row.activity,
+    archivedAt: row.archived_at?.toISOString() ?? null,
+    rationale: row.rationale,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    controlTemplateId: row.template_id,
+  }
+}
+
+function today(ctx: PlatformContext): string {
+  return ctx.now().toISOString().slice(0, 10)
+}

@@ -1,0 +1,46 @@
+import type { ColumnType, Generated } from 'kysely'
+import type { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
+import type { AuditFramework, AuditStatus, AuditType } from '../../contract/platform/audits.ts'
+import type { Instant, OptionalInstant, WritingTransaction } from './schema.ts'
+
+type Stamped = { created_at: Instant; updated_at: Instant }
+type Listed = Stamped & { changed_in: WritingTransaction }
+
+/** A day without a time, such as 2026-12-31. */
+type Day = ColumnType<string>
+
+/** Audits of workspaces, who audits, what is audited, and what the auditors ask for. */
+export type AuditSchema = {
+  auditors: { id: Generated<number>; uuid: Generated<string>; account_id: number; name: string; email: string }
+  audits: Listed & {
+    id: Generated<number>
+    uuid: Generated<string>
+    workspace_id: number
+    framework_type: AuditFramework
+    audit_type: AuditType
+    is_internal: boolean
+    status: AuditStatus
+    start_date: Day
+    end_date: Day
+    completed_at: OptionalInstant
+  }
+  audit_auditors: { audit_id: number; auditor_id: number }
+  audit_internal_auditors: { audit_id: number; user_id: number }
+  audit_controls: { audit_id: number; control_id: number }
+  audit_requests: Listed & {
+    id: Generated<number>
+    audit_id: number
+    code: string
+    title: string
+    description: string | null
+    status: AuditRequestStatus
+  }
+  audit_request_owners: { request_id: number; user_id: number }
+  audit_request_controls: { request_id: number; control_id: number }
+  audit_request_messages: Stamped & {
+    id: Generated<number>
+    request_id: number
+    message: string
+    sent_by_email: string | null
+  }
+}

@@ -1,0 +1,93 @@
+import { parentPort } from 'node:worker_threads'
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import ajvFormats from 'ajv-formats'
+import { ready, type SchemaTask, type Verdict } from './task.ts'
+
+// A thread of its own, since a schema can keep a validator busy for ever: it is ended from outside then.
+
+const keptSchemas = 50
+const shownFailures = 5
+const shownCharacters = 200
+
+const options: Options = {
+  strict: false,
+  allErrors: true,
+  // Without it a record would have every property that objects in general have.
+  ownProperties: true,
+  // A definition that is referred to a thousand times is compiled once.
+  inlineRefs: false,
+  logger: false,
+}
+
+// A schema may name itself like another account's, so each has a validator of its own.
+const dialects = new Map([
+  ['http://json-schema.org/draft-07/schema', () => new Ajv(options)],
+  ['https://json-schema.org/draft/2019-09/schema', () => new Ajv2019(options)],
+  ['https://json-schema.org/draft/2020-12/schema', () => new Ajv2020(options)],
+])
+
+const validators = new Map<number, ValidateFunction>()
+
+parentPort?.on('message', (task: SchemaTask) => parentPort?.postMessage(perform(task)))
+parentPort?.postMessage(ready)
+
+function perform(task: SchemaTask): Verdict {
+  try {
+    return { failures: judge(validatorOf(task), task.records) }
+  } catch (error) {
+    // Whatever a schema makes the validator throw is the schema's fault, an endless reference for one.
+    return { refusal: error instanceof Error ? shortened(error.message) : 'the validator failed' }
+  }
+}
+
+function judge(validate: ValidateFunction, records: SchemaTask['records']): ReadonlyMap<number, string> {
+  const failures = new Map<number, string>()
+  for (const [index, record] of records.entries()) {
+    if (!validate(record)) failures.set(index, describe(validate.errors ?? []))
+  }
+  return failures
+}
+
+function validatorOf({ schema, cacheKey }: SchemaTask): ValidateFunction {
+  const known = cacheKey === null ? undefined : validators.get(cacheKey)
+  const validate = known ?? compile(schema)
+  if (cacheKey !== null) keep(cacheKey, validate)
+  return validate
+}
+
+/** Keeps the validators that were used last. */
+function keep(cacheKey: number, validate: ValidateFunction): void {
+  validators.delete(cacheKey)
+  validators.set(cacheKey, validate)
+  const [oldest] = validators.keys()
+  if (validators.size > keptSchemas && oldest !== undefined) validators.delete(oldest)
+}
+
+function compile(schema: SchemaTask['schema']): ValidateFunction {
+  const { $schema: dialect = 'http://json-schema.org/draft-07/schema', ...rest } = schema
+  const create = dialects.get(String(dialect).replace(/#$/, ''))
+  if (!create) throw new Error('$schema must name draft-07, 2019-09 or 2020-12')
+  const ajv = create()
+  ajvFormats.default(ajv)
+  const validate = ajv.compile(rest)
+  if ('$async' in validate) throw new Error('$async is not allowed')
+  return validate
+}
+
+// Names places and rules, and never the value, which may be personal.
+function describe(errors: readonly ErrorObject[]): string {
+  return JSON.stringify(
+    errors.slice(0, shownFailures).map(({ instancePath, keyword, params, message = '' }) => ({
+      instancePath: shortened(instancePath),
+      keyword,
+      ...(JSON.stringify(params).length <= shownCharacters && { params }),
+      message: shortened(message),
+    })),
+  )
+}
+
+function shortened(text: string): string {
+  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters).toWellFormed()}…`
+}

@@ -1,0 +1,148 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { prepared } from '../../database/prepared.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PlatformContext } from './context.ts'
+import { type Position, readCursor, writeCursor } from './cursors.ts'
+import type { PlatformSchema } from './schema.ts'
+
+/** What can be listed: tables whose rows carry `id`, `created_at` and `changed_in`, and `updated_at` where a list is sorted by it. */
+type Listed = {
+  [T in keyof PlatformSchema]: Selectable<PlatformSchema[T]> extends { id: number; created_at: Date } ? T : never
+}[keyof PlatformSchema]
+type Row<T extends Listed> = Selectable<PlatformSchema[T]> & { readonly id: number }
+
+/** The columns behind the values of `sort`. Each of them needs an index together with `id`. */
+const columns = {
+  createdAt: { name: 'created_at', type: 'timestamptz' },
+  updatedAt: { name: 'updated_at', type: 'timestamptz' },
+  name: { name: 'name', type: 'text' },
+  controlNumber: { name: 'control_number', type: 'bigint' },
+} as const
+
+export type ListQuery = {
+  readonly cursor?: string | undefined
+  readonly size: number
+  readonly sort?: keyof typeof columns | undefined
+  readonly sortDir?: 'ASC' | 'DESC' | undefined
+  readonly includeTotalCount?: boolean | undefined
+}
+
+export type Pagination = { readonly cursor?: string; readonly totalCount?: number }
+
+type Listing<T extends Listed> = {
+  readonly table: T
+  /** Which rows belong to the list; it must keep to the caller's account. */
+  readonly where: RawBuilder<unknown>
+  /** What distinguishes this list from others of the same operation: path parameters and filters. */
+  readonly filter?: Readonly<Record<string, unknown>>
+  readonly query: ListQuery
+}
+
+/**
+ * One page of a walk by sort value and id. A walk meets every row that is there from its first page to its last, also while
+ * rows are added, changed and removed; by `updatedAt` it may meet a row again that changes meanwhile.
+ */
+export async function listPage<T extends Listed>(
+  ctx: PlatformContext,
+  { table, where, filter = {}, query }: Listing<T>,
+): Promise<{ rows: Row<T>[]; pagination: Pagination }> {
+  const order: Order = { column: columns[query.sort ?? 'createdAt'], dir: query.sortDir ?? 'ASC' }
+  const scope = JSON.stringify([ctx.accountId, ctx.operation.method, ctx.operation.path, filter, order])
+  const from = query.cursor === undefined ? null : knownPosition(ctx, scope, query.cursor)
+  const snapshot = from ? from.snapshot : await snapshotFor(ctx, order)
+
+  const found = await rowsAfter<T>(ctx, { table, where, order, from, snapshot, limit: query.size + 1 })
+  const given = found.slice(0, query.size)
+  const last = given.at(-1)
+  const next = found.length > query.size && last ? positionOf(last, order, snapshot) : null
+  const counted = query.includeTotalCount && !from ? { totalCount: await count(ctx, table, where) } : {}
+
+  return {
+    rows: given.map(({ row }) => row),
+    pagination: { ...(next && { cursor: writeCursor(ctx.cursorSecret, scope, next) }), ...counted },
+  }
+}
+
+type Column = (typeof columns)[keyof typeof columns]
+type Order = { readonly column: Column; readonly dir: 'ASC' | 'DESC' }
+type Found<T extends Listed> = { readonly row: Row<T>; readonly late: boolean }
+type Step<T extends Listed> = {
+  readonly table: T
+  readonly where: RawBuilder<unknown>
+  readonly order: Order
+  readonly from: Position | null
+  readonly snapshot: string | undefined
+  readonly limit: number
+}
+
+function knownPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
+  const position = readCursor(ctx.cursorSecret, scope, cursor)
+  if (position) return position
+  throw new Refusal(
+    ctx.operation.errors.includes(400) ? 400 : 404,
+    'cursor was not given out for this list with these parameters; start again without a cursor',
+  )
+}
+
+// A row that changes during a walk from the newest to the oldest `updatedAt` jumps to where the walk has already been.
+// Such a walk therefore remembers what its start could see, and ends with the rows that changed since.
+async function snapshotFor(ctx: PlatformContext, order: Order): Promise<string | undefined> {
+  if (order.column !== columns.updatedAt || order.dir !== 'DESC') return undefined
+  const { rows } = await sql<{ snapshot: string }>`select pg_current_snapshot()::text as snapshot`.execute(ctx.db)
+  return rows[0]?.snapshot
+}
+
+async function rowsAfter<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
+  const { from, snapshot, limit } = step
+  const inOrder = from?.late ? [] : await orderedRows(ctx, step)
+  if (snapshot === undefined || from === null || inOrder.length === limit) return inOrder
+  return [...inOrder, ...(await lateRows(ctx, step, snapshot, limit - inOrder.length))]
+}
+
+async function orderedRows<T extends Listed>(ctx: PlatformContext, step: Step<T>): Promise<Found<T>[]> {
+  const { table, where, order, from, limit } = step
+  const column = sql.ref(order.column.name)
+  const dir = sql.raw(order.dir)
+  const after = from
+    ? sql`and (${column}, id) ${sql.raw(order.dir === 'ASC' ? '>' : '<')} (${sortValue(from.at, order.column)}, ${from.id}::bigint)`
+    : sql``
+  const { rows } = await sql<Row<T>>`${sql.raw(prepared)}
+    select * from ${sql.table(table)} where ${where} ${after} order by ${column} ${dir}, id ${dir} limit ${limit}
+  `.execute(ctx.db)
+  return rows.map((row) => ({ row, late: false }))
+}
+
+async function lateRows<T extends Listed>(
+  ctx: PlatformContext,
+  { table, where, from }: Step<T>,
+  snapshot: string,
+  limit: number,
+): Promise<Found<T>[]> {
+  const after = from?.late
+    ? sql`and (updated_at, id) > (${sortValue(from.at, columns.updatedAt)}, ${from.id}::bigint)`
+    : sql``
+  const { rows } = await sql<Row<T>>`
+    select * from ${sql.table(table)}
+    where ${where} and not pg_visible_in_snapshot(changed_in, ${snapshot}::pg_snapshot) ${after}
+    order by updated_at, id limit ${limit}
+  `.execute(ctx.db)
+  return rows.map((row) => ({ row, late: true }))
+}
+
+async function count(ctx: PlatformContext, table: Listed, where: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::int as total from ${sql.table(table)} where ${where}
+  `.execute(ctx.db)
+  return rows[0]?.total ?? 0
+}
+
+function positionOf<T extends Listed>({ row, late }: Found<T>, order: Order, snapshot: string | undefined): Position {
+  const value = (row as Readonly<Record<string, unknown>>)[order.column.name]
+  if (value instanceof Date) return { at: value.getTime(), id: row.id, snapshot, late: late || undefined }
+  if (typeof value === 'string' || typeof value === 'number') return { at: value, id: row.id }
+  throw new Error(`the column ${order.column.name} holds nothing to sort by`)
+}
+
+function sortValue(at: Position['at'], { type }: Column): RawBuilder<unknown> {
+  return sql`${type === 'timestamptz' ? new Date(at) : at}::${sql.raw(type)}`
+}

@@ -1,0 +1,103 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { z } from 'zod'
+import {
+  type Event,
+  EventCategory,
+  type EventExpand,
+  EventMetadata,
+  type events,
+} from '../../contract/platform/events.ts'
+import type { InputOf } from '../../contract/operation.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { compactConnections } from '../connections/names.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { compactUsers } from '../people/users.ts'
+
+type Row = Selectable<PlatformSchema['events']>
+type Query = InputOf<typeof events.listEvents>['query']
+
+const StoredMetadata = EventMetadata.extend({
+  targets: z.object({ kind: z.string(), ids: z.array(z.union([z.number(), z.string()])) }).optional(),
+})
+
+export const eventHandlers: Handlers<typeof events, PlatformContext> = {
+  async listEvents(ctx, { query }) {
+    const { cursor, size, sort, sortDir, includeTotalCount, 'expand[]': expand, ...filter } = query
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'events',
+      where: sql.join([sql`account_id = ${ctx.accountId}`, ...conditions(query)], sql` and `),
+      filter,
+      query: { cursor, size, sort, sortDir, includeTotalCount },
+    })
+    return { status: 200, body: { data: await present(ctx, rows, expand), pagination } }
+  },
+
+  async getEvent(ctx, { params, query }) {
+    const row = await ctx.db
+      .selectFrom('events')
+      .selectAll()
+      .where('account_id', '=', ctx.accountId)
+      .where('uuid', '=', params.eventId)
+      .executeTakeFirst()
+    const [event] = row ? await present(ctx, [row], query['expand[]']) : []
+    if (!event) throw new Refusal(404, 'There is no such event')
+    return { status: 200, body: event }
+  },
+}
+
+function conditions(query: Query): RawBuilder<unknown>[] {
+  const { type, source, category, connectionId, userId, workspaceId, createdAtStartDate, createdAtEndDate } = query
+  return [
+    equal('type', type),
+    equal('source', source),
+    equal('category', category),
+    equal('connection_id', connectionId),
+    equal('user_id', userId),
+    equal('workspace_id', workspaceId),
+    createdAtStartDate === undefined ? null : sql`created_at >= ${new Date(createdAtStartDate)}::timestamptz`,
+    createdAtEndDate === undefined ? null : sql`created_at <= ${new Date(createdAtEndDate)}::timestamptz`,
+  ].filter((condition) => condition !== null)
+}
+
+function equal(column: keyof Row, value: string | number | null | undefined): RawBuilder<unknown> | null {
+  if (value === undefined) return null
+  return value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`
+}
+
+async function present(
+  ctx: PlatformContext,
+  rows: readonly Row[],
+  expand: readonly EventExpand[] = [],
+): Promise<Event[]> {
+  const asked = (extra: EventExpand) => expand.includes(extra)
+  const idsOf = (extra: 'user' | 'connection') => (asked(extra) ? rows.map((row) => row[`${extra}_id`]) : [])
+  const users = await compactUsers(ctx.db, ctx.accountId, idsOf('user'))
+  const connections = await compactConnections(ctx.db, ctx.accountId, idsOf('connection'))
+  return rows.map((row) => ({
+    id: row.uuid,
+    type: row.type,
+    category: EventCategory.parse(row.category),
+    source: row.source,
+    description: row.description,
+    status: null,
+    createdAt: row.created_at.toISOString(),
+    userId: row.user_id,
+    connectionId: row.connection_id,
+    requestDescription: row.request_description,
+    ...(asked('user') && { user: users.get(row.user_id ?? 0) ?? null }),
+    ...(asked('connection') && { connection: connections.get(row.connection_id ?? 0) ?? null }),
+    ...(asked('metadata') && { metadata: metadataOf(row) }),
+    ...(asked('testName') && { testName: null }),
+    ...(asked('testId') && { testId: null }),
+    ...((asked('issues') || asked('metadata')) && { issues: [] }),
+  }))
+}
+
+function metadataOf({ metadata }: Row): EventMetadata {
+  const { targets, ...shown } = StoredMetadata.parse(metadata)
+  if (!targets) return shown
+  return { ...shown, targetEntities: targets.ids.map((id) => ({ kind: targets.kind, id })) }
+}

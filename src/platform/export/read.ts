@@ -1,0 +1,78 @@
+import { Tokenizer, TokenParser } from '@streamparser/json'
+import { Failure } from '../../errors.ts'
+import { ExportHeader, ExportSequences } from './header.ts'
+
+/** One thing that an export says, in its order. Rows come as objects whose numbers are written as they were read. */
+export type ExportPart =
+  | { readonly kind: 'header'; readonly header: ExportHeader }
+  | { readonly kind: 'sequences'; readonly sequences: ExportSequences }
+  | { readonly kind: 'row'; readonly table: string; readonly row: unknown }
+  | { readonly kind: 'table'; readonly table: string }
+
+/** What `JSON.stringify` writes as it stands. The compiler does not know it yet. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): number }
+
+/** The parts of an export, those of one piece of the source at a time. A document that is broken or cut off is a failure. */
+export async function* readExport(source: AsyncIterable<Uint8Array>): AsyncGenerator<ExportPart[]> {
+  const parts: ExportPart[] = []
+  const parser = createParser((part) => parts.push(part))
+  for await (const piece of source) {
+    readable(() => parser.write(piece))
+    yield parts.splice(0)
+  }
+  readable(() => parser.end())
+  yield parts.splice(0)
+}
+
+function createParser(found: (part: ExportPart) => void) {
+  const tokens = new ExactTokenizer()
+  const values = new TokenParser({ paths: ['$.export', '$.sequences', '$.tables.*', '$.tables.*.*'], keepStack: false })
+  tokens.onToken = (token) => values.write(token)
+  values.onValue = ({ value, key, parent, stack }) => {
+    if (stack.length === 3) {
+      // The parser keeps what is inside of a value that it will give as a whole; of a table the name is enough.
+      if (Array.isArray(parent)) parent.length = 0
+      found({ kind: 'row', table: String(stack[2]?.key), row: value })
+    } else if (stack.length === 2) found({ kind: 'table', table: String(key) })
+    else if (key === 'export') found({ kind: 'header', header: parse(ExportHeader, value, 'export') })
+    else found({ kind: 'sequences', sequences: parse(ExportSequences, value, 'sequences') })
+  }
+  return {
+    write: (piece: Uint8Array) => tokens.write(piece),
+    end() {
+      if (!tokens.isEnded) tokens.end()
+      if (!values.isEnded) values.end()
+    },
+  }
+}
+
+/** Keeps numbers that JavaScript would round, such as those inside of a JSON column. */
+class ExactTokenizer extends Tokenizer {
+  protected override parseNumber(text: string): number {
+    const number = Number(text)
+    return String(number) === text ? number : rawJSON(text)
+  }
+}
+
+function parse<T>(
+  schema: { safeParse(value: unknown): { success: true; data: T } | { success: false } },
+  value: unknown,
+  key: string,
+): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Failure(
+    'config_invalid',
+    `this is no export of a platform that this version can read: "${key}" is not as it should be`,
+  )
+}
+
+function readable(read: () => void): void {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Failure('config_invalid', `the export is broken or cut off: ${reason}`, { cause: error })
+  }
+}

@@ -1,0 +1,73 @@
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Kysely, sql } from 'kysely'
+import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
+
+const mostRows = 1000
+const firstRows = 20
+/** How much of a table is held in memory at a time, about. */
+const pieceBytes = 2 * 1024 * 1024
+
+/**
+ * Writes everything that the platform holds at one moment, as one JSON document with a line for each row, and leaves `sink` open.
+ * The moment lasts as long as the sink takes; on an embedded database all other work waits for it.
+ */
+export async function writeExport(
+  db: Kysely<PlatformSchema>,
+  { sink, now }: { sink: Writable; now: Date },
+): Promise<void> {
+  await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      // A reader may take its time: it does nothing else in this transaction.
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
+      await pipeline(document(trx, now), sink, { end: false })
+    })
+}
+
+async function* document(trx: Kysely<PlatformSchema>, now: Date): AsyncGenerator<string> {
+  const tables = await storedTables(trx)
+  const header: ExportHeader = {
+    of: 'rollcall-platform',
+    format: exportFormat,
+    exportedAt: now.toISOString(),
+    migrations: await appliedMigrations(trx),
+  }
+  yield `{"export":${JSON.stringify(header)},\n"sequences":${JSON.stringify(sequencesOf(tables))},\n"tables":{`
+  for (const [index, table] of tables.entries()) {
+    yield `${index === 0 ? '' : ','}\n${JSON.stringify(table.name)}:[`
+    yield* rowsOf(trx, table)
+    yield '\n]'
+  }
+  yield '\n}}\n'
+}
+
+function sequencesOf(tables: readonly StoredTable[]): ExportSequences {
+  const given = tables.flatMap(({ name, numbered }) =>
+    numbered && numbered.last !== null ? [[`${name}.${numbered.column}`, numbered.last] as const] : [],
+  )
+  return Object.fromEntries(given)
+}
+
+/** PostgreSQL writes the rows as it reads them in again, so every kind of value survives. */
+async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: StoredTable): AsyncGenerator<string> {
+  const where = name === 'settings' ? sql`where name <> ${sql.lit(ownSetting)}` : sql``
+  const rows = sql`select ${sql.raw(columns.map(quoted).join(', '))} from ${sql.table(name)} ${where}
+    order by ${sql.raw(order.join(', '))}`
+  await sql`declare exported no scroll cursor for select to_json(r)::text as row from (${rows}) r`.execute(trx)
+  let count = firstRows
+  let separator = '\n'
+  for (;;) {
+    const fetched = await sql<{ row: string }>`fetch ${sql.raw(String(count))} from exported`.execute(trx)
+    if (fetched.rows.length === 0) break
+    const piece = fetched.rows.map(({ row }) => row).join(',\n')
+    yield `${separator}${piece}`
+    separator = ',\n'
+    count = Math.min(mostRows, Math.max(1, Math.floor((pieceBytes / piece.length) * fetched.rows.length)))
+  }
+  await sql`close exported`.execute(trx)
+}

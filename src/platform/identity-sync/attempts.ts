@@ -1,0 +1,128 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { PlatformSchema, SyncTrigger } from '../core/schema.ts'
+
+export type AttemptStart = {
+  readonly accountId: number
+  readonly trigger: SyncTrigger
+  /** The operator who asked for it on the Personnel page. */
+  readonly startedBy?: string | undefined
+  readonly now: () => Date
+}
+
+/** `interrupted`: whoever ran it is gone, and nothing of it was kept. */
+export type AttemptState = 'running' | 'finished' | 'failed' | 'interrupted'
+
+/** A sync of an account as others see it, while it runs and after. */
+export type Attempt = {
+  readonly id: number
+  readonly trigger: SyncTrigger
+  readonly startedBy: string | null
+  readonly startedAt: Date
+  readonly endedAt: Date | null
+  readonly state: AttemptState
+  /** What a finished one found and did. */
+  readonly result: Pick<
+    Selectable<PlatformSchema['identity_syncs']>,
+    'duration_ms' | 'identities' | 'created' | 'changed' | 'counts'
+  > | null
+}
+
+/** So long may a process take from noting that it begins to beginning. */
+const beginningMs = 30_000
+
+/** Notes, for everybody to see, that a sync begins; outside of its transaction, which nobody sees into. */
+export async function beginAttempt(
+  db: Kysely<PlatformSchema>,
+  { accountId, trigger, startedBy, now }: AttemptStart,
+): Promise<number> {
+  const { id } = await db
+    .insertInto('identity_sync_attempts')
+    .values({ account_id: accountId, trigger, started_by: startedBy ?? null, started_at: now() })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Holds the attempt's row for as long as the transaction lasts: this is how others know that the sync is alive. */
+export async function holdAttempt(trx: Kysely<PlatformSchema>, id: number): Promise<void> {
+  await trx.selectFrom('identity_sync_attempts').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+/** Ends an attempt with its result, or without one. One that has ended stays as it is. */
+export async function endAttempt(
+  db: Kysely<PlatformSchema>,
+  id: number,
+  { at, syncId = null }: { at: Date; syncId?: number | null },
+): Promise<void> {
+  await db
+    .updateTable('identity_sync_attempts')
+    .set({ ended_at: at, sync_id: syncId })
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
+/** Takes back an attempt that did not come to begin. */
+export async function dropAttempt(db: Kysely<PlatformSchema>, id: number): Promise<void> {
+  await db.deleteFrom('identity_sync_attempts').where('id', '=', id).execute()
+}
+
+/** The last attempts of an account, the latest first. */
+export async function recentAttempts(
+  db: Kysely<PlatformSchema>,
+  accountId: number,
+  { count, now }: { count: number; now: Date },
+): Promise<Attempt[]> {
+  const rows = await db
+    .selectFrom('identity_sync_attempts as attempt')
+    .leftJoin('identity_syncs as sync', 'sync.id', 'attempt.sync_id')
+    .select(['attempt.id', 'attempt.trigger', 'attempt.started_by', 'attempt.started_at', 'attempt.ended_at'])
+    .select(['sync.duration_ms', 'sync.identities', 'sync.created', 'sync.changed', 'sync.counts'])
+    .where('attempt.account_id', '=', accountId)
+    .orderBy('attempt.id', 'desc')
+    .limit(count)
+    .execute()
+  const open = rows.filter(({ ended_at }) => ended_at === null).map(({ id }) => id)
+  const held = await heldAttempts(db, open)
+  return rows.map(({ id, trigger, started_by, started_at, ended_at, ...sync }) => ({
+    id,
+    trigger,
+    startedBy: started_by,
+    startedAt: started_at,
+    endedAt: ended_at,
+    state: stateOf({ started_at, ended_at, isDone: sync.counts !== null, isHeld: held.has(id) }, now),
+    result: resultOf(sync),
+  }))
+}
+
+type SyncColumns = {
+  readonly [K in keyof NonNullable<Attempt['result']>]: NonNullable<Attempt['result']>[K] | null
+}
+
+function resultOf({ duration_ms, identities, created, changed, counts }: SyncColumns): Attempt['result'] {
+  if (duration_ms === null || identities === null || created === null || changed === null || counts === null)
+    return null
+  return { duration_ms, identities, created, changed, counts }
+}
+
+// Asks for a lock that syncs do not share, and takes it for no longer than the question.
+async function heldAttempts(db: Kysely<PlatformSchema>, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: number }>`
+    select id from identity_sync_attempts where id = any(${ids}::bigint[]) for key share skip locked
+  `.execute(db)
+  const free = new Set(rows.map(({ id }) => id))
+  return new Set(ids.filter((id) => !free.has(id)))
+}
+
+type Signs = {
+  readonly started_at: Date
+  readonly ended_at: Date | null
+  readonly isDone: boolean
+  readonly isHeld: boolean
+}
+
+function stateOf({ started_at, ended_at, isDone, isHeld }: Signs, now: Date): AttemptState {
+  if (ended_at !== null) return isDone ? 'finished' : 'failed'
+  return isHeld || now.getTime() - started_at.getTime() < beginningMs ? 'running' : 'interrupted'
+}

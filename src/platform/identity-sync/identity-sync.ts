@@ -1,0 +1,257 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { Failure } from '../../errors.ts'
+import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
+import { matchIdentities } from './matching.ts'
+import type { SyncResult } from '../operators/contract.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
+
+export type SyncOptions = AttemptStart & {
+  /** Told once it is certain that this sync runs. */
+  readonly onBegin?: () => void
+}
+
+/**
+ * Folds the live identity records of an account into its personnel, as one transaction of set-based statements.
+ * People whose status was set by hand stay as they are. A second sync of the account meanwhile is a conflict.
+ */
+export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOptions): Promise<SyncResult> {
+  const attempt = await beginAttempt(db, options)
+  try {
+    return await syncOnce(db, attempt, options)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'conflict') await dropAttempt(db, attempt)
+    // Where the database is gone, the first error tells why, and the attempt shows itself as interrupted.
+    else await endAttempt(db, attempt, { at: options.now() }).catch(() => undefined)
+    throw error
+  }
+}
+
+async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: SyncOptions): Promise<SyncResult> {
+  const { accountId, now, onBegin } = options
+  const began = performance.now()
+  return db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, accountId))) {
+      throw new Failure(
+        'conflict',
+        `an identity sync of account ${accountId} is already running; try again when it has ended`,
+      )
+    }
+    await holdAttempt(trx, attempt)
+    onBegin?.()
+    const at = now()
+    await holdConnections(trx, accountId)
+    await matchIdentities(trx, accountId, at)
+    await choosePeople(trx, at)
+    await followHr(trx, at)
+    const created = await addPersonnel(trx, accountId, at)
+    await findChanges(trx, accountId)
+    const changed = await updatePersonnel(trx, at)
+    const by = { accountId, actor: actorOf(options), at }
+    await recordStatuses(trx, by)
+    const result = await storeResult(trx, options, { at, began, created, changed })
+    await recordSync(trx, by, result)
+    await endAttempt(trx, attempt, { at: now(), syncId: result.id })
+    return result
+  })
+}
+
+/** Holds what only one sync of an account may hold until the transaction ends; false where another one holds it. */
+export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select id from accounts where id = ${accountId} for no key update skip locked
+  `.execute(trx)
+  return rows.length === 1
+}
+
+// Deleting a connection takes its records and their matches along; waiting here first keeps the two from waiting for each other.
+async function holdConnections(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+  await sql`
+    select id from custom_connections where account_id = ${accountId} and provider_type = 'HRIS' order by id for key share
+  `.execute(trx)
+}
+
+/**
+ * The order of several records of one person: one that has not ended goes before one that has, a started one before a coming one,
+ * then the latest start, then the older connection.
+ */
+export function leadingRecordFirst(at: Date): RawBuilder<unknown> {
+  return sql`
+    coalesce(separated_at <= ${at}::timestamptz, false), coalesce(started_at > ${at}::timestamptz, false),
+    started_at desc nulls last, connection_id, id
+  `
+}
+
+async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
+  await sql`
+    create temp table sync_people (
+      user_id bigint primary key, address text not null, has_address boolean not null, first_name text, last_name text,
+      started_at timestamptz(3), separated_at timestamptz(3), status text not null
+    ) on commit drop
+  `.execute(trx)
+  await sql`
+    insert into sync_people
+    select distinct on (user_id) user_id, address, has_address, first_name, last_name, started_at, separated_at,
+      case
+        when is_contractor is null then 'UNKNOWN'
+        when separated_at <= ${at}::timestamptz then case when is_contractor then 'FORMER_CONTRACTOR' else 'FORMER_EMPLOYEE' end
+        when started_at > ${at}::timestamptz then 'FUTURE_HIRE'
+        when is_contractor then 'CURRENT_CONTRACTOR'
+        else 'CURRENT_EMPLOYEE'
+      end
+    from sync_identities
+    where user_id is not null
+    order by user_id, ${leadingRecordFirst(at)}
+  `.execute(trx)
+  await sql`analyze sync_people`.execute(trx)
+}
+
+// HR leads for names. It leads for the address only where the sync made the user, and only to one that nobody else has.
+async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
+  await sql`
+    with wanted as (
+      select users.id,
+        coalesce(person.first_name, users.first_name) as first_name,
+        coalesce(person.last_name, users.last_name) as last_name,
+        case when users.origin = 'identity_sync' and person.has_address and other.id is null
+              and row_number() over (partition by lower(person.address) order by users.id) = 1
+          then person.address else users.email end as email
+      from sync_people as person
+      join users on users.id = person.user_id
+      left join sync_users as other on other.address = lower(person.address) and other.id <> users.id
+    )
+    update users
+    set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,
+        updated_at = greatest(users.updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
+    from wanted
+    where users.id = wanted.id
+      and (users.first_name, users.last_name, users.email) is distinct from (wanted.first_name, wanted.last_name, wanted.email)
+  `.execute(trx)
+}
+
+async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<number> {
+  return affected(
+    await sql`
+    insert into personnel (account_id, user_id, employment_status, started_at, separated_at, created_at, updated_at)
+    select ${accountId}::bigint, user_id, status, started_at, separated_at, ${at}::timestamptz, ${at}::timestamptz
+    from sync_people
+    where not exists (select from personnel where personnel.user_id = sync_people.user_id)
+    order by user_id
+  `.execute(trx),
+  )
+}
+
+// Who differs from what HR says now, and whoever HR says nothing of any more: they keep the last dates.
+async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
+  await sql`
+    create temp table sync_changes (
+      id bigint not null, before text not null, status text not null,
+      started_at timestamptz(3), separated_at timestamptz(3)
+    ) on commit drop
+  `.execute(trx)
+  await sql`
+    insert into sync_changes
+    select personnel.id, personnel.employment_status, coalesce(person.status, 'UNKNOWN'),
+      case when person.user_id is null then personnel.started_at else person.started_at end,
+      case when person.user_id is null then personnel.separated_at else person.separated_at end
+    from personnel
+    left join sync_people as person on person.user_id = personnel.user_id
+    where personnel.account_id = ${accountId} and personnel.status_updated_at is null
+      and case when person.user_id is null then personnel.employment_status <> 'UNKNOWN' else
+        (personnel.employment_status, personnel.started_at, personnel.separated_at)
+          is distinct from (person.status, person.started_at, person.separated_at) end
+  `.execute(trx)
+  await sql`analyze sync_changes`.execute(trx)
+}
+
+async function updatePersonnel(trx: Kysely<PlatformSchema>, at: Date): Promise<number> {
+  return affected(
+    await sql`
+    update personnel
+    set employment_status = change.status, started_at = change.started_at, separated_at = change.separated_at,
+        not_human_reason = null, reason_provider_id = null,
+        updated_at = greatest(updated_at, ${at}::timestamptz), changed_in = pg_current_xact_id()
+    from sync_changes as change
+    where personnel.id = change.id
+  `.execute(trx),
+  )
+}
+
+function actorOf({ trigger, startedBy }: SyncOptions): Actor {
+  return trigger === 'schedule'
+    ? { kind: 'schedule', job: 'identity sync' }
+    : { kind: 'operator', name: startedBy ?? null, command: 'sync-identities' }
+}
+
+// Whoever is new counts in the event of the sync, so that the first sync of a company does not fill the trail.
+async function recordStatuses(trx: Kysely<PlatformSchema>, by: By): Promise<void> {
+  await storeEventsOf(trx, by, {
+    type: 'EMPLOYMENT_STATUS_UPDATED',
+    kind: 'personnel',
+    things: sql`
+      select id, 'The employment status of person ' || id || ' changed from ' || before || ' to ' || status as description
+      from sync_changes where before <> status
+    `,
+  })
+}
+
+type Work = { readonly at: Date; readonly began: number; readonly created: number; readonly changed: number }
+
+async function storeResult(
+  trx: Kysely<PlatformSchema>,
+  { accountId, trigger }: SyncOptions,
+  { at, began, created, changed }: Work,
+): Promise<SyncResult> {
+  const counts = await statusCounts(trx, accountId)
+  const identities = await countIdentities(trx)
+  const durationMs = Math.round(performance.now() - began)
+  const row = await trx
+    .insertInto('identity_syncs')
+    .values({
+      account_id: accountId,
+      trigger,
+      started_at: at,
+      duration_ms: durationMs,
+      identities,
+      created,
+      changed,
+      counts: JSON.stringify(counts),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { id: row.id, trigger, startedAt: at.toISOString(), durationMs, identities, created, changed, counts }
+}
+
+async function recordSync(
+  trx: Kysely<PlatformSchema>,
+  by: By,
+  { id, identities, created, changed }: SyncResult,
+): Promise<void> {
+  await storeEvent(trx, by, {
+    type: 'USER_IDENTITY_PERSONNEL_SYNCED',
+    description: `Identity sync read ${identities} HR records: ${created} people were created and ${changed} changed`,
+    target: { kind: 'identitySync', id },
+  })
+}
+
+async function statusCounts(trx: Kysely<PlatformSchema>, accountId: number): Promise<SyncResult['counts']> {
+  const rows = await trx
+    .selectFrom('personnel')
+    .select(['employment_status', sql<number>`count(*)::int`.as('people')])
+    .where('account_id', '=', accountId)
+    .groupBy('employment_status')
+    .execute()
+  const found = new Map(rows.map((row) => [row.employment_status, row.people]))
+  const counts = EmploymentStatus.options.map((status) => [status, found.get(status) ?? 0])
+  return Object.fromEntries(counts) as SyncResult['counts']
+}
+
+async function countIdentities(trx: Kysely<PlatformSchema>): Promise<number> {
+  const { rows } = await sql<{ total: number }>`select count(*)::int as total from sync_identities`.execute(trx)
+  return rows[0]?.total ?? 0
+}
+
+function affected({ numAffectedRows = 0n }: { numAffectedRows?: bigint | undefined }): number {
+  return Number(numAffectedRows)
+}

@@ -1,0 +1,65 @@
+import { type Kysely, sql } from 'kysely'
+import type { AssetClass, AssetClassType } from '../../contract/platform/assets.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+type Owner = { readonly id: number; readonly account_id: number }
+
+/** The classes of these assets by asset. */
+export async function classesOf(
+  db: Kysely<PlatformSchema>,
+  assets: readonly { readonly id: number }[],
+): Promise<ReadonlyMap<number, AssetClass[]>> {
+  const rows = await db
+    .selectFrom('asset_class_types')
+    .selectAll()
+    .where(sql<boolean>`asset_id = any(${assets.map(({ id }) => id)}::bigint[])`)
+    .orderBy('id')
+    .execute()
+  const present = (row: (typeof rows)[number]): AssetClass => ({
+    id: row.id,
+    assetClassType: row.class_type,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  })
+  return new Map([...Map.groupBy(rows, (row) => row.asset_id)].map(([id, group]) => [id, group.map(present)]))
+}
+
+/** Adds the classes that the asset does not belong to yet; returns whether there were any. */
+export async function insertClasses(
+  trx: Kysely<PlatformSchema>,
+  asset: Owner,
+  classes: readonly AssetClassType[],
+  now: Date | string,
+): Promise<boolean> {
+  if (classes.length === 0) return false
+  const rows = [...new Set(classes)].map((type) => ({
+    account_id: asset.account_id,
+    asset_id: asset.id,
+    class_type: type,
+    created_at: now,
+    updated_at: now,
+  }))
+  const added = await trx
+    .insertInto('asset_class_types')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['asset_id', 'class_type']).doNothing())
+    .returning('id')
+    .execute()
+  return added.length > 0
+}
+
+/** Makes `classes` the classes of the asset; those that stay keep their ids. Returns whether anything changed. */
+export async function replaceClasses(
+  trx: Kysely<PlatformSchema>,
+  asset: Owner,
+  classes: readonly AssetClassType[],
+  now: Date,
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('asset_class_types')
+    .where('asset_id', '=', asset.id)
+    .where(sql<boolean>`class_type <> all(${classes}::text[])`)
+    .executeTakeFirstOrThrow()
+  const hasMore = await insertClasses(trx, asset, classes, now)
+  return hasMore || numDeletedRows > 0n
+}

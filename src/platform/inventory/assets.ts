@@ -1,0 +1,192 @@
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { AssetCreate, AssetUpdate, assets } from '../../contract/platform/assets.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { insertClasses, replaceClasses } from './asset-classes.ts'
+import { presentAssets } from './asset-presenting.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
+import { type EventType, recordEvent } from '../events/events.ts'
+import { listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+type Row = Selectable<PlatformSchema['assets']>
+
+export const assetHandlers: Handlers<typeof assets, PlatformContext> = {
+  async listAssets(ctx, { query }) {
+    const { assetType, assetProvider, userId, employmentStatus } = query
+    const expand = query['expand[]'] ?? []
+    const assetClassType = expand.includes('assetClassTypes') ? query.assetClassType : undefined
+    const filter = { assetClassType, assetType, assetProvider, userId, employmentStatus }
+    const { rows, pagination } = await listPage(ctx, { table: 'assets', where: matching(ctx, filter), filter, query })
+    return { status: 200, body: { data: await presentAssets(ctx, rows, expand), pagination } }
+  },
+
+  async createAsset(ctx, { body }) {
+    const row = await ctx.db.transaction().execute((trx) => insertAsset(trx, ctx, body))
+    const [asset = refuseUnknown()] = await presentAssets(ctx, [row])
+    return { status: 201, body: asset }
+  },
+
+  async getAsset(ctx, { params, query }) {
+    const row = await assetOf(ctx, ctx.db, params.assetId).executeTakeFirst()
+    const [asset = refuseUnknown()] = await presentAssets(ctx, row ? [row] : [], query['expand[]'])
+    return { status: 200, body: asset }
+  },
+
+  async updateAsset(ctx, { params, body }) {
+    const row = await ctx.db.transaction().execute((trx) => updateAsset(trx, ctx, params.assetId, body))
+    if (!row) return { status: 204 }
+    const [asset = refuseUnknown()] = await presentAssets(ctx, [row])
+    return { status: 200, body: asset }
+  },
+
+  async deleteAsset(ctx, { params }) {
+    await ctx.db.transaction().execute(async (trx) => {
+      const row = await assetOf(ctx, trx, params.assetId).forUpdate().executeTakeFirst()
+      if (!row) refuseUnknown()
+      if (row.device_id !== null) throw new Refusal(400, 'The asset of a device goes with its device only')
+      await trx.deleteFrom('assets').where('id', '=', row.id).execute()
+      await recordAsset(trx, ctx, { type: 'MANUAL_ASSET_DELETED', description: 'An asset was removed.', id: row.id })
+    })
+    return { status: 204 }
+  },
+}
+
+type Filter = Pick<
+  Parameters<typeof assetHandlers.listAssets>[1]['query'],
+  'assetClassType' | 'assetType' | 'assetProvider' | 'userId' | 'employmentStatus'
+>
+
+function matching(ctx: PlatformContext, filter: Filter): RawBuilder<unknown> {
+  const { assetClassType, assetType, assetProvider, userId, employmentStatus } = filter
+  const conditions = [
+    sql`account_id = ${ctx.accountId}`,
+    ...(assetType ? [sql`asset_type = ${assetType}`] : []),
+    ...(assetProvider ? [sql`provider = ${assetProvider}`] : []),
+    ...(userId ? [sql`owner_id = ${userId}`] : []),
+    ...(assetClassType
+      ? [
+          sql`id in (select asset_id from asset_class_types where account_id = ${ctx.accountId} and class_type = ${assetClassType})`,
+        ]
+      : []),
+    ...(employmentStatus
+      ? [
+          sql`owner_id in (select user_id from personnel where account_id = ${ctx.accountId} and employment_status = ${employmentStatus})`,
+        ]
+      : []),
+  ]
+  return sql.join(conditions, sql` and `)
+}
+
+function assetOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, id: number) {
+  return db.selectFrom('assets').selectAll().where('account_id', '=', ctx.accountId).where('id', '=', id)
+}
+
+async function insertAsset(trx: Kysely<PlatformSchema>, ctx: PlatformContext, body: AssetCreate): Promise<Row> {
+  const now = ctx.now()
+  await requireUser(trx, ctx, body.ownerId)
+  const fields = await checkCustomFields(trx, ctx, 'ASSET', { submitted: body.customFields, isNew: true })
+  const row = await trx
+    .insertInto('assets')
+    .values({
+      account_id: ctx.accountId,
+      owner_id: body.ownerId,
+      name: body.name,
+      description: body.description,
+      asset_type: body.assetType,
+      provider: 'DRATA',
+      notes: body.notes ?? null,
+      associated_id: body.associatedId ?? null,
+      removed_at: body.removedAt ?? null,
+      external_id: body.externalId ?? null,
+      external_owner_id: body.externalOwnerId ?? null,
+      created_at: now,
+      updated_at: now,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await insertClasses(trx, row, body.assetClassTypes, now)
+  await storeCustomFields(trx, { entityType: 'ASSET', entityId: row.id }, fields)
+  await recordAsset(trx, ctx, { type: 'MANUAL_ASSET_CREATED', description: 'An asset was added by hand.', id: row.id })
+  return row
+}
+
+/** The asset as it is now, or null where the update changes nothing. */
+async function updateAsset(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  id: number,
+  { assetClassTypes, customFields, ...body }: AssetUpdate,
+): Promise<Row | null> {
+  const known = (await assetOf(ctx, trx, id).forNoKeyUpdate().executeTakeFirst()) ?? refuseUnknown()
+  if (body.ownerId !== undefined) await requireUser(trx, ctx, body.ownerId)
+  const fields = await checkCustomFields(trx, ctx, 'ASSET', { submitted: customFields, isNew: false })
+  const changed = changedColumns(known, body)
+  const hasOtherClasses =
+    assetClassTypes !== undefined && (await replaceClasses(trx, known, assetClassTypes, ctx.now()))
+  const hasOtherFields =
+    fields.length > 0 && (await storeCustomFields(trx, { entityType: 'ASSET', entityId: id }, fields))
+  if (Object.keys(changed).length === 0 && !hasOtherClasses && !hasOtherFields) return null
+  const row = await trx
+    .updateTable('assets')
+    .set({
+      ...changed,
+      updated_at: sql`greatest(updated_at, ${ctx.now()}::timestamptz)`,
+      changed_in: sql`pg_current_xact_id()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const parts = [
+    ...Object.keys(changed),
+    ...(hasOtherClasses ? ['classes'] : []),
+    ...(hasOtherFields ? ['fields'] : []),
+  ]
+  await recordAsset(trx, ctx, { type: updateType(parts), description: 'An asset was updated.', id })
+  return row
+}
+
+function changedColumns(known: Row, body: Omit<AssetUpdate, 'assetClassTypes' | 'customFields'>) {
+  const wanted = {
+    name: body.name,
+    description: body.description,
+    notes: body.notes,
+    owner_id: body.ownerId,
+    asset_type: body.assetType,
+  } as const
+  const changed = Object.entries(wanted).filter(
+    ([column, value]) => value !== undefined && value !== known[column as keyof typeof wanted],
+  )
+  return Object.fromEntries(changed) as Partial<Row>
+}
+
+// The trail has words of its own for an update of nothing but the notes or the owner.
+function updateType([part, second]: readonly string[]): EventType {
+  if (second === undefined && part === 'notes') return 'ASSET_NOTES_UPDATED'
+  if (second === undefined && part === 'owner_id') return 'ASSET_OWNER_UPDATED'
+  return 'MANUAL_ASSET_UPDATED'
+}
+
+async function requireUser(trx: Kysely<PlatformSchema>, ctx: PlatformContext, id: number): Promise<void> {
+  const user = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('account_id', '=', ctx.accountId)
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst()
+  if (!user) throw new Refusal(404, `There is no user ${id}`)
+}
+
+async function recordAsset(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  { type, description, id }: { type: EventType; description: string; id: number },
+): Promise<void> {
+  await recordEvent(trx, ctx, { type, description, target: { kind: 'asset', id } })
+}
+
+function refuseUnknown(): never {
+  throw new Refusal(404, 'There is no such asset')
+}

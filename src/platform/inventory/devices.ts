@@ -1,0 +1,153 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { DeviceApp, DeviceExpand, DeviceSource, devices } from '../../contract/platform/devices.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { deviceSource, presentDevices } from './device-presenting.ts'
+import { uploadDevice } from './device-uploads.ts'
+import { recordEvent } from '../events/events.ts'
+import { type ListQuery, listPage } from '../core/pages.ts'
+import { findPerson } from '../people/personnel.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+type Row = Selectable<PlatformSchema['devices']>
+type Place = { readonly connectionId?: number; readonly personnelId?: number | undefined }
+type Query = ListQuery & {
+  readonly 'expand[]'?: readonly DeviceExpand[] | undefined
+  readonly externalId?: string | undefined
+  readonly macAddress?: string | undefined
+  readonly serialNumber?: string | undefined
+  readonly sourceType?: DeviceSource | undefined
+}
+
+export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
+  async listDevices(ctx, { query }) {
+    return { status: 200, body: await pageOf(ctx, { personnelId: query.personnelId }, query) }
+  },
+
+  async listDevicesForPersonnel(ctx, { params, query }) {
+    if (!(await findPerson(ctx, params.personnelId))) throw new Refusal(404, 'There is no such person')
+    return { status: 200, body: await pageOf(ctx, params, query) }
+  },
+
+  async getDevice(ctx, { params, query }) {
+    const row = await findDevice(ctx, params.deviceId)
+    const expand = query['expand[]'] ?? []
+    const [device = refuseUnknown()] = await presentDevices(
+      ctx,
+      [row],
+      expand.filter((extra) => extra !== 'deviceApps'),
+    )
+    return { status: 200, body: { ...device, ...(expand.includes('deviceApps') && { apps: await appsOf(ctx, row) }) } }
+  },
+
+  async listDevicesForConnection(ctx, { params, query }) {
+    checkMdm(ctx, params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
+    const place = { connectionId: params.connectionId, personnelId: query.personnelId }
+    return { status: 200, body: await pageOf(ctx, place, query) }
+  },
+
+  async listDeviceApps(ctx, { params, query }) {
+    await findDevice(ctx, params.deviceId)
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'device_apps',
+      where: sql`device_id = ${params.deviceId}`,
+      filter: params,
+      query,
+    })
+    return { status: 200, body: { data: rows.map(presentApp), pagination } }
+  },
+
+  async upsertDevice(ctx, { params, body }) {
+    const row = await ctx.db.transaction().execute(async (trx) => {
+      await holdMdm(ctx, trx, params.connectionId)
+      return uploadDevice(trx, ctx, params.connectionId, body)
+    })
+    const [device = refuseUnknown()] = await presentDevices(ctx, [row])
+    return { status: 201, body: device }
+  },
+
+  async deleteDevice(ctx, { params }) {
+    await ctx.db.transaction().execute(async (trx) => {
+      await holdMdm(ctx, trx, params.connectionId)
+      const { numDeletedRows } = await trx
+        .deleteFrom('devices')
+        .where('connection_id', '=', params.connectionId)
+        .where('id', '=', params.deviceId)
+        .executeTakeFirstOrThrow()
+      if (numDeletedRows === 0n) refuseUnknown()
+      await recordEvent(trx, ctx, {
+        type: 'DEVICE_DELETED',
+        description: 'A device of a custom connection was deleted.',
+        target: { kind: 'device', id: params.deviceId },
+        connectionId: params.connectionId,
+      })
+    })
+    return { status: 204 }
+  },
+}
+
+async function pageOf(ctx: PlatformContext, { connectionId, personnelId }: Place, query: Query) {
+  const { externalId, macAddress, serialNumber, sourceType } = query
+  const conditions = [
+    sql`account_id = ${ctx.accountId}`,
+    ...(connectionId === undefined ? [] : [sql`connection_id = ${connectionId}`]),
+    ...(personnelId === undefined ? [] : [sql`personnel_id = ${personnelId}`]),
+    ...(externalId === undefined ? [] : [sql`external_id = ${externalId}`]),
+    ...(macAddress === undefined ? [] : [sql`mac_address = ${macAddress}`]),
+    ...(serialNumber === undefined ? [] : [sql`serial_number = ${serialNumber}`]),
+    ...(sourceType === undefined || sourceType === deviceSource ? [] : [sql`false`]),
+  ]
+  const { rows, pagination } = await listPage(ctx, {
+    table: 'devices',
+    where: sql.join(conditions, sql` and `),
+    filter: { connectionId, personnelId, externalId, macAddress, serialNumber, sourceType },
+    query,
+  })
+  return { data: await presentDevices(ctx, rows, query['expand[]']), pagination }
+}
+
+async function findDevice(ctx: PlatformContext, id: number): Promise<Row> {
+  const row = await ctx.db
+    .selectFrom('devices')
+    .selectAll()
+    .where('account_id', '=', ctx.accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? refuseUnknown()
+}
+
+async function appsOf(ctx: PlatformContext, { id }: Row): Promise<DeviceApp[]> {
+  const rows = await ctx.db.selectFrom('device_apps').selectAll().where('device_id', '=', id).orderBy('id').execute()
+  return rows.map(presentApp)
+}
+
+function presentApp({ id, installed_app }: Selectable<PlatformSchema['device_apps']>): DeviceApp {
+  return { id, installedApp: installed_app }
+}
+
+// Writers of one connection wait for one another, so that two reports of a new device do not make two of it.
+async function holdMdm(ctx: PlatformContext, trx: Kysely<PlatformSchema>, connectionId: number): Promise<void> {
+  checkMdm(ctx, connectionId, await connectionOf(ctx, trx, connectionId).forNoKeyUpdate().executeTakeFirst())
+}
+
+function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, connectionId: number) {
+  return db
+    .selectFrom('custom_connections')
+    .select('provider_type')
+    .where('account_id', '=', ctx.accountId)
+    .where('id', '=', connectionId)
+}
+
+function checkMdm(ctx: PlatformContext, connectionId: number, connection: { provider_type: string } | undefined): void {
+  if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
+  if (connection.provider_type === 'MDM') return
+  throw new Refusal(
+    ctx.operation.errors.includes(400) ? 400 : 404,
+    `Custom connection ${connectionId} is of type ${connection.provider_type}; only one of type MDM holds devices`,
+  )
+}
+
+function refuseUnknown(): never {
+  throw new Refusal(404, 'There is no such device')
+}

@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
+import { AuditId, AuditStatus } from '../../contract/platform/audits.ts'
+import { Id, SubmittedTimestamp } from '../../contract/platform/common.ts'
+import { operations } from '../../contract/operation.ts'
+import { Name } from '../accounts/account-input.ts'
+import { type Checking, complain } from '../seed/document-checks.ts'
+import { SeedAudit, SeedMessage, SeedRequest } from '../seed/document.ts'
+
+export const AuditInput = z.strictObject({
+  account: Name,
+  workspace: Name.describe('The name of the workspace that is audited.'),
+  audit: SeedAudit,
+})
+export type AuditInput = z.infer<typeof AuditInput>
+
+export const AuditMove = z
+  .strictObject({
+    status: AuditStatus,
+    completedAt: SubmittedTimestamp.optional().describe('Left out: now, or when it was completed before.'),
+  })
+  .check(checkMove)
+export type AuditMove = z.infer<typeof AuditMove>
+
+export const RequestMove = z.strictObject({ status: AuditRequestStatus })
+export type RequestMove = z.infer<typeof RequestMove>
+
+export const MovedAudit = z.object({ id: AuditId, status: AuditStatus }).meta({ id: 'AuditStatus' })
+export type MovedAudit = z.infer<typeof MovedAudit>
+
+export const MovedRequest = z.object({ id: Id, status: AuditRequestStatus }).meta({ id: 'AuditRequestStatus' })
+export type MovedRequest = z.infer<typeof MovedRequest>
+
+const auditParams = z.object({ auditId: AuditId })
+const requestParams = z.object({ requestId: Id })
+const errors = [400, 401, 404, 500] as const
+
+/** What the operator may do with audits: the public interface only reads them. */
+export const auditOperations = operations({
+  createAudit: {
+    method: 'POST',
+    path: '/audits',
+    summary: 'Open an audit, with its requests.',
+    body: AuditInput,
+    success: { 201: MovedAudit },
+    errors: [400, 401, 404, 409, 500],
+  },
+  setAuditStatus: {
+    method: 'PUT',
+    path: '/audits/:auditId/status',
+    summary: 'Move an audit to another status.',
+    params: auditParams,
+    body: AuditMove,
+    success: { 200: MovedAudit },
+    errors,
+  },
+  createAuditRequest: {
+    method: 'POST',
+    path: '/audits/:auditId/requests',
+    summary: 'Add a request to an audit.',
+    params: auditParams,
+    body: SeedRequest,
+    success: { 201: MovedRequest },
+    errors: [400, 401, 404, 409, 500],
+  },
+  setAuditRequestStatus: {
+    method: 'PUT',
+    path: '/audit-requests/:requestId/status',
+    summary: 'Move a request to another status.',
+    params: requestParams,
+    body: RequestMove,
+    success: { 200: MovedRequest },
+    errors,
+  },
+  addAuditRequestMessage: {
+    method: 'POST',
+    path: '/audit-requests/:requestId/messages',
+    summary: 'Say something about a request.',
+    params: requestParams,
+    body: SeedMessage,
+    success: { 201: z.object({ id: Id }) },
+    errors,
+  },
+})
+
+function checkMove(checking: Checking<AuditMove>): void {
+  const { status, completedAt } = checking.value
+  if (completedAt === undefined || status === 'COMPLETED') return
+  complain(checking, ['completedAt'], 'belongs to the status COMPLETED')
+}

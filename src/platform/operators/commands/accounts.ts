@@ -1,0 +1,87 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { AccountInput, Name } from '../../accounts/account-input.ts'
+import type { AccountListing } from '../contract.ts'
+import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+
+export type AccountOptions = OperatingOptions & { readonly account: string }
+
+const AccountName = z.object({ account: Name })
+
+type CreateOptions = OperatingOptions & {
+  readonly name: string
+  readonly entitlement: string[]
+  readonly acceptTerms?: boolean
+}
+
+/** Adds `platform accounts …` and `platform terms …`. */
+export function accountCommands(platform: Command): void {
+  const accounts = platform.command('accounts').description('Accounts of the platform')
+  operating(accounts.command('create').description('Open an account'))
+    .requiredOption('--name <name>', 'how you name the account')
+    .option('--entitlement <name...>', 'the features of its plan', ['CUSTOM_CONNECTIONS_AND_TESTS'])
+    .option('--accept-terms', 'record that its terms are accepted')
+    .action((options: CreateOptions) => {
+      const account = parseInput(AccountInput, {
+        name: options.name,
+        entitlements: options.entitlement,
+        termsAcceptedAt: options.acceptTerms ? new Date().toISOString() : null,
+      })
+      return asOperator(
+        options,
+        (operator) => operator.createAccount(account),
+        ({ id, name }) => `account ${id}: ${name}`,
+      )
+    })
+  operating(accounts.command('list').description('List all accounts')).action((options: OperatingOptions) =>
+    asOperator(options, (operator) => operator.listAccounts(), renderAccounts),
+  )
+  ofAccount(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
+    asOperator(options, (operator) => operator.showAccount(nameOf(options)), renderAccount),
+  )
+  const terms = platform.command('terms').description('The terms of the platform')
+  ofAccount(terms.command('accept').description('Record that an account accepts them; the first time counts')).action(
+    (options: AccountOptions) =>
+      asOperator(
+        options,
+        (operator) => operator.acceptTerms(nameOf(options)),
+        ({ name, termsAcceptedAt }) => `account ${name} accepted the terms at ${termsAcceptedAt}`,
+      ),
+  )
+}
+
+/** A command about one account. */
+export function ofAccount(command: Command): Command {
+  return operating(command).requiredOption('--account <name>', 'the account')
+}
+
+/** The name that `--account` gives; one that no account can have is a usage failure. */
+export function nameOf({ account }: AccountOptions): string {
+  return parseInput(AccountName, { account }).account
+}
+
+function renderAccounts(accounts: readonly AccountListing[]): string {
+  if (accounts.length === 0) return 'no accounts'
+  return accounts
+    .map(({ id, name, termsAcceptedAt, entitlements, counts }) =>
+      [
+        id,
+        name,
+        termsAcceptedAt === null ? 'terms open' : 'terms accepted',
+        entitlements.join(',') || 'no entitlements',
+        `${counts.personnel} people`,
+        `${counts.connections} connections`,
+        `${counts.keys} keys`,
+      ].join('\t'),
+    )
+    .join('\n')
+}
+
+function renderAccount({ id, name, createdAt, termsAcceptedAt, entitlements, counts }: AccountListing): string {
+  return [
+    `account ${id}: ${name}, opened at ${createdAt}`,
+    termsAcceptedAt === null ? 'the terms are not accepted' : `terms accepted at ${termsAcceptedAt}`,
+    `entitlements: ${entitlements.join(', ') || 'none'}`,
+    ...Object.entries(counts).map(([what, count]) => `  ${what} ${count}`),
+  ].join('\n')
+}

@@ -1,0 +1,72 @@
+import type { Command } from 'commander'
+import { AuditId } from '../../../contract/platform/audits.ts'
+import { RequestMove } from '../audit-contract.ts'
+import { SeedMessage, SeedRequest } from '../../seed/document.ts'
+import { readAuditRequest } from '../../seed/file.ts'
+import { asOperator, type OperatingOptions, operating, parseInput, wholeNumber } from './operating.ts'
+
+type CreateOptions = OperatingOptions & {
+  readonly audit: string
+  readonly file?: string
+  readonly code?: string
+  readonly title?: string
+  readonly description?: string
+  readonly status?: string
+  readonly owner?: string[]
+  readonly control?: string[]
+}
+
+/** Adds `platform requests …`. */
+export function auditRequestCommands(platform: Command): void {
+  const requests = platform.command('requests').description('What the auditors of an audit ask for')
+  operating(requests.command('create').description('Add a request to an audit and print its number'))
+    .requiredOption('--audit <id>', 'the audit, by the id that the public interface answers')
+    .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
+    .option('--code <code>', 'its short name in the audit, such as REQ-001')
+    .option('--title <text>', 'what is asked for')
+    .option('--description <text>', 'more about it')
+    .option('--status <name>', 'OUTSTANDING (default), IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
+    .option('--owner <email...>', 'users who are to answer it')
+    .option('--control <code...>', 'the controls that it is about')
+    .action(async (options: CreateOptions) => {
+      const auditId = parseInput(AuditId, options.audit)
+      const { file } = options
+      const request = parseInput(SeedRequest, {
+        ...(file !== undefined && (await readAuditRequest(file))),
+        ...saidOf(options),
+      })
+      await asOperator(
+        options,
+        (operator) => operator.createAuditRequest(auditId, request),
+        ({ id, status }) => `request ${id}: ${status}`,
+      )
+    })
+  operating(requests.command('set-status').description('Move a request to another status'))
+    .argument('<id>', 'its number', wholeNumber)
+    .argument('<status>', 'OUTSTANDING, IN_REVIEW, ACCEPTED or CHANGES_REQUESTED')
+    .action((id: number, status: string, options: OperatingOptions) => {
+      const move = parseInput(RequestMove, { status })
+      return asOperator(
+        options,
+        (operator) => operator.setAuditRequestStatus(id, move),
+        (moved) => `request ${moved.id}: ${moved.status}`,
+      )
+    })
+  operating(requests.command('message').description('Say something about a request'))
+    .argument('<id>', 'its number', wholeNumber)
+    .argument('<text>', 'what to say')
+    .option('--by <email>', 'a user of the account or an auditor of the audit (default: the system)')
+    .action((id: number, text: string, options: OperatingOptions & { by?: string }) => {
+      const message = parseInput(SeedMessage, { message: text, by: options.by ?? null })
+      return asOperator(
+        options,
+        (operator) => operator.addAuditRequestMessage(id, message),
+        (added) => `message ${added.id} about request ${id}`,
+      )
+    })
+}
+
+function saidOf({ code, title, description, status, owner, control }: CreateOptions): Record<string, unknown> {
+  const said = { code, title, description, status, owners: owner, controls: control }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+}

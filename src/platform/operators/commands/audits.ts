@@ -1,0 +1,82 @@
+import type { Command } from 'commander'
+import { AuditId } from '../../../contract/platform/audits.ts'
+import { AuditInput, AuditMove } from '../audit-contract.ts'
+import { readAudit } from '../../seed/file.ts'
+import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+
+type CreateOptions = OperatingOptions & {
+  readonly account: string
+  readonly workspace: string
+  readonly file?: string
+  readonly framework?: string
+  readonly start?: string
+  readonly end?: string
+  readonly type?: string
+  readonly internal?: boolean
+  readonly status?: string
+  readonly auditor?: string[]
+  readonly internalAuditor?: string[]
+  readonly control?: string[]
+}
+
+/** Adds `platform audits …`. */
+export function auditCommands(platform: Command): void {
+  const audits = platform.command('audits').description('Audits of workspaces, which the public interface only reads')
+  operating(audits.command('create').description('Open an audit and print its id'))
+    .requiredOption('--account <name>', 'the account')
+    .requiredOption('--workspace <name>', 'the workspace that is audited')
+    .option('--file <path>', 'everything about it, as a seed says it (YAML or JSON); the options below add to that')
+    .option('--framework <name>', 'such as SOC_2_TYPE_2')
+    .option('--start <day>', 'the first day of the audited period, such as 2026-01-01')
+    .option('--end <day>', 'its last day')
+    .option('--type <name>', 'FULL_AUDIT or DOWNLOAD_ONLY_AUDIT')
+    .option('--internal', 'an audit by your own people')
+    .option('--status <name>', 'PREPARING or ACTIVE')
+    .option('--auditor <person...>', 'auditors from outside, each as "Name <address>"')
+    .option('--internal-auditor <email...>', 'users who audit')
+    .option('--control <code...>', 'the controls that are audited')
+    .action(async (options: CreateOptions) => {
+      const { account, workspace, file } = options
+      const audit = { ...(file !== undefined && (await readAudit(file))), ...saidOf(options) }
+      const input = parseInput(AuditInput, { account, workspace, audit })
+      await asOperator(
+        options,
+        (operator) => operator.createAudit(input),
+        ({ id, status }) => `audit ${id}: ${status}`,
+      )
+    })
+  operating(audits.command('set-status').description('Move an audit to another status'))
+    .argument('<id>', 'its id, as the public interface answers it')
+    .argument('<status>', 'PREPARING, ACTIVE or COMPLETED')
+    .option('--completed-at <instant>', 'when it was completed (default: now)')
+    .action((id: string, status: string, options: OperatingOptions & { completedAt?: string }) => {
+      const auditId = parseInput(AuditId, id)
+      const { completedAt } = options
+      const move = parseInput(AuditMove, { status, ...(completedAt !== undefined && { completedAt }) })
+      return asOperator(
+        options,
+        (operator) => operator.setAuditStatus(auditId, move),
+        (moved) => `audit ${moved.id}: ${moved.status}`,
+      )
+    })
+}
+
+function saidOf(options: CreateOptions): Record<string, unknown> {
+  const said = {
+    framework: options.framework,
+    startDate: options.start,
+    endDate: options.end,
+    auditType: options.type,
+    isInternalAudit: options.internal,
+    status: options.status,
+    auditors: options.auditor?.map(auditorOf),
+    internalAuditors: options.internalAuditor,
+    controls: options.control,
+  }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+}
+
+function auditorOf(person: string): { name: string; email: string } {
+  const [, name = '', email = person] = /^(.*?)\s*<([^<>]*)>$/.exec(person) ?? []
+  return { name: name || email, email }
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import { accountCommands } from './accounts.ts'
+import { auditRequestCommands } from './audit-requests.ts'
+import { auditCommands } from './audits.ts'
+import { entitlementCommands } from './entitlements.ts'
+import { exportCommands } from './export.ts'
+import { identitySyncCommands } from './identity-syncs.ts'
+import { keyCommands } from './keys.ts'
+import { openapiCommand } from './openapi.ts'
+import { operatorCommands } from './operators.ts'
+import { seedCommand } from './seed.ts'
+import { serveCommand } from './serve.ts'
+
+/** Adds `platform …`: running the compliance platform on this machine, and operating it. */
+export function platformCommands(program: Command): void {
+  const platform = program.command('platform').description('Run and operate the compliance platform on this machine')
+  serveCommand(platform)
+  accountCommands(platform)
+  entitlementCommands(platform)
+  keyCommands(platform)
+  operatorCommands(platform)
+  identitySyncCommands(platform)
+  seedCommand(platform)
+  exportCommands(platform)
+  auditCommands(platform)
+  auditRequestCommands(platform)
+  openapiCommand(platform)
+}

@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import { type AccountListing, Entitlements } from '../contract.ts'
+import { type AccountOptions, nameOf, ofAccount } from './accounts.ts'
+import { asOperator, parseInput } from './operating.ts'
+
+/** Adds `platform entitlements …`. */
+export function entitlementCommands(platform: Command): void {
+  const entitlements = platform.command('entitlements').description("The features of an account's plan")
+  ofAccount(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
+    asOperator(options, async (operator) => namesOf(await operator.showAccount(nameOf(options))), render),
+  )
+  ofAccount(entitlements.command('grant').description('Add features'))
+    .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
+    .action((given: string[], options: AccountOptions) => {
+      const { names } = parseInput(Entitlements, { names: given })
+      return asOperator(
+        options,
+        async (operator) => namesOf(await operator.grantEntitlements(nameOf(options), names)),
+        render,
+      )
+    })
+  ofAccount(entitlements.command('revoke').description('Take features away'))
+    .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
+    .action((given: string[], options: AccountOptions) => {
+      const { names } = parseInput(Entitlements, { names: given })
+      return asOperator(
+        options,
+        async (operator) => namesOf(await operator.revokeEntitlements(nameOf(options), names)),
+        render,
+      )
+    })
+}
+
+function namesOf({ entitlements }: AccountListing): string[] {
+  return entitlements
+}
+
+function render(names: readonly string[]): string {
+  return names.join('\n') || 'no entitlements'
+}

@@ -1,0 +1,56 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { Failure } from '../../../errors.ts'
+import { importPlatform } from '../../export/import-platform.ts'
+import { writeOwnFile } from '../../export/own-file.ts'
+import { openPlatformDatabase } from '../../start.ts'
+import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
+
+type FileOption = { readonly file: string }
+
+const standardOutput = '-'
+
+/** Adds `platform export` and `platform import`. */
+export function exportCommands(platform: Command): void {
+  operating(platform.command('export').description('Write everything that the platform holds as one JSON document'))
+    .requiredOption('--file <path>', 'where to, readable by you only; - is the standard output')
+    .action(async (options: OperatingOptions & FileOption) => {
+      const { file } = options
+      if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(process.stdout))
+      const bytes = await writeOwnFile(file, (sink) => withOperator(options, (operator) => operator.writeExport(sink)))
+      show(options, { file, bytes }, () => `everything that the platform holds is in ${file} (${bytes} bytes)`)
+    })
+  located(platform.command('import').description('Make an empty platform the one of an export'))
+    .requiredOption('--file <path>', 'what `platform export` wrote')
+    .action(async (options: LocatedOptions & FileOption) => {
+      await using source = await openExport(options.file)
+      await using database = await openUnused(options.database)
+      const result = await importPlatform(database.db, source.createReadStream())
+      show(options, result, ({ rows, tables }) => `took over ${rows} rows of ${tables} tables`)
+    })
+}
+
+async function openExport(file: string): Promise<FileHandle> {
+  try {
+    return await open(file)
+  } catch (error) {
+    throw new Failure('source_unreadable', `cannot read the export ${file} (${codeOf(error)})`, { cause: error })
+  }
+}
+
+async function openUnused(database: string) {
+  try {
+    return await openPlatformDatabase(database)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'already_active') throw error
+    throw new Failure(
+      'already_active',
+      `a platform runs on ${database}; stop it for the import, or name a new --database`,
+      { cause: error },
+    )
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+}

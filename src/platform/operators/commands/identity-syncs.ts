@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import type { SyncResult } from '../contract.ts'
+import { asOperator, type OperatingOptions, operating } from './operating.ts'
+
+/** Adds `platform sync-identities`. */
+export function identitySyncCommands(platform: Command): void {
+  operating(platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'))
+    .requiredOption('--account <name>', 'the account')
+    .action((options: OperatingOptions & { account: string }) =>
+      asOperator(options, (operator) => operator.syncIdentities(options.account), renderSync),
+    )
+}
+
+function renderSync({ identities, created, changed, counts, durationMs }: SyncResult): string {
+  const people = Object.entries(counts).filter(([, count]) => count > 0)
+  return [
+    `${identities} HR records in ${durationMs} ms: ${created} people created, ${changed} changed`,
+    ...people.map(([status, count]) => `  ${status} ${count}`),
+  ].join('\n')
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander'
+import { Failure } from '../../../errors.ts'
+import { KeyInput, type KeyListing } from '../contract.ts'
+import { knownPermissions } from '../../accounts/permissions.ts'
+import { asOperator, type OperatingOptions, operating, parseInput, show, wholeNumber } from './operating.ts'
+
+type CreateOptions = OperatingOptions & {
+  readonly account: string
+  readonly name: string
+  readonly permission?: string[]
+  readonly allRead?: boolean
+  readonly all?: boolean
+  readonly expires?: string
+  readonly allowAddress?: string[]
+}
+
+/** Adds `platform keys …`. */
+export function keyCommands(platform: Command): void {
+  const keys = platform.command('keys').description('API keys of the platform')
+  addCreate(keys)
+  operating(keys.command('list').description('List all API keys, without the keys themselves')).action(
+    (options: OperatingOptions) => asOperator(options, (operator) => operator.listKeys(), renderKeys),
+  )
+  operating(keys.command('revoke').description('End an API key for good'))
+    .argument('<id>', 'its number, as `keys list` shows it', wholeNumber)
+    .action((id: number, options: OperatingOptions) =>
+      asOperator(
+        options,
+        async (operator) => {
+          await operator.revokeKey(id)
+          return { id, state: 'revoked' }
+        },
+        () => `key ${id} is revoked`,
+      ),
+    )
+  keys
+    .command('permissions')
+    .description('List the permissions that a key can hold, with the operations that each opens')
+    .option('--json', 'print one JSON document on stdout and nothing else there')
+    .action((options: { json?: boolean }) => {
+      const permissions = [...knownPermissions].map(([name, operations]) => ({ name, operations }))
+      show(options, permissions, () =>
+        permissions.map(({ name, operations }) => `${name}\t${operations.join(', ')}`).join('\n'),
+      )
+    })
+}
+
+function addCreate(keys: Command): void {
+  operating(keys.command('create').description('Make an API key and print it, this once'))
+    .requiredOption('--account <name>', 'the account it belongs to')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--permission <key...>', 'the permissions it holds')
+    .option('--all-read', 'everything that reads, also what is added later')
+    .option('--all', 'everything, also what is added later (the default)')
+    .option('--expires <instant>', 'when it ends, or "never" (default: in twelve months)')
+    .option('--allow-address <address...>', 'from where it may be used: addresses and networks such as 10.0.0.0/8')
+    .action((options: CreateOptions) => {
+      const key = parseInput(KeyInput, {
+        account: options.account,
+        name: options.name,
+        permissions: permissionsOf(options),
+        ...(options.expires !== undefined && { expiresAt: options.expires === 'never' ? null : options.expires }),
+        ...(options.allowAddress && { allowedAddresses: options.allowAddress }),
+      })
+      return asOperator(
+        options,
+        (operator) => operator.createKey(key),
+        (created) => created.key,
+      )
+    })
+}
+
+function permissionsOf({ permission, allRead, all }: CreateOptions): string[] | 'all' | 'all-read' {
+  const given = [permission, allRead, all].filter((option) => option !== undefined)
+  if (given.length > 1)
+    throw new Failure('usage', 'a key holds either the named permissions (--permission), --all-read or --all')
+  return permission ?? (allRead ? 'all-read' : 'all')
+}
+
+function renderKeys(keys: readonly KeyListing[]): string {
+  if (keys.length === 0) return 'no API keys'
+  return keys
+    .map(({ id, account, name, access, permissions, state, expiresAt, allowedAddresses }) =>
+      [
+        id,
+        state.replace('-', ' '),
+        account,
+        name,
+        access === 'custom' ? permissions.join(',') : access,
+        expiresAt ?? 'never expires',
+        allowedAddresses.join(',') || 'any address',
+      ].join('\t'),
+    )
+    .join('\n')
+}

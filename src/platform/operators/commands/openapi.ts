@@ -1,0 +1,13 @@
+import type { Command } from 'commander'
+import { platformDocument } from '../../core/document.ts'
+import { baseAddresses, print } from './operating.ts'
+
+/** Adds `platform openapi`. */
+export function openapiCommand(platform: Command): void {
+  platform
+    .command('openapi')
+    .description('Print the OpenAPI document of the public interface')
+    .option('--json', 'the document is JSON in any case')
+    .option('--server <url...>', 'the base addresses that it names (default: the path alone)', baseAddresses)
+    .action(({ server }: { server?: string[] }) => print(platformDocument(server)))
+}

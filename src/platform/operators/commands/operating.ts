@@ -1,0 +1,77 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { z } from 'zod'
+import { Failure } from '../../../errors.ts'
+import { describeIssues } from '../../../http/issues.ts'
+import type { Operator } from '../operator.ts'
+import { openOperator } from '../access.ts'
+
+export type LocatedOptions = { readonly json?: boolean; readonly database: string }
+export type OperatingOptions = LocatedOptions & { readonly url?: string }
+
+const defaultFolder = './data/platform'
+
+/** Gives a command the options that say which database it is about, and `--json`. */
+export function located(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--database <place>', 'postgres://… or a folder')
+        .env('PLATFORM_DATABASE_URL')
+        .argParser((place: string) => place || defaultFolder)
+        .default(defaultFolder),
+    )
+    .option('--json', 'print one JSON document on stdout and nothing else there')
+}
+
+/** The same for a command that may also act through a running platform. */
+export function operating(command: Command): Command {
+  return located(command).option('--url <address>', 'a running platform, such as http://127.0.0.1:4010/operator/v1')
+}
+
+/** Does `work` on the platform that the options name and shows what comes of it. */
+export async function asOperator<T>(
+  options: OperatingOptions,
+  work: (operator: Operator) => Promise<T>,
+  render: (result: T) => string,
+): Promise<void> {
+  show(options, await withOperator(options, work), render)
+}
+
+/** Does `work` on the platform that the options name. */
+export async function withOperator<T>(
+  { database, url }: OperatingOptions,
+  work: (operator: Operator) => Promise<T>,
+): Promise<T> {
+  await using access = await openOperator({ database, url, token: process.env.PLATFORM_OPERATOR_TOKEN || undefined })
+  return await work(access.operator)
+}
+
+/** What the options say as a value of `schema`; a mistake is a usage failure in one line. */
+export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.output<S> {
+  const parsed = schema.safeParse(input)
+  if (parsed.success) return parsed.data
+  throw new Failure('usage', describeIssues(parsed.error))
+}
+
+export function show<T>({ json }: { json?: boolean | undefined }, result: T, render: (result: T) => string): void {
+  if (json) print(result)
+  else process.stdout.write(`${render(result)}\n`)
+}
+
+export function print(document: unknown): void {
+  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+/** For commander: collects the base addresses under which the interface is reached, without the slash at their ends. */
+export function baseAddresses(text: string, before: readonly string[] = []): string[] {
+  const url = URL.parse(text)
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw new InvalidArgumentError('It must be an address such as https://api.example.com/public/v2.')
+  return [...before, url.href.replace(/\/+$/, '')]
+}
+
+/** For commander: a whole number that no column is too small for. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}

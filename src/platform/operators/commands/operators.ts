@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
+import { readPassword } from './read-password.ts'
+import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+
+type PasswordOptions = OperatingOptions & { readonly name: string; readonly passwordFile?: string }
+
+/** Adds `platform operators …`. */
+export function operatorCommands(platform: Command): void {
+  const operators = platform.command('operators').description('Who may use the Personnel page')
+  withPassword(operators.command('create').description('Let somebody use the Personnel page'))
+    .option('--account <name>', 'the one account to see (default: all)')
+    .action(async (options: PasswordOptions & { account?: string }) => {
+      const operator = parseInput(OperatorInput, {
+        name: options.name,
+        account: options.account ?? null,
+        password: await readPassword(options.passwordFile),
+      })
+      await asOperator(
+        options,
+        (access) => access.createOperator(operator),
+        ({ id, name, account }) => `operator ${id}: ${name}, ${account ?? 'all accounts'}`,
+      )
+    })
+  operating(operators.command('list').description('List who may use the Personnel page')).action(
+    (options: OperatingOptions) => asOperator(options, (access) => access.listOperators(), renderOperators),
+  )
+  withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
+    async (options: PasswordOptions) => {
+      const operator = parseInput(OperatorPassword, {
+        name: options.name,
+        password: await readPassword(options.passwordFile),
+      })
+      await asOperator(
+        options,
+        async (access) => {
+          await access.setOperatorPassword(operator)
+          return { name: operator.name, state: 'changed' }
+        },
+        ({ name }) => `the password of ${name} is changed; every session of theirs has ended`,
+      )
+    },
+  )
+  operating(operators.command('remove').description('Let somebody no longer use the Personnel page'))
+    .requiredOption('--name <name>', 'the operator')
+    .action(({ name, ...options }: OperatingOptions & { name: string }) =>
+      asOperator(
+        options,
+        async (access) => {
+          await access.removeOperator(name)
+          return { name, state: 'removed' }
+        },
+        () => `operator ${name} is removed`,
+      ),
+    )
+}
+
+function withPassword(command: Command): Command {
+  return operating(command)
+    .requiredOption('--name <name>', 'what the operator signs in with')
+    .option('--password-file <path>', 'a file that holds the password (default: standard input)')
+}
+
+function renderOperators(operators: readonly OperatorListing[]): string {
+  if (operators.length === 0) return 'no operators'
+  return operators.map(({ id, name, account }) => [id, name, account ?? 'all accounts'].join('\t')).join('\n')
+}

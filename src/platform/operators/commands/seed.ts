@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { readSeed } from '../../seed/file.ts'
+import { asOperator, type OperatingOptions, operating } from './operating.ts'
+
+/** Adds `platform seed`. */
+export function seedCommand(platform: Command): void {
+  operating(
+    platform.command('seed').description('Add the accounts, workspaces and people of a file that are not there yet'),
+  )
+    .requiredOption('--file <path>', 'the seed, such as config/platform-seed.yaml')
+    .action(async (options: OperatingOptions & { file: string }) => {
+      const document = await readSeed(options.file)
+      await asOperator(
+        options,
+        (operator) => operator.seed(document),
+        ({ accounts, workspaces, people }) =>
+          `added ${accounts} accounts, ${workspaces} workspaces and ${people} people`,
+      )
+    })
+}

@@ -1,0 +1,82 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { pino } from 'pino'
+import { AddressRange } from '../contract.ts'
+import { startService, untilStopped } from '../../serve.ts'
+import { baseAddresses, type LocatedOptions, located, show, wholeNumber } from './operating.ts'
+
+type ServeOptions = LocatedOptions & {
+  readonly host: string
+  readonly port: number
+  readonly syncAt: string
+  readonly timeZone: string
+  readonly sync: boolean
+  readonly seed?: string
+  readonly keyFile?: string
+  readonly requestsPerMinute: number
+  readonly trustProxy?: string[]
+  readonly baseAddress?: string[]
+  readonly behindHttps?: boolean
+}
+
+const defaultPort = 4010
+const defaultRequestsPerMinute = 500
+const stderr = 2
+
+/** Adds `platform serve`. */
+export function serveCommand(platform: Command): void {
+  located(platform.command('serve').description('Serve the public interface until stopped'))
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--port <number>', 'the port to listen on; 0 takes a free one', portNumber, defaultPort)
+    .option('--sync-at <cron>', 'when the nightly identity sync runs', '0 3 * * *')
+    .option('--time-zone <name>', 'the time zone of --sync-at', 'UTC')
+    .option('--no-sync', 'run the identity sync only by hand')
+    .option('--seed <file>', 'seed the database while it has no account')
+    .option('--key-file <path>', 'keep a working all-access key of the first account in this file, for its owner only')
+    .option(
+      '--requests-per-minute <number>',
+      'how many requests one address may send to the public interface; 0: as many as it likes',
+      wholeNumber,
+      defaultRequestsPerMinute,
+    )
+    .option(
+      '--behind-https',
+      'the Personnel page is reached over HTTPS, through a proxy: its cookies travel over HTTPS only',
+    )
+    .option('--trust-proxy <address...>', 'the reverse proxies whose X-Forwarded-For names the caller', addressRanges)
+    .option(
+      '--base-address <url...>',
+      'the public addresses of the interface, for its document (default: the path alone)',
+      baseAddresses,
+    )
+    .action(async (options: ServeOptions) => {
+      await using service = await startService({
+        ...options,
+        sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,
+        requestsPerMinute: options.requestsPerMinute || null,
+        trustedProxies: options.trustProxy,
+        baseAddresses: options.baseAddress,
+        isBehindHttps: options.behindHttps,
+        operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
+        logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
+      })
+      const { baseUrl, operatorUrl, port } = service
+      show(
+        options,
+        { baseUrl, operatorUrl, port, database: service.database.place },
+        () => `The platform serves ${baseUrl} on ${service.database.place}. Ctrl-C stops it.`,
+      )
+      await untilStopped()
+    })
+}
+
+function addressRanges(text: string, before: readonly string[] = []): string[] {
+  const parsed = AddressRange.safeParse(text)
+  if (!parsed.success) throw new InvalidArgumentError('It must be an address, or a network such as 10.0.0.0/8.')
+  return [...before, parsed.data]
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text)
+  if (port > 65_535) throw new InvalidArgumentError('It must be a port number.')
+  return port
+}

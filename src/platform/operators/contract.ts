@@ -1,0 +1,251 @@
+import { z } from 'zod'
+import { Id, SubmittedTimestamp, Timestamp } from '../../contract/platform/common.ts'
+import { operations } from '../../contract/operation.ts'
+import { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { AccountInput, Name } from '../accounts/account-input.ts'
+import { auditOperations } from './audit-contract.ts'
+import { refuseUnknownPermissions } from '../accounts/permissions.ts'
+import { SeedDocument } from '../seed/document.ts'
+
+/** Where a running platform serves its operator, beside the public interface. */
+export const operatorPrefix = '/operator/v1'
+
+/** An IPv4 or IPv6 address, or a network in CIDR notation. */
+export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: ({ input }) => `"${input}" is no IPv4 or IPv6 address, and no network such as 10.0.0.0/8`,
+})
+
+const mostAddresses = 100
+const mostEntitlements = 100
+
+export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
+export type AccountSummary = z.infer<typeof AccountSummary>
+
+export const AccountListing = z
+  .object({
+    id: Id,
+    name: Name,
+    createdAt: Timestamp,
+    termsAcceptedAt: Timestamp.nullable(),
+    entitlements: z.array(Name),
+    counts: z.object({
+      workspaces: z.int().min(0),
+      personnel: z.int().min(0),
+      connections: z.int().min(0),
+      identities: z.int().min(0).describe('Live records of its HRIS connections.'),
+      keys: z.int().min(0).describe('API keys that work.'),
+    }),
+  })
+  .meta({ id: 'AccountListing' })
+export type AccountListing = z.infer<typeof AccountListing>
+
+export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(mostEntitlements) })
+
+export const KeyInput = z.strictObject({
+  account: Name,
+  name: Name.describe('What the key is for.'),
+  permissions: z
+    .union([z.array(Name).min(1).superRefine(refuseUnknownPermissions), z.enum(['all', 'all-read'])])
+    .describe('Permission keys, or everything that reads, or everything, each including what is added later.'),
+  expiresAt: SubmittedTimestamp.nullish().describe('Null: never. Left out: twelve months from now.'),
+  allowedAddresses: z
+    .array(AddressRange)
+    .max(mostAddresses)
+    .optional()
+    .describe('From where the key may be used. None, or left out: from everywhere.'),
+})
+export type KeyInput = z.infer<typeof KeyInput>
+
+export const CreatedKey = z
+  .object({ id: Id, key: z.string().describe('Shown here and never again.') })
+  .meta({ id: 'CreatedKey' })
+export type CreatedKey = z.infer<typeof CreatedKey>
+
+export const KeyListing = z
+  .object({
+    id: Id,
+    account: Name,
+    name: Name,
+    access: z.enum(['custom', 'all-read', 'all']),
+    permissions: z.array(Name),
+    state: z.enum(['active', 'expires-soon', 'expired', 'revoked']).describe('Soon: within 30 days.'),
+    allowedAddresses: z.array(z.string()),
+    createdAt: Timestamp,
+    expiresAt: Timestamp.nullable(),
+    revokedAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'Key' })
+export type KeyListing = z.infer<typeof KeyListing>
+
+export const SyncResult = z
+  .object({
+    id: Id,
+    trigger: z.enum(['schedule', 'operator']),
+    startedAt: Timestamp,
+    durationMs: z.int().min(0),
+    identities: z.int().min(0).describe("Live records of the account's HRIS connections."),
+    created: z.int().min(0).describe('People who had no personnel entry before.'),
+    changed: z.int().min(0).describe('People whose status or dates changed.'),
+    counts: z.record(EmploymentStatus, z.int().min(0)).describe('Everybody by employment status, after the sync.'),
+  })
+  .meta({ id: 'IdentitySync' })
+export type SyncResult = z.infer<typeof SyncResult>
+
+/** Starts with a letter or digit and needs no escaping in an address. */
+const OperatorName = z
+  .string()
+  .max(100)
+  .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@'+-]*$/u, {
+    error: "must begin with a letter or digit and hold only letters, digits, spaces and . _ @ ' + -",
+  })
+const leastPasswordLength = 12
+const Password = z
+  .string()
+  .min(leastPasswordLength, { error: `must have at least ${leastPasswordLength} characters` })
+  .max(1000)
+  .meta({ format: 'password' })
+
+export const OperatorInput = z.strictObject({
+  name: OperatorName.describe('What the operator signs in with.'),
+  account: Name.nullable().describe('The one account that the operator sees; null: all.'),
+  password: Password,
+})
+export type OperatorInput = z.infer<typeof OperatorInput>
+
+export const OperatorPassword = z.strictObject({ name: OperatorName, password: Password })
+export type OperatorPassword = z.infer<typeof OperatorPassword>
+
+export const OperatorListing = z
+  .object({ id: Id, name: OperatorName, account: Name.nullable(), createdAt: Timestamp })
+  .meta({ id: 'Operator' })
+export type OperatorListing = z.infer<typeof OperatorListing>
+
+export const SeedResult = z
+  .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })
+  .meta({ id: 'Seeded', description: 'What was not there before.' })
+export type SeedResult = z.infer<typeof SeedResult>
+
+/** What the operator of a platform may do while it runs. */
+export const operatorOperations = operations({
+  createAccount: {
+    method: 'POST',
+    path: '/accounts',
+    summary: 'Open an account.',
+    body: AccountInput,
+    success: { 201: AccountSummary },
+    errors: [400, 401, 409, 500],
+  },
+  listAccounts: {
+    method: 'GET',
+    path: '/accounts',
+    summary: 'All accounts with what they may use and how much they hold.',
+    success: { 200: z.object({ data: z.array(AccountListing) }) },
+    errors: [401, 500],
+  },
+  showAccount: {
+    method: 'GET',
+    path: '/accounts/:account',
+    summary: 'One account with what it may use and how much it holds.',
+    params: z.object({ account: Name }),
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  acceptTerms: {
+    method: 'PUT',
+    path: '/accounts/:account/terms',
+    summary: 'Record that the terms are accepted; the first time counts.',
+    params: z.object({ account: Name }),
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  grantEntitlements: {
+    method: 'POST',
+    path: '/accounts/:account/entitlements',
+    summary: 'Add features to the plan of an account.',
+    params: z.object({ account: Name }),
+    body: Entitlements,
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  revokeEntitlements: {
+    method: 'POST',
+    path: '/accounts/:account/entitlement-revocations',
+    summary: 'Take features from the plan of an account.',
+    params: z.object({ account: Name }),
+    body: Entitlements,
+    success: { 200: AccountListing },
+    errors: [400, 401, 404, 500],
+  },
+  createKey: {
+    method: 'POST',
+    path: '/keys',
+    summary: 'Make an API key.',
+    body: KeyInput,
+    success: { 201: CreatedKey },
+    errors: [400, 401, 404, 500],
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/keys',
+    summary: 'All API keys, without the keys themselves.',
+    success: { 200: z.object({ data: z.array(KeyListing) }) },
+    errors: [401, 500],
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/keys/:keyId',
+    summary: 'End an API key for good.',
+    params: z.object({ keyId: Id }),
+    success: { 204: null },
+    errors: [400, 401, 404, 500],
+  },
+  syncIdentities: {
+    method: 'POST',
+    path: '/identity-syncs',
+    summary: 'Run the identity sync of an account now.',
+    body: z.strictObject({ account: Name }),
+    success: { 201: SyncResult },
+    errors: [400, 401, 404, 409, 500],
+  },
+  seed: {
+    method: 'POST',
+    path: '/seeds',
+    summary: 'Add what a seed names and is not there yet.',
+    body: SeedDocument,
+    success: { 201: SeedResult },
+    errors: [400, 401, 404, 500],
+  },
+  createOperator: {
+    method: 'POST',
+    path: '/operators',
+    summary: 'Let somebody use the Personnel page.',
+    body: OperatorInput,
+    success: { 201: OperatorListing },
+    errors: [400, 401, 404, 409, 500],
+  },
+  listOperators: {
+    method: 'GET',
+    path: '/operators',
+    summary: 'Everybody who may use the Personnel page.',
+    success: { 200: z.object({ data: z.array(OperatorListing) }) },
+    errors: [401, 500],
+  },
+  setOperatorPassword: {
+    method: 'PUT',
+    path: '/operators/:operatorName/password',
+    summary: "Replace an operator's password and end their sessions.",
+    params: z.object({ operatorName: OperatorName }),
+    body: z.strictObject({ password: Password }),
+    success: { 204: null },
+    errors: [400, 401, 404, 500],
+  },
+  removeOperator: {
+    method: 'DELETE',
+    path: '/operators/:operatorName',
+    summary: 'Let somebody no longer use the Personnel page, from now on.',
+    params: z.object({ operatorName: OperatorName }),
+    success: { 204: null },
+    errors: [400, 401, 404, 500],
+  },
+  ...auditOperations,
+})

@@ -1,0 +1,168 @@
+import { type Kysely, sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { findAccount } from '../accounts/accounts.ts'
+import type { AuditInput, AuditMove, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import type { SeedMessage, SeedRequest } from '../seed/document.ts'
+import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'
+
+type Db = Kysely<PlatformSchema>
+
+/** What the operator may do with audits. What a name or id does not name is `not_found`; what is there already a `conflict`. */
+export type AuditOperator = {
+  createAudit(input: AuditInput): Promise<MovedAudit>
+  setAuditStatus(auditId: string, move: AuditMove): Promise<MovedAudit>
+  createAuditRequest(auditId: string, request: SeedRequest): Promise<MovedRequest>
+  setAuditRequestStatus(requestId: number, move: RequestMove): Promise<MovedRequest>
+  addAuditRequestMessage(requestId: number, message: SeedMessage): Promise<{ id: number }>
+}
+
+/** The operator's functions for audits on the platform's own database. */
+export function databaseAuditOperator(db: Db, now: () => Date): AuditOperator {
+  const inOne = <T>(work: (trx: Db) => Promise<T>) => db.transaction().execute(work)
+  return {
+    createAudit: (input) => inOne((trx) => createAudit(trx, input, now())),
+    setAuditStatus: (auditId, move) => inOne((trx) => setAuditStatus(trx, auditId, move, now())),
+    createAuditRequest: (auditId, request) => inOne((trx) => createRequest(trx, auditId, request, now())),
+    setAuditRequestStatus: (requestId, move) => inOne((trx) => setRequestStatus(trx, requestId, move, now())),
+    addAuditRequestMessage: (requestId, message) => inOne((trx) => addMessage(trx, requestId, message, now())),
+  }
+}
+
+async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, now: Date): Promise<MovedAudit> {
+  const { id: accountId } = await findAccount(trx, account)
+  const place = await trx
+    .selectFrom('workspaces')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('name', '=', workspace)
+    .forKeyShare()
+    .executeTakeFirst()
+  if (!place) throw new Failure('not_found', `the account "${account}" has no workspace "${workspace}"`)
+  const writing = { accountId, workspaceId: place.id, command: 'platform audits create', now }
+  const row = await insertAudit(trx, audit, writing)
+  if (!row) {
+    const period = `${audit.startDate} to ${audit.endDate}`
+    throw new Failure('conflict', `"${workspace}" has an audit of ${audit.framework} from ${period} already`)
+  }
+  for (const { messages } of audit.requests) await requireWriters(trx, { accountId, auditId: row.id }, messages)
+  await insertRequests(trx, row.id, { requests: audit.requests, writing })
+  return { id: row.uuid, status: audit.status }
+}
+
+async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: AuditMove, now: Date) {
+  const audit = await lockAudit(trx, uuid)
+  const completed = status === 'COMPLETED' ? (completedAt ? new Date(completedAt) : (audit.completed_at ?? now)) : null
+  if (audit.status === status && audit.completed_at?.getTime() === completed?.getTime())
+    return { id: audit.uuid, status }
+  await trx
+    .updateTable('audits')
+    .set({ status, completed_at: completed, ...changedAt(now) })
+    .where('id', '=', audit.id)
+    .execute()
+  await record(trx, writingOf(audit, 'platform audits set-status', now), {
+    type: 'AUDIT_STATUS_CHANGED',
+    description: `Moved an audit of ${audit.framework_type} from ${audit.status} to ${status}.`,
+    target: { kind: 'audit', id: audit.uuid },
+  })
+  return { id: audit.uuid, status }
+}
+
+async function createRequest(trx: Db, uuid: string, request: SeedRequest, now: Date): Promise<MovedRequest> {
+  const audit = await lockAudit(trx, uuid)
+  await requireWriters(trx, { accountId: audit.account_id, auditId: audit.id }, request.messages)
+  const writing = writingOf(audit, 'platform requests create', now)
+  const [row] = await insertRequests(trx, audit.id, { requests: [request], writing })
+  if (!row) throw new Failure('conflict', `the audit ${uuid} has a request ${request.code} already`)
+  return { id: row.id, status: request.status }
+}
+
+async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, now: Date): Promise<MovedRequest> {
+  const request = await lockRequest(trx, id)
+  if (request.status === status) return { id, status }
+  await trx
+    .updateTable('audit_requests')
+    .set({ status, ...changedAt(now) })
+    .where('id', '=', id)
+    .execute()
+  await record(trx, writingOf(request, 'platform requests set-status', now), {
+    type: 'REQUEST_STATUS_CHANGED',
+    description: `Moved the request ${request.code} from ${request.status} to ${status}.`,
+    target: { kind: 'auditRequest', id },
+  })
+  return { id, status }
+}
+
+async function addMessage(trx: Db, id: number, message: SeedMessage, now: Date): Promise<{ id: number }> {
+  const request = await lockRequest(trx, id)
+  await requireWriters(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
+  const [row] = await insertMessages(trx, id, { messages: [message], now })
+  if (!row) throw new Error(`the message about request ${id} was not stored`)
+  await trx.updateTable('audit_requests').set(changedAt(now)).where('id', '=', id).execute()
+  await record(trx, writingOf(request, 'platform requests message', now), {
+    type: 'REQUEST_MESSAGE_SENT',
+    description: `Added a message to the request ${request.code}.`,
+    target: { kind: 'auditRequest', id },
+  })
+  return row
+}
+
+async function lockAudit(trx: Db, uuid: string) {
+  const audit = await trx
+    .selectFrom('audits')
+    .innerJoin('workspaces', 'workspaces.id', 'audits.workspace_id')
+    .selectAll('audits')
+    .select('workspaces.account_id')
+    .where('audits.uuid', '=', uuid)
+    .forUpdate('audits')
+    .executeTakeFirst()
+  if (audit) return audit
+  throw new Failure('not_found', `there is no audit ${uuid}`)
+}
+
+async function lockRequest(trx: Db, id: number) {
+  const request = await trx
+    .selectFrom('audit_requests')
+    .innerJoin('audits', 'audits.id', 'audit_requests.audit_id')
+    .innerJoin('workspaces', 'workspaces.id', 'audits.workspace_id')
+    .selectAll('audit_requests')
+    .select(['audits.workspace_id', 'workspaces.account_id'])
+    .where('audit_requests.id', '=', id)
+    .forUpdate('audit_requests')
+    .executeTakeFirst()
+  if (request) return request
+  throw new Failure('not_found', `there is no audit request ${id}`)
+}
+
+/** Refuses messages of anybody but the account's users and the auditors of the audit. */
+async function requireWriters(
+  trx: Db,
+  { accountId, auditId }: { readonly accountId: number; readonly auditId: number },
+  messages: readonly SeedMessage[],
+): Promise<void> {
+  for (const { by } of messages) {
+    if (by === null) continue
+    const { rows } = await sql`
+      select 1 from users where account_id = ${accountId} and lower(email) = lower(${by})
+      union all
+      select 1 from audit_auditors join auditors on auditors.id = auditor_id
+      where audit_id = ${auditId} and lower(email) = lower(${by})
+    `.execute(trx)
+    if (rows.length === 0) throw new Failure('not_found', `${by} is neither a user of the account nor an auditor here`)
+  }
+}
+
+function changedAt(now: Date) {
+  return {
+    updated_at: sql<Date>`greatest(updated_at, ${now}::timestamptz)`,
+    changed_in: sql<never>`pg_current_xact_id()`,
+  }
+}
+
+function writingOf(
+  { account_id, workspace_id }: { readonly account_id: number; readonly workspace_id: number },
+  command: string,
+  now: Date,
+) {
+  return { accountId: account_id, workspaceId: workspace_id, command, now }
+}

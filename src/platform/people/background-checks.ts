@@ -1,0 +1,145 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type {
+  BackgroundCheck,
+  BackgroundCheckCreate,
+  backgroundChecks,
+  PersonCompact,
+} from '../../contract/platform/background-checks.ts'
+import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { recordEvent } from '../events/events.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Who cannot be checked, and the name under which the contract knows the reason. */
+const unchecked: Partial<Record<EmploymentStatus, RefusalKind>> = {
+  FUTURE_HIRE: 'PERSONNEL_IS_FUTURE_HIRE',
+  FORMER_EMPLOYEE: 'PERSONNEL_IS_FORMER',
+  FORMER_CONTRACTOR: 'PERSONNEL_IS_FORMER',
+  SPECIAL_FORMER_EMPLOYEE: 'PERSONNEL_IS_FORMER',
+  SPECIAL_FORMER_CONTRACTOR: 'PERSONNEL_IS_FORMER',
+  OUT_OF_SCOPE: 'PERSONNEL_IS_OUT_OF_SCOPE',
+  SERVICE_ACCOUNT: 'PERSONNEL_IS_OUT_OF_SCOPE',
+}
+
+export const backgroundCheckHandlers: Handlers<typeof backgroundChecks, PlatformContext> = {
+  async createBackgroundCheck(ctx, { body }) {
+    checkDay(body.filedAt, ctx.now())
+    return { status: 201, body: await ctx.db.transaction().execute((trx) => addCheck(trx, ctx, body)) }
+  },
+}
+
+/** The background checks of these users by user, oldest first. */
+export async function backgroundChecksOf(
+  { db, accountId }: Pick<PlatformContext, 'db' | 'accountId'>,
+  userIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly BackgroundCheck[]>> {
+  if (userIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('background_checks')
+    .innerJoin('users', 'users.id', 'background_checks.user_id')
+    .selectAll('background_checks')
+    .where('users.account_id', '=', accountId)
+    .where('background_checks.user_id', 'in', userIds)
+    .orderBy('background_checks.id')
+    .execute()
+  const grouped = Map.groupBy(rows, (row) => row.user_id)
+  return new Map([...grouped].map(([userId, group]) => [userId, group.map(presentCheck)]))
+}
+
+function presentCheck(row: Selectable<PlatformSchema['background_checks']>): BackgroundCheck {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    status: 'OK',
+    caseId: null,
+    caseInvitationId: '',
+    url: row.url,
+    manualCheckDate: row.filed_on,
+    manuallyCheckUrl: row.url,
+    type: 'MANUAL',
+    source: null,
+    reportData: '',
+    outOfScopeReason: null,
+    outOfScopeAt: null,
+    invitationEmail: null,
+    linkedAt: row.created_at.toISOString(),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}
+
+// Where it is tomorrow already, a day can be over that has not begun in UTC.
+function checkDay(day: string, now: Date): void {
+  const tomorrow = new Date(now.getTime() + dayMs).toISOString().slice(0, 10)
+  if (day > tomorrow) throw new Refusal(400, 'filedAt lies in the future; a check is recorded when it is completed')
+}
+
+async function addCheck(
+  trx: Kysely<PlatformSchema>,
+  ctx: PlatformContext,
+  { userId, filedAt, url }: BackgroundCheckCreate,
+): Promise<PersonCompact> {
+  const email = await emailOf(trx, ctx.accountId, userId)
+  await holdChecked(trx, ctx.accountId, userId)
+  const now = ctx.now()
+  const added = await trx
+    .insertInto('background_checks')
+    .values({ user_id: userId, filed_on: filedAt, url, created_at: now, updated_at: now })
+    .onConflict((conflict) => conflict.expression(sql`user_id, filed_on, md5(url)`).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (!added) throw refuse('BACKGROUND_CHECK_ALREADY_STARTED', 'This report of this day is recorded already')
+  const person = await trx
+    .updateTable('personnel')
+    .set({
+      background_checked: true,
+      updated_at: sql`greatest(updated_at, ${now}::timestamptz)`,
+      changed_in: sql`pg_current_xact_id()`,
+    })
+    .where('user_id', '=', userId)
+    .returning(['id', 'employment_status', 'created_at', 'updated_at'])
+    .executeTakeFirstOrThrow()
+  await recordEvent(trx, ctx, {
+    type: 'BACKGROUND_CHECK_MANUAL',
+    description: `A background check of ${filedAt} was recorded for person ${person.id}`,
+    target: { kind: 'backgroundCheck', id: added.id },
+    targets: { kind: 'personnel', ids: [person.id] },
+  })
+  return {
+    id: person.id,
+    employmentStatus: person.employment_status,
+    userId,
+    email,
+    createdAt: person.created_at.toISOString(),
+    updatedAt: person.updated_at.toISOString(),
+  }
+}
+
+async function emailOf(trx: Kysely<PlatformSchema>, accountId: number, userId: number): Promise<string> {
+  const user = await trx
+    .selectFrom('users')
+    .select('email')
+    .where('account_id', '=', accountId)
+    .where('id', '=', userId)
+    .executeTakeFirst()
+  if (user) return user.email
+  throw new Refusal(404, `There is no user ${userId}`)
+}
+
+// Held until the check is stored, so that the status that allowed it is still the status then.
+async function holdChecked(trx: Kysely<PlatformSchema>, accountId: number, userId: number): Promise<void> {
+  const person = await trx
+    .selectFrom('personnel')
+    .select('employment_status')
+    .where('account_id', '=', accountId)
+    .where('user_id', '=', userId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!person) throw refuse('PERSONNEL_NOT_ACTIVE', `The user ${userId} is not one of the personnel`)
+  const reason = unchecked[person.employment_status]
+  if (reason) throw refuse(reason, `A person who is ${person.employment_status} needs no background check`)
+}

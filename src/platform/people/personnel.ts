@@ -1,0 +1,151 @@
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { Person, PersonnelReset, PersonRef, personnel } from '../../contract/platform/personnel.ts'
+import type { Handlers } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { complianceChecksOf, withCompliance } from './compliance.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { customFieldsOf } from '../company/custom-fields.ts'
+import { type Actor, callerOf, type NewEvent, storeEvent } from '../events/events.ts'
+import { lockForSync } from '../identity-sync/identity-sync.ts'
+import { listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { isStorableText } from '../core/storable-json.ts'
+import { compactUsers } from './users.ts'
+
+type Row = Selectable<PlatformSchema['personnel']>
+type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
+
+const emailPrefix = 'email:'
+
+export const personnelHandlers: Handlers<typeof personnel, PlatformContext> = {
+  async listPersonnel(ctx, { query }) {
+    const { 'employmentStatus[]': statuses, 'complianceStatus[]': compliance } = query
+    const { rows, pagination } = await listPage(ctx, {
+      table: 'personnel',
+      where: sql`account_id = ${ctx.accountId}${withStatus(statuses)}${withAnyCompliance(compliance)}`,
+      filter: { statuses, compliance },
+      query,
+    })
+    return { status: 200, body: { data: await present(ctx, rows, query['expand[]']), pagination } }
+  },
+
+  async getPersonnel(ctx, { params, query }) {
+    const row = await findPerson(ctx, params.personnelId)
+    const [person] = row ? await present(ctx, [row], query['expand[]']) : []
+    if (!person) throw new Refusal(404, 'There is no such person')
+    return { status: 200, body: person }
+  },
+
+  async resetPersonnelSync(ctx, { body }) {
+    checkReset(body)
+    const count = await resetSync({ ...ctx, actor: callerOf(ctx) }, body.personnelIds)
+    return { status: 201, body: { count } }
+  },
+}
+
+function withStatus(statuses: readonly string[] = []) {
+  return statuses.length > 0 ? sql` and employment_status = any(${statuses}::text[])` : sql``
+}
+
+function withAnyCompliance(statuses: readonly string[] = []) {
+  return statuses.length > 0 ? sql` and ${withCompliance(statuses)}` : sql``
+}
+
+/** The caller's person of that reference. */
+export async function findPerson(
+  ctx: Pick<PlatformContext, 'db' | 'accountId'>,
+  reference: PersonRef,
+): Promise<Row | undefined> {
+  const person = ctx.db.selectFrom('personnel').selectAll('personnel').where('personnel.account_id', '=', ctx.accountId)
+  if (typeof reference === 'number') return person.where('personnel.id', '=', reference).executeTakeFirst()
+  const email = reference.slice(emailPrefix.length)
+  if (!isStorableText(email)) return undefined
+  return person
+    .innerJoin('users', 'users.id', 'personnel.user_id')
+    .where(sql<boolean>`lower(users.email) = lower(${email})`)
+    .executeTakeFirst()
+}
+
+function checkReset({ action, personnelIds }: PersonnelReset): void {
+  if (action === 'reset-sync' && !personnelIds) throw new Refusal(400, 'personnelIds is required for reset-sync')
+  if (action === 'reset-sync-all' && personnelIds)
+    throw new Refusal(400, 'personnelIds must be left out for reset-sync-all')
+}
+
+type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
+
+/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
+  return scope.db.transaction().execute(async (trx) => {
+    if (!(await lockForSync(trx, scope.accountId))) {
+      throw new Refusal(409, 'An identity sync of this account is running; try again when it has ended')
+    }
+    return resetPeople(trx, scope, personnelIds)
+  })
+}
+
+async function resetPeople(
+  trx: Kysely<PlatformSchema>,
+  { accountId, actor, now }: Scope,
+  personnelIds?: readonly number[],
+): Promise<number> {
+  const at = now()
+  const chosen = personnelIds ? sql<boolean>`id = any(${personnelIds}::bigint[])` : sql<boolean>`true`
+  const people = await trx
+    .updateTable('personnel')
+    .set({
+      status_updated_at: null,
+      updated_at: sql`greatest(updated_at, ${at}::timestamptz)`,
+      changed_in: sql`pg_current_xact_id()`,
+    })
+    .where('account_id', '=', accountId)
+    .where('status_updated_at', 'is not', null)
+    .where(chosen)
+    .returning('id')
+    .execute()
+  if (people.length > 0) await storeEvent(trx, { accountId, actor, at }, resetEvent(accountId, people, personnelIds))
+  return people.length
+}
+
+function resetEvent(
+  accountId: number,
+  people: readonly { readonly id: number }[],
+  named: readonly number[] | undefined,
+): NewEvent {
+  const targets = { kind: 'personnel', ids: people.map(({ id }) => id) } as const
+  const description = `Identity sync looks after ${people.length} people again whose status was set by hand`
+  const several = { description, target: { kind: 'account', id: accountId }, targets } as const
+  const [only] = targets.ids
+  if (!named) return { type: 'FORCE_SYNC_ON_ALL', ...several }
+  if (new Set(named).size > 1 || only === undefined) return { type: 'FORCE_SYNC_ON_SOME', ...several }
+  return {
+    type: 'FORCE_SYNC_ON_A_PERSON',
+    description: `Identity sync looks after person ${only} again, whose status was set by hand`,
+    target: { kind: 'personnel', id: only },
+  }
+}
+
+async function present(ctx: PlatformContext, rows: readonly Row[], expand: Expansions = []): Promise<Person[]> {
+  const customFields = expand.includes('customFields') ? await customFieldsOf(ctx, 'PERSONNEL', rows) : null
+  const ids = [
+    ...(expand.includes('user') ? rows.map((row) => row.user_id) : []),
+    ...(expand.includes('reasonProvider') ? rows.map((row) => row.reason_provider_id) : []),
+  ]
+  const users = await compactUsers(ctx.db, ctx.accountId, ids)
+  const checks = expand.includes('complianceChecks') ? await complianceChecksOf(ctx, rows) : null
+  return rows.map((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    employmentStatus: row.employment_status,
+    startedAt: row.started_at?.toISOString() ?? null,
+    separatedAt: row.separated_at?.toISOString() ?? null,
+    statusUpdatedAt: row.status_updated_at?.toISOString() ?? null,
+    notHumanReason: row.not_human_reason,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    ...(expand.includes('user') && { user: users.get(row.user_id) }),
+    ...(expand.includes('reasonProvider') && { reasonProvider: users.get(row.reason_provider_id ?? 0) ?? null }),
+    ...(checks && { complianceChecks: checks.get(row.id) ?? [] }),
+    ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
+  }))
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import { type DataRecord, RecordKey } from '../../contract/platform/custom-data-records.ts'
+import type { RefusalKind } from '../../http/refusal.ts'
+import { isStorableJson } from '../core/storable-json.ts'
+
+/** The largest record as JSON. */
+export const recordLimitBytes = 1024 * 1024
+
+export type ItemError = { readonly kind: RefusalKind; readonly message: string }
+
+/** A record of an upload with its key, or why it is refused. Both keep the record as it was sent. */
+export type RecordItem =
+  | { readonly recordId: string; readonly data: DataRecord }
+  | { readonly recordId: string | undefined; readonly data: DataRecord; readonly error: ItemError }
+
+/** Judges every record by itself, by position, in all but its schema. A key that occurs twice makes each of its records an error, so that order decides nothing. */
+export function checkRecords(records: readonly DataRecord[]): RecordItem[] {
+  const counts = new Map<unknown, number>()
+  for (const { id } of records) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return records.map((data) => {
+    const key = RecordKey.optional().safeParse(data.id)
+    const recordId = key.data
+    const message = !key.success
+      ? 'id must be a text of 1 to 191 characters that can be stored'
+      : recordId !== undefined && counts.get(recordId) !== 1
+        ? 'id occurs more than once in this request'
+        : problemOf(data)
+    if (message !== null) return { recordId, data, error: { kind: 'InvalidInput', message } }
+    return { recordId: recordId ?? randomUUID(), data }
+  })
+}
+
+/** Why a record cannot be stored, or null. */
+function problemOf(data: DataRecord): string | null {
+  if (!isStorableJson(data)) return 'the record holds text or numbers that cannot be stored, or is nested too deeply'
+  return isTooLarge(data) ? `the record is larger than ${recordLimitBytes / 1024} KiB` : null
+}
+
+export function isTooLarge(data: DataRecord): boolean {
+  return Buffer.byteLength(JSON.stringify(data)) > recordLimitBytes
+}

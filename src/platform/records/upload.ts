@@ -1,0 +1,134 @@
+import type { BulkResult, DataRecord, SingleResult } from '../../contract/platform/custom-data-records.ts'
+import { refusalKinds, refuse } from '../../http/refusal.ts'
+import { findResource, holdResource, type Resource, type WantedResource } from '../connections/access.ts'
+import type { PlatformContext } from '../core/context.ts'
+import { recordEvents } from '../events/events.ts'
+import { recordEventsOf } from '../events/record-events.ts'
+import { checkRecords, type RecordItem } from './items.ts'
+import { type StoredRecord, setOf, storeRecords } from './rows.ts'
+import { openSession } from './session-rows.ts'
+
+type Valid = Exclude<RecordItem, { error: unknown }>
+type Reply =
+  | { readonly status: 200; readonly body: SingleResult | BulkResult[] }
+  | { readonly status: 201; readonly body: SingleResult }
+
+/** Creates and replaces records of a resource, live ones or those of a session, and answers for each. A single bad one is a refusal. */
+export async function uploadRecords(
+  ctx: PlatformContext,
+  wanted: WantedResource,
+  { data, sessionId }: { readonly data: DataRecord | readonly DataRecord[]; readonly sessionId: string | null },
+): Promise<Reply> {
+  const resource = await findResource(ctx, wanted)
+  const sent: readonly DataRecord[] = isList(data) ? data : [data]
+  const items = await judgeItems(ctx, resource, checkRecords(sent))
+  const stored = await storeItems(ctx, wanted, { records: items.filter(isValid), sessionId })
+  if (isList(data)) return { status: 200, body: items.map((item) => bulkResult(item, stored)) }
+  const [item] = items
+  if (!item) throw new Error('a single record was left without a result')
+  return singleReply(item, stored)
+}
+
+/** What the records fail at that do not satisfy the schema of their resource, by position. */
+export async function judgeRecords(
+  ctx: PlatformContext,
+  { id, schema }: Resource,
+  records: readonly DataRecord[],
+): Promise<ReadonlyMap<number, string>> {
+  if (records.length === 0) return new Map()
+  const verdict = await ctx.schemaJudge.judge(ctx.accountId, { schema, cacheKey: id, records })
+  if ('failures' in verdict) return verdict.failures
+  throw refuse('BadRequest', `the schema of this resource cannot judge these records: ${verdict.refusal}`)
+}
+
+/** The words for a record that does not satisfy its schema. */
+export function mismatch(failure: string): string {
+  return `Schema validation failed for data: ${failure}`
+}
+
+function isList(data: DataRecord | readonly DataRecord[]): data is readonly DataRecord[] {
+  return Array.isArray(data)
+}
+
+function isValid(item: RecordItem): item is Valid {
+  return !('error' in item)
+}
+
+async function judgeItems(
+  ctx: PlatformContext,
+  resource: Resource,
+  items: readonly RecordItem[],
+): Promise<RecordItem[]> {
+  const valid = items.filter(isValid)
+  const failures = await judgeRecords(
+    ctx,
+    resource,
+    valid.map(({ data }) => data),
+  )
+  const failing = new Map<RecordItem, string>()
+  for (const [index, failure] of failures) {
+    const item = valid[index]
+    if (item) failing.set(item, failure)
+  }
+  return items.map((item) => {
+    const failure = failing.get(item)
+    return failure === undefined ? item : { ...item, error: { kind: 'SchemaMismatch', message: mismatch(failure) } }
+  })
+}
+
+async function storeItems(
+  ctx: PlatformContext,
+  wanted: WantedResource,
+  { records, sessionId }: { readonly records: readonly Valid[]; readonly sessionId: string | null },
+): Promise<ReadonlyMap<string, StoredRecord>> {
+  if (records.length === 0) return new Map()
+  const { connectionId, resourceId } = wanted
+  return ctx.db.transaction().execute(async (trx) => {
+    await holdResource(trx, wanted, 'shared')
+    if (sessionId !== null) await openSession(trx, { resourceId, sessionId, now: ctx.now() })
+    const set = setOf(resourceId, sessionId)
+    const stored = await storeRecords(trx, { resourceId, set, records, now: ctx.now() })
+    const changed = [...stored.values()].filter((record) => record.changed)
+    const [created, updated] = [changed.filter((record) => record.created), changed.filter((record) => !record.created)]
+    const about = {
+      connectionId,
+      target: { kind: 'customResource', id: resourceId },
+      kind: 'customDataRecord',
+      noun: sessionId === null ? 'record' : 'staged record',
+    } as const
+    await recordEvents(trx, ctx, [
+      ...recordEventsOf('CREATED', { ...about, keys: created.map((record) => record.record_id) }),
+      ...recordEventsOf('UPDATED', { ...about, keys: updated.map((record) => record.record_id) }),
+    ])
+    return stored
+  })
+}
+
+function bulkResult(item: RecordItem, stored: ReadonlyMap<string, StoredRecord>): BulkResult {
+  if (isValid(item)) return result(item, stored)
+  const { recordId, data, error } = item
+  return {
+    ...(recordId !== undefined && { id: recordId }),
+    statusCode: refusalKinds[error.kind].status,
+    data,
+    error: { message: error.message, code: refusalKinds[error.kind].code },
+  }
+}
+
+function singleReply(item: RecordItem, stored: ReadonlyMap<string, StoredRecord>): Reply {
+  if (!isValid(item)) throw refuse(item.error.kind, item.error.message)
+  const body = result(item, stored)
+  return body.statusCode === 201 ? { status: 201, body } : { status: 200, body }
+}
+
+function result({ recordId, data }: Valid, stored: ReadonlyMap<string, StoredRecord>): SingleResult {
+  const record = stored.get(recordId)
+  if (!record) throw new Error('a valid record was left without a result')
+  return {
+    id: recordId,
+    createdAt: record.created_at.toISOString(),
+    updatedAt: record.updated_at.toISOString(),
+    statusCode: record.created ? 201 : 200,
+    data,
+  }
+}

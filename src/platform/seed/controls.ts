@@ -1,0 +1,100 @@
+import type { Kysely } from 'kysely'
+import { addRows } from './add-rows.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import type { SeedAccount, SeedEvidence, SeedPolicy, SeedTest } from './document.ts'
+import { type CatalogueTable, catalogueIds } from './library.ts'
+import { seedWorkspaceControls } from './workspace-controls.ts'
+
+type Trx = Kysely<PlatformSchema>
+type Place = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
+
+/** Adds the policies of an account, and the frameworks, tests, evidence and controls of its workspaces that are not there yet. */
+export async function seedControls(
+  trx: Trx,
+  {
+    accountId,
+    policies,
+    workspaces,
+    now,
+  }: { accountId: number; policies: SeedAccount['policies']; workspaces: SeedAccount['workspaces']; now: Date },
+): Promise<void> {
+  await seedPolicies(trx, { accountId, policies, now })
+  const workspaceIds = await workspacesByName(trx, accountId)
+  for (const { name, frameworks, tests, evidence, controls } of workspaces) {
+    const workspaceId = workspaceIds.get(name)
+    if (workspaceId === undefined) throw new Error(`the workspace "${name}" was not seeded`)
+    const place = { accountId, workspaceId, now }
+    await enableFrameworks(trx, place, frameworks)
+    await seedTests(trx, place, tests)
+    await seedEvidence(trx, place, evidence)
+    await seedWorkspaceControls(trx, place, controls)
+  }
+}
+
+async function workspacesByName(trx: Trx, accountId: number): Promise<ReadonlyMap<string, number>> {
+  const rows = await trx.selectFrom('workspaces').select(['id', 'name']).where('account_id', '=', accountId).execute()
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}
+
+async function seedPolicies(
+  trx: Trx,
+  { accountId, policies, now }: { accountId: number; policies: readonly SeedPolicy[]; now: Date },
+): Promise<void> {
+  const templateId = await templateIds(trx, 'policy_templates', policies)
+  const rows = policies.map(({ name, description, template }) => ({
+    account_id: accountId,
+    template_id: templateId(template),
+    name,
+    description,
+    created_at: now,
+    updated_at: now,
+  }))
+  await addRows(trx, 'policies', rows)
+}
+
+async function enableFrameworks(trx: Trx, { workspaceId, now }: Place, slugs: readonly string[]): Promise<void> {
+  const frameworkId = await catalogueIds(trx, 'frameworks', slugs)
+  const rows = slugs.map((slug) => ({ workspace_id: workspaceId, framework_id: frameworkId(slug), enabled_at: now }))
+  await addRows(trx, 'workspace_frameworks', rows)
+}
+
+async function seedTests(trx: Trx, { workspaceId, now }: Place, tests: readonly SeedTest[]): Promise<void> {
+  const templateId = await templateIds(trx, 'test_templates', tests)
+  const rows = tests.map(({ name, template, status, monitored }) => ({
+    workspace_id: workspaceId,
+    template_id: templateId(template),
+    name,
+    status,
+    is_monitored: monitored,
+    created_at: now,
+    updated_at: now,
+  }))
+  await addRows(trx, 'tests', rows)
+}
+
+async function seedEvidence(trx: Trx, { workspaceId, now }: Place, evidence: readonly SeedEvidence[]): Promise<void> {
+  const templateId = await templateIds(trx, 'evidence_templates', evidence)
+  const rows = evidence.map(({ name, template, kind, validUntil }) => ({
+    workspace_id: workspaceId,
+    template_id: templateId(template),
+    name,
+    kind,
+    valid_until: validUntil,
+    created_at: now,
+    updated_at: now,
+  }))
+  await addRows(trx, 'evidence', rows)
+}
+
+async function templateIds(
+  trx: Trx,
+  table: CatalogueTable,
+  made: readonly { readonly template?: string | undefined }[],
+): Promise<(name: string | undefined) => number | null> {
+  const idOf = await catalogueIds(
+    trx,
+    table,
+    made.flatMap(({ template = [] }) => template),
+  )
+  return (name) => (name === undefined ? null : idOf(name))
+}

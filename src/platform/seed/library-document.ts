@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { FrameworkTag, longTextLimit, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
+import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
+import { Name } from '../accounts/account-input.ts'
+import { type Checking, checkKnown, checkKnownKeys, checkUnique } from './document-checks.ts'
+
+/** The longest code of a control. */
+export const codeLimit = 20
+
+/** The longest question and activity of a control. */
+export const promptLimit = urlLimit
+
+const maxInteger = 2_147_483_647
+
+export const Code = text(codeLimit).min(1)
+
+export const FrameworkSlug = text(shortTextLimit).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
+  error: 'must be lower-case letters and digits, joined by single hyphens',
+})
+
+const LongText = text(longTextLimit).min(1)
+const Prompt = text(promptLimit).min(1)
+
+export const LibraryRequirement = z.strictObject({
+  name: Name.describe('Its number in the framework, such as CC6.1; unique in the framework.'),
+  description: LongText,
+  longDescription: LongText.optional(),
+  additionalInfo: LongText.optional(),
+  additionalInfo2: LongText.optional(),
+  additionalInfo3: LongText.optional(),
+})
+export type LibraryRequirement = z.infer<typeof LibraryRequirement>
+
+export const LibraryFramework = z.strictObject({
+  tag: FrameworkTag,
+  slug: FrameworkSlug.describe('How the rest of the document names it; unique.'),
+  name: Name,
+  pill: Name.describe('Its name where there is little room.'),
+  description: LongText,
+  requirements: z.array(LibraryRequirement),
+})
+export type LibraryFramework = z.infer<typeof LibraryFramework>
+
+export const LibraryTest = z.strictObject({
+  name: Name,
+  description: LongText.optional(),
+  rating: z.enum(['RECOMMENDED', 'STRONGLY_RECOMMENDED']),
+  source: z.enum(['DRATA', 'CUSTOM', 'EXTERNAL', 'ACORN', 'DRATA_LIBRARY']),
+})
+export type LibraryTest = z.infer<typeof LibraryTest>
+
+export const LibraryPolicy = z.strictObject({ name: Name, description: LongText })
+export type LibraryPolicy = z.infer<typeof LibraryPolicy>
+
+export const LibraryEvidence = z.strictObject({
+  code: Code,
+  name: Name,
+  requestDescription: LongText.optional(),
+  implementationGuidance: LongText.optional(),
+})
+export type LibraryEvidence = z.infer<typeof LibraryEvidence>
+
+export const LibraryRisk = z.strictObject({ code: Code, name: Name, description: LongText })
+export type LibraryRisk = z.infer<typeof LibraryRisk>
+
+export const LibraryControl = z.strictObject({
+  code: Code,
+  number: z.int().min(1).max(maxInteger),
+  name: Name,
+  description: LongText,
+  question: Prompt.describe('What an auditor would ask the owner.'),
+  activity: Prompt.describe('What the owner does again and again.'),
+  domain: ControlDomain,
+  category: ControlCategory,
+  tests: z.array(Name).default([]).describe('Names of tests of this library.'),
+  policies: z.array(Name).default([]).describe('Names of policies of this library.'),
+  evidence: z.array(Code).default([]).describe('Codes of evidence of this library.'),
+  risks: z.array(Code).default([]).describe('Codes of risks of this library.'),
+  requirements: z
+    .record(FrameworkSlug, z.array(Name))
+    .default({})
+    .describe('Names of requirements by the slug of their framework.'),
+  topics: z.array(TrustServiceCriterion).default([]),
+})
+export type LibraryControl = z.infer<typeof LibraryControl>
+
+/** A catalogue of control templates with everything that they are mapped to. All names and codes resolve inside the document. */
+export const LibraryDocument = z
+  .strictObject({
+    frameworks: z.array(LibraryFramework),
+    tests: z.array(LibraryTest),
+    policies: z.array(LibraryPolicy),
+    evidence: z.array(LibraryEvidence),
+    risks: z.array(LibraryRisk),
+    controls: z.array(LibraryControl),
+  })
+  .check((checking) => {
+    checkNames(checking)
+    checkMappings(checking)
+  })
+export type LibraryDocument = z.infer<typeof LibraryDocument>
+
+function checkNames(checking: Checking<LibraryDocument>): void {
+  const { frameworks, tests, policies, evidence, risks, controls } = checking.value
+  const lists = [
+    { path: ['frameworks'], what: 'slug', values: frameworks.map(({ slug }) => slug) },
+    { path: ['tests'], what: 'name', values: tests.map(({ name }) => name) },
+    { path: ['policies'], what: 'name', values: policies.map(({ name }) => name) },
+    { path: ['evidence'], what: 'code', values: evidence.map(({ code }) => code) },
+    { path: ['risks'], what: 'code', values: risks.map(({ code }) => code) },
+    { path: ['controls'], what: 'code', values: controls.map(({ code }) => code) },
+    { path: ['controls'], what: 'number', values: controls.map(({ number }) => number) },
+  ]
+  for (const list of lists) checkUnique(checking, list)
+  for (const [index, { requirements }] of frameworks.entries()) {
+    const path = ['frameworks', index, 'requirements']
+    checkUnique(checking, { path, what: 'name', values: requirements.map(({ name }) => name) })
+  }
+}
+
+function checkMappings(checking: Checking<LibraryDocument>): void {
+  const { frameworks, tests, policies, evidence, risks, controls } = checking.value
+  const known = {
+    tests: new Set(tests.map(({ name }) => name)),
+    policies: new Set(policies.map(({ name }) => name)),
+    evidence: new Set(evidence.map(({ code }) => code)),
+    risks: new Set(risks.map(({ code }) => code)),
+    frameworks: new Map(
+      frameworks.map(({ slug, requirements }) => [slug, new Set(requirements.map(({ name }) => name))]),
+    ),
+  }
+  for (const [index, control] of controls.entries()) {
+    const lists = [
+      { path: ['tests'], what: 'test', values: control.tests, known: known.tests },
+      { path: ['policies'], what: 'policy', values: control.policies, known: known.policies },
+      { path: ['evidence'], what: 'evidence', values: control.evidence, known: known.evidence },
+      { path: ['risks'], what: 'risk', values: control.risks, known: known.risks },
+      ...Object.entries(control.requirements).map(([slug, values]) => ({
+        path: ['requirements', slug],
+        what: `requirement of the framework "${slug}"`,
+        values,
+        known: known.frameworks.get(slug) ?? new Set<string>(),
+      })),
+    ]
+    for (const list of lists) {
+      const path = ['controls', index, ...list.path]
+      checkKnown(checking, { ...list, path })
+      checkUnique(checking, { path, what: list.what, values: list.values })
+    }
+    checkUnique(checking, { path: ['controls', index, 'topics'], what: 'topic', values: control.topics })
+    const slugs = Object.keys(control.requirements)
+    checkKnownKeys(checking, {
+      path: ['controls', index, 'requirements'],
+      what: 'framework',
+      keys: slugs,
+      known: known.frameworks,
+    })
+  }
+}

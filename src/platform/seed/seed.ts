@@ -1,0 +1,141 @@
+import { type Kysely, sql } from 'kysely'
+import { recordOpening } from '../accounts/accounts.ts'
+import { seedCompany } from '../company/company.ts'
+import { addEntitlements } from '../accounts/entitlements.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
+import type { SeedResult } from '../operators/contract.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { seedAudits } from './audits.ts'
+import { seedControls } from './controls.ts'
+import { seedCustomFields } from './custom-fields.ts'
+import type { SeedAccount, SeedDocument } from './document.ts'
+import { seedLibrary } from './library.ts'
+
+const command = 'seed'
+
+/** Adds what the document names and the database lacks; what is there stays as it is, so a second time adds nothing. */
+export async function seed(
+  db: Kysely<PlatformSchema>,
+  { library, accounts }: SeedDocument,
+  now: Date,
+): Promise<SeedResult> {
+  return db.transaction().execute(async (trx) => {
+    if (library) await seedLibrary(trx, library, now)
+    const added = { accounts: 0, workspaces: 0, people: 0 }
+    for (const account of accounts) {
+      const { id, isNew } = await seedAccount(trx, account, now)
+      added.accounts += isNew ? 1 : 0
+      const company = account.company && (await seedCompany(trx, { accountId: id, company: account.company, now }))
+      const workspaces = await seedWorkspaces(trx, { accountId: id, workspaces: account.workspaces, now })
+      const people = await seedPeople(trx, { accountId: id, people: account.people, now })
+      await recordSeed(trx, { accountId: id, added: { company: company ? 1 : 0, workspaces, people }, now })
+      added.workspaces += workspaces
+      added.people += people
+      await seedCustomFields(trx, { accountId: id, customFields: account.customFields, now })
+      await seedControls(trx, { accountId: id, policies: account.policies, workspaces: account.workspaces, now })
+      await seedAudits(trx, { accountId: id, workspaces: account.workspaces, now })
+    }
+    return added
+  })
+}
+
+async function seedAccount(
+  trx: Kysely<PlatformSchema>,
+  account: SeedAccount,
+  now: Date,
+): Promise<{ id: number; isNew: boolean }> {
+  const inserted = await trx
+    .insertInto('accounts')
+    .values({ name: account.name, terms_accepted_at: account.termsAcceptedAt, created_at: now })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  const { id } =
+    inserted ??
+    (await trx.selectFrom('accounts').select('id').where('name', '=', account.name).executeTakeFirstOrThrow())
+  const seeding = { accountId: id, command, now }
+  if (inserted) await recordOpening(trx, { ...seeding, isAccepted: account.termsAcceptedAt !== null })
+  await addEntitlements(trx, { ...seeding, names: account.entitlements })
+  return { id, isNew: inserted !== undefined }
+}
+
+async function recordSeed(
+  trx: Kysely<PlatformSchema>,
+  { accountId, added, now }: { accountId: number; added: Readonly<Record<string, number>>; now: Date },
+): Promise<void> {
+  const counts = Object.entries(added).filter(([, count]) => count > 0)
+  if (counts.length === 0) return
+  await storeEvent(
+    trx,
+    { accountId, actor: operatorWith(command), at: now },
+    {
+      type: 'COMPANY_DATA_UPDATED',
+      description: `A seed added to the account: ${counts.map(([what, count]) => `${what} ${count}`).join(', ')}`,
+      target: { kind: 'account', id: accountId },
+    },
+  )
+}
+
+async function seedWorkspaces(
+  trx: Kysely<PlatformSchema>,
+  { accountId, workspaces, now }: { accountId: number; workspaces: SeedAccount['workspaces']; now: Date },
+): Promise<number> {
+  if (workspaces.length === 0) return 0
+  const rows = workspaces.map(({ name, primary, description, howItWorks, url }) => ({
+    account_id: accountId,
+    is_primary: primary,
+    name,
+    description,
+    how_it_works: howItWorks,
+    url,
+    logo: null,
+    created_at: now,
+    updated_at: now,
+  }))
+  const inserted = await trx
+    .insertInto('workspaces')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returning('id')
+    .execute()
+  return inserted.length
+}
+
+// Until the identity sync finds an HR record for them, nobody knows whether they work here.
+async function seedPeople(
+  trx: Kysely<PlatformSchema>,
+  { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
+): Promise<number> {
+  if (people.length === 0) return 0
+  const rows = people.map(({ email, firstName, lastName, title }) => ({
+    account_id: accountId,
+    email,
+    first_name: firstName,
+    last_name: lastName,
+    job_title: title,
+    origin: 'operator' as const,
+    created_at: now,
+    updated_at: now,
+  }))
+  const users = await trx
+    .insertInto('users')
+    .values(rows)
+    .onConflict((conflict) => conflict.expression(sql`account_id, lower(email)`).doNothing())
+    .returning('id')
+    .execute()
+  if (users.length === 0) return 0
+  const entries = users.map(({ id }) => ({
+    account_id: accountId,
+    user_id: id,
+    employment_status: 'UNKNOWN' as const,
+    started_at: null,
+    separated_at: null,
+    status_updated_at: null,
+    not_human_reason: null,
+    reason_provider_id: null,
+    created_at: now,
+    updated_at: now,
+  }))
+  await trx.insertInto('personnel').values(entries).execute()
+  return users.length
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { type Selectable, sql } from 'kysely'
+import type { Db, StoreSchema } from '../schema.ts'
+import type { Trouble, TroubleKind } from './conditions.ts'
+
+/** A trouble that was away for a moment only, as between two attempts, is still the same one. */
+const awayMs = 30_000
+/** A cause that changes to and fro is not told each time. */
+const changeMs = 15 * 60_000
+/** A teller that was not heard of for so long has ended, or stands still. */
+const claimMs = 60_000
+const keepMs = 90 * 24 * 60 * 60_000
+
+export type Alert = Trouble & {
+  readonly id: string
+  readonly raisedAt: Date
+  readonly clearedAt: Date | null
+  readonly toldAt: Date | null
+  readonly lastFailure: string | null
+}
+
+/** One telling that this process may do. `telling` and `attempt` fence it: what a slower one writes afterwards is refused. */
+export type ClaimedTelling = {
+  readonly alert: Alert
+  readonly type: 'raised' | 'cleared'
+  /** How often this alert was told before. */
+  readonly telling: number
+  readonly attempt: number
+  /** From then on somebody else may tell it. */
+  readonly until: Date
+  /** Whoever had it before went away without a word and may have told it. */
+  readonly abandoned: boolean
+}
+
+/** Brings the open alerts in line with what is wrong now: raises, updates, clears. Said twice, or by two processes, it does the same. */
+export async function noteTroubles(db: Db, found: readonly Trouble[], now: Date): Promise<void> {
+  const troubles = JSON.stringify(found.map((trouble) => ({ ...trouble, id: randomUUID() })))
+  await sql`
+    insert into alerts (id, connection, kind, code, reason, since, people, leavers, run_id, raised_at, next_at)
+    select id, connection, kind, code, reason, since, people, leavers, "runId", ${now}, ${now}
+    from jsonb_to_recordset(${troubles}::jsonb) as t(id uuid, connection text, kind text, code text, reason text,
+      since timestamptz, people integer, leavers integer, "runId" uuid)
+    on conflict (connection, kind) where cleared_at is null do update set
+      code = excluded.code, reason = excluded.reason, since = excluded.since, people = excluded.people,
+      leavers = excluded.leavers, run_id = excluded.run_id, gone_at = null,
+      next_at = case when alerts.code is distinct from excluded.code
+        then least(alerts.next_at, greatest(${now}, alerts.told_at + ${seconds(changeMs)})) else alerts.next_at end
+    where (alerts.code, alerts.reason, alerts.since, alerts.people, alerts.leavers, alerts.run_id, alerts.gone_at)
+      is distinct from (excluded.code, excluded.reason, excluded.since, excluded.people, excluded.leavers, excluded.run_id,
+        null::timestamptz)`.execute(db)
+  const isAway = sql`cleared_at is null and not exists (
+    select 1 from jsonb_to_recordset(${troubles}::jsonb) as t(connection text, kind text)
+    where t.connection = alerts.connection and t.kind = alerts.kind)`
+  await sql`
+    update alerts set cleared_at = gone_at, next_at = ${now}
+    where ${isAway} and gone_at <= ${new Date(now.getTime() - awayMs)}`.execute(db)
+  await sql`update alerts set gone_at = ${now} where ${isAway} and gone_at is null`.execute(db)
+  await sql`
+    delete from alerts where next_at is null and cleared_at < ${new Date(now.getTime() - keepMs)}`.execute(db)
+}
+
+/** Takes the next telling that is due, of the alert that was raised first; null where there is none. */
+export async function claimTelling(db: Db, now: Date): Promise<ClaimedTelling | null> {
+  // By time and not by a lock: a process that stands still keeps its locks, and somebody has to tell all the same.
+  const until = new Date(now.getTime() + claimMs)
+  const { rows } = await sql<AlertRow & { abandoned: boolean }>`
+    with due as (
+      select id, claimed_until is not null as abandoned from alerts
+      where next_at <= ${now} and (claimed_until is null or claimed_until <= ${now})
+      order by raised_at, connection, kind limit 1 for update skip locked
+    )
+    update alerts set attempts = attempts + 1, claimed_until = ${until}
+    from due where alerts.id = due.id
+    returning alerts.*, due.abandoned`.execute(db)
+  const [row] = rows
+  if (!row) return null
+  const { abandoned, tellings: telling, attempts: attempt } = row
+  const alert = toAlert(row)
+  return { alert, type: alert.clearedAt && telling > 0 ? 'cleared' : 'raised', telling, attempt, until, abandoned }
+}
+
+/** Notes that it was told: what is left is to say that it is over, or to remind of it. False: somebody else has taken the telling over. */
+export async function noteTold(
+  db: Db,
+  claim: ClaimedTelling,
+  { now, remindAt }: { now: Date; remindAt: Date },
+): Promise<boolean> {
+  const { alert, type } = claim
+  const changed = sql`code is distinct from ${alert.code}`
+  return await endTelling(
+    db,
+    claim,
+    sql`tellings = tellings + 1, attempts = 0, told_at = ${now}, last_failure = null, next_at = case
+      when ${type} = 'cleared' then null
+      when cleared_at is not null then ${now}::timestamptz
+      when ${changed} then ${new Date(now.getTime() + changeMs)}::timestamptz
+      else ${remindAt}::timestamptz end`,
+  )
+}
+
+/** Notes that it could not be told, and when to try again. False: somebody else has taken the telling over. */
+export async function noteUntold(
+  db: Db,
+  claim: ClaimedTelling,
+  { failure, retryAt }: { failure: string; retryAt: Date },
+): Promise<boolean> {
+  return await endTelling(db, claim, sql`last_failure = ${failure}, next_at = ${retryAt}`)
+}
+
+/** Makes every telling that failed due again, as when the receiver has just taken another one. */
+export async function hastenTellings(db: Db, now: Date): Promise<void> {
+  await sql`
+    update alerts set next_at = ${now} where next_at > ${now} and attempts > 0 and claimed_until is null`.execute(db)
+}
+
+/** The alerts that are not over, by connection and kind. */
+export async function openAlerts(db: Db): Promise<Alert[]> {
+  const rows = await db
+    .selectFrom('alerts')
+    .selectAll()
+    .where('cleared_at', 'is', null)
+    .orderBy('connection')
+    .orderBy('kind')
+    .execute()
+  return rows.map(toAlert)
+}
+
+type AlertRow = Selectable<StoreSchema['alerts']>
+
+async function endTelling(
+  db: Db,
+  { alert, telling, attempt }: ClaimedTelling,
+  set: ReturnType<typeof sql>,
+): Promise<boolean> {
+  const ended = await sql`
+    update alerts set claimed_until = null, ${set}
+    where id = ${alert.id} and tellings = ${telling} and attempts = ${attempt}`.execute(db)
+  return (ended.numAffectedRows ?? 0n) > 0n
+}
+
+function toAlert(row: AlertRow): Alert {
+  return {
+    id: row.id,
+    connection: row.connection,
+    kind: row.kind as TroubleKind,
+    code: row.code,
+    reason: row.reason,
+    since: row.since,
+    people: row.people,
+    leavers: row.leavers,
+    runId: row.run_id,
+    raisedAt: row.raised_at,
+    clearedAt: row.cleared_at,
+    toldAt: row.told_at,
+    lastFailure: row.last_failure,
+  }
+}
+
+function seconds(ms: number) {
+  return sql`make_interval(secs => ${ms / 1000})`
+}

@@ -1,0 +1,182 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+export const troubleKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems'] as const
+export type TroubleKind = (typeof troubleKinds)[number]
+
+/** Something that an operator should look at. A connection has at most one trouble of each kind. */
+export type Trouble = {
+  readonly connection: string
+  readonly kind: TroubleKind
+  /** Tells causes of one kind apart. */
+  readonly code: string | null
+  readonly reason: string
+  readonly since: Date
+  /** How many people wait for that reason, and how many of them have left or have a leaving date to be corrected. */
+  readonly people: number | null
+  readonly leavers: number | null
+  readonly runId: string | null
+}
+
+export type TroubleSettings = {
+  /** The connections of the configuration. */
+  readonly connections: readonly string[]
+  /** How long deliveries may fail, or wait for somebody to take them up. */
+  readonly overdueMinutes: number
+  readonly now: Date
+}
+
+/** What is wrong now, by connection and kind: read from what the store holds, so that no event can be missed. */
+export async function troubles(db: Db, settings: TroubleSettings): Promise<Trouble[]> {
+  const found: Trouble[] = []
+  for (const find of [blocked, overdue, held, runFailed, problems]) found.push(...(await find(db, settings)))
+  return found.toSorted(
+    (a, b) => byName(a.connection, b.connection) || troubleKinds.indexOf(a.kind) - troubleKinds.indexOf(b.kind),
+  )
+}
+
+const leaverKinds = sql`('leave', 'redate')`
+
+type Waiting = { readonly people: number; readonly leavers: number }
+
+/** Sums of batches, as `people` and `leavers`. Leavers travel in batches of updates only, so the people of others need not be looked at. */
+const tally = sql`
+  coalesce(sum(deliveries.people - deliveries.confirmed - deliveries.refused), 0)::int as people,
+  coalesce(sum(case when deliveries.kind = 'update' then (
+    select count(*) from changes
+    where changes.run_id = deliveries.run_id and changes.batch = deliveries.batch and changes.state = 'due'
+      and changes.kind in ${leaverKinds}) end), 0)::int as leavers`
+const stillDue = sql`runs.state = 'delivering' and deliveries.state = 'due' and deliveries.answer is null`
+
+/** A connection that is no longer configured counts for as long as a run of it is under way. */
+async function blocked(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+  const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & Waiting>`
+    select name, coalesce(blocked_code, blocked_status::text) as code, coalesce(blocked_reason, '') as reason,
+      blocked_at as since, waiting.people, waiting.leavers
+    from connections cross join lateral (
+      select ${tally} from runs join deliveries on deliveries.run_id = runs.id
+      where runs.connection = connections.name and ${stillDue}) waiting
+    where blocked_at is not null and (name = any(${connections}) or exists (
+      select 1 from runs where runs.connection = connections.name and runs.state = 'delivering'))`.execute(db)
+  return rows.map(({ name, ...trouble }) => ({ ...trouble, connection: name, kind: 'blocked', runId: null }))
+}
+
+/** Also of batches that nobody has taken up since they became due, as where the queue cannot be reached. */
+async function overdue(db: Db, { connections, overdueMinutes, now }: TroubleSettings): Promise<Trouble[]> {
+  const latest = new Date(now.getTime() - overdueMinutes * 60_000)
+  const due = sql`case when deliveries.owner is null then deliveries.due_at end`
+  const { rows } = await sql<
+    { name: string; code: string | null; failure: string | null; since: Date; runId: string } & Waiting
+  >`
+    with late as (
+      select deliveries.*, runs.connection, coalesce(failing_since, ${due}) as since
+      from deliveries join runs on runs.id = deliveries.run_id
+      where ${stillDue} and runs.connection = any(${connections}) and coalesce(failing_since, ${due}) <= ${latest}
+    ), waiting as (
+      select connection, ${tally} from late deliveries group by connection
+    )
+    select distinct on (connection) connection as name, last_code as code, last_failure as failure, since,
+      run_id as "runId", waiting.people, waiting.leavers
+    from late join waiting using (connection)
+    order by connection, since, run_id, batch`.execute(db)
+  return rows.map(({ name, failure, ...trouble }) => {
+    const why = failure ?? 'no worker has taken them up'
+    const reason = `${peopleText(trouble)} could not be delivered for more than ${overdueMinutes} minutes: ${why}`
+    return { ...trouble, connection: name, kind: 'overdue', reason }
+  })
+}
+
+async function held(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+  const { rows } = await sql<
+    { name: string; code: string; reason: string; since: Date; runId: string; runs: number } & Waiting
+  >`
+    select distinct on (runs.connection) runs.connection as name, runs.id as "runId", coalesce(runs.reason, '') as reason,
+      (select string_agg(guard ->> 'name', ',' order by guard ->> 'name')
+        from json_array_elements(runs.guards) guard where not (guard ->> 'ok')::boolean) as code,
+      tally.runs, tally.since, tally.people, tally.leavers
+    from runs join (
+      select connection, count(*)::int as runs, min(coalesce(started_at, created_at)) as since,
+        sum(${planned('join', 'update', 'leave', 'return', 'redate', 'retract')})::int as people,
+        sum(${planned('leave', 'redate')})::int as leavers
+      from runs where state = 'held' and connection = any(${connections}) group by connection
+    ) tally on tally.connection = runs.connection
+    where runs.state = 'held'
+    order by runs.connection, runs.created_at desc, runs.id`.execute(db)
+  return rows.map(({ name, runs, reason, ...trouble }) => ({
+    ...trouble,
+    connection: name,
+    kind: 'held',
+    reason:
+      runs === 1
+        ? `a run waits for an approval: ${reason}`
+        : `${runs} runs wait for an approval; the newest: ${reason}`,
+  }))
+}
+
+function planned(...kinds: readonly string[]) {
+  return sql.join(
+    kinds.map((kind) => sql`coalesce((counts ->> ${kind})::int, 0)`),
+    sql` + `,
+  )
+}
+
+/**
+ * Runs that failed with nothing read since, by feed: what one feed can read says nothing of another. Reading back (the feed `roster`)
+ * comes round once a week only, so a source that was read afterwards makes up for it.
+ */
+async function runFailed(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+  const { rows } = await sql<{ name: string; code: string; reason: string; since: Date; runId: string; runs: number }>`
+    with read as (
+      select names.connection, feeds.feed, (
+        select max(created_at) from runs
+        where runs.connection = names.connection and runs.feed = feeds.feed
+          and digest is not null and state <> 'failed' and not options ? 'retract') as at
+      from unnest(${connections}::text[]) names (connection), unnest(array['source', 'webhook', 'roster']) feeds (feed)
+    )
+    select distinct on (read.connection) read.connection as name, newest.id as "runId",
+      coalesce(newest.failure, 'run_failed') as code, coalesce(newest.reason, 'no reason is known') as reason,
+      sum(failed.runs) over (partition by read.connection)::int as runs,
+      min(failed.since) over (partition by read.connection) as since
+    from read
+    left join read source on source.connection = read.connection and source.feed = 'source' and read.feed = 'roster'
+    cross join lateral (
+      select count(*) as runs, min(coalesce(finished_at, created_at)) as since, max(created_at) as newest from runs
+      where runs.connection = read.connection and runs.feed = read.feed and state = 'failed'
+        and created_at > coalesce(greatest(read.at, source.at), '-infinity')) failed
+    join runs newest on newest.connection = read.connection and newest.feed = read.feed and newest.state = 'failed'
+      and newest.created_at = failed.newest
+    order by read.connection, newest.created_at desc, newest.id`.execute(db)
+  return rows.map(({ name, runs, reason, ...trouble }) => ({
+    ...trouble,
+    connection: name,
+    kind: 'run_failed',
+    reason: runs === 1 ? `a run failed: ${reason}` : `${runs} runs failed, one after the other: ${reason}`,
+    people: null,
+    leavers: null,
+  }))
+}
+
+/** Leavers whom the platform refuses. What it refuses of others can wait for somebody to look at the list. */
+async function problems(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+  const { rows } = await sql<{ name: string; since: Date } & Waiting>`
+    select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers
+    from problems where kind in ${leaverKinds} and connection = any(${connections})
+    group by connection`.execute(db)
+  return rows.map(({ name, ...trouble }) => ({
+    ...trouble,
+    connection: name,
+    kind: 'problems',
+    code: null,
+    reason: `the platform refuses the leaving dates of ${trouble.people === 1 ? '1 person' : `${trouble.people} people`}`,
+    runId: null,
+  }))
+}
+
+function peopleText({ people, leavers }: Waiting): string {
+  const all = people === 1 ? '1 person' : `${people} people`
+  return leavers === 0 ? all : `${all} (${leavers} ${leavers === 1 ? 'leaver' : 'leavers'})`
+}
+
+function byName(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}

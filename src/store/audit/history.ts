@@ -1,0 +1,163 @@
+import { sql } from 'kysely'
+import type { Change, FieldChanges } from '../../identity/change.ts'
+import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
+import type { RejectedEvent } from '../inbox/inbox.ts'
+import { toChange } from '../plans/plans.ts'
+import { rosterEntry } from '../roster/roster.ts'
+import type { Answer, Db } from '../schema.ts'
+
+/** A change with everything that can be said of it: from which row it came, by which run, when it was sent and what the platform answered. */
+export type AccountedChange = {
+  readonly runId: string
+  readonly connection: string
+  readonly change: Change
+  readonly origin: Origin | null
+  readonly state: 'planned' | 'due' | 'confirmed' | 'problem' | 'dropped'
+  /** When the run that planned it was asked for. */
+  readonly plannedAt: string
+  readonly requests: number
+  readonly sentAt: string | null
+  readonly answeredAt: string | null
+  readonly answer: Answer | null
+}
+
+/** A run's changes in key order, from behind `after`. */
+export async function changesOf(
+  db: Db,
+  runId: string,
+  { after = '', limit = 500 }: { after?: string; limit?: number } = {},
+): Promise<AccountedChange[]> {
+  const rows = await accounted(db)
+    .where('changes.run_id', '=', runId)
+    .where('changes.identity_id', '>', after)
+    .orderBy('changes.identity_id')
+    .limit(limit)
+    .execute()
+  return rows.map(toAccounted)
+}
+
+/** A run's rejects in the order of their lines or events, from behind the place `after`. */
+export async function rejectsOf(
+  db: Db,
+  runId: string,
+  { after = 0, limit = 500 }: { after?: number; limit?: number } = {},
+): Promise<{ readonly place: number; readonly reject: Reject }[]> {
+  const rows = await db
+    .selectFrom('rejects')
+    .selectAll()
+    .where('run_id', '=', runId)
+    .where('seq', '>', String(after))
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    place: Number(row.seq),
+    reject: {
+      line: row.line,
+      column: row.column_name,
+      reason: row.reason,
+      identityId: row.identity_id,
+      ...(row.event !== null && { event: row.event }),
+    },
+  }))
+}
+
+/** The events of a run in which something was rejected, each with its first reason. */
+export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEvent[]> {
+  const { rows } = await sql<RejectedEvent>`
+    select distinct on (event) event as id, concat_ws(': ', 'item ' || line, column_name, reason) as reason
+    from rejects where run_id = ${runId} and event is not null order by event, seq`.execute(db)
+  return rows
+}
+
+/** What is known of one person and how it came about, the newest change first; null for a key never seen. */
+export async function personOf(
+  db: Db,
+  person: { connection: string; identityId: string },
+): Promise<{ entry: RosterEntry | null; changes: AccountedChange[] } | null> {
+  const entry = await rosterEntry(db, person)
+  const rows = await accounted(db)
+    .where('changes.identity_id', '=', person.identityId)
+    .where('runs.connection', '=', person.connection)
+    .orderBy('runs.created_at', 'desc')
+    .limit(200)
+    .execute()
+  if (!entry && rows.length === 0) return null
+  return { entry, changes: rows.map(toAccounted) }
+}
+
+/** Drops the problems of people of whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */
+export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
+  await sql`
+    delete from problems using roster
+    where problems.connection = ${connection} and roster.connection = problems.connection
+      and roster.identity_id = problems.identity_id
+      and (case when roster.retracted_at is null
+        then not exists (
+          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+        else exists (
+          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
+            and behind.confirmed is null) end)`.execute(db)
+}
+
+function accounted(db: Db) {
+  return db
+    .selectFrom('changes')
+    .innerJoin('runs', 'runs.id', 'changes.run_id')
+    .leftJoin('deliveries', (join) =>
+      join.onRef('deliveries.run_id', '=', 'changes.run_id').onRef('deliveries.batch', '=', 'changes.batch'),
+    )
+    .select([
+      'changes.run_id',
+      'changes.identity_id',
+      'changes.kind',
+      'changes.record',
+      'changes.fields',
+      'changes.inferred',
+      'changes.carried',
+      'changes.reason',
+      'changes.origin',
+      'runs.connection',
+      'runs.created_at',
+      // What was answered for the batch as a whole holds for everybody who has no answer of their own.
+      sql<string>`case when changes.state = 'due' and deliveries.answer is not null then 'confirmed' else changes.state end`.as(
+        'state',
+      ),
+      sql<number>`greatest(changes.requests, case when deliveries.answer is not null then 1 else 0 end)`.as('requests'),
+      sql<Date | null>`coalesce(changes.sent_at, deliveries.sent_at)`.as('sent_at'),
+      sql<Date | null>`coalesce(changes.answered_at, deliveries.answered_at)`.as('answered_at'),
+      sql<Answer | null>`coalesce(changes.answer, deliveries.answer)`.as('answer'),
+    ])
+}
+
+function toAccounted(row: {
+  run_id: string
+  connection: string
+  identity_id: string
+  kind: string
+  record: unknown
+  fields: FieldChanges | null
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+  origin: Origin | null
+  state: string
+  requests: number
+  sent_at: Date | null
+  answered_at: Date | null
+  answer: Answer | null
+  created_at: Date
+}): AccountedChange {
+  return {
+    runId: row.run_id,
+    connection: row.connection,
+    change: toChange(row as Parameters<typeof toChange>[0]),
+    origin: row.origin,
+    state: row.state as AccountedChange['state'],
+    plannedAt: row.created_at.toISOString(),
+    requests: row.requests,
+    sentAt: row.sent_at?.toISOString() ?? null,
+    answeredAt: row.answered_at?.toISOString() ?? null,
+    answer: row.answer,
+  }
+}

@@ -1,0 +1,182 @@
+import { type RawBuilder, sql } from 'kysely'
+import { compareKeys } from '../../identity/digest.ts'
+import type { Db } from '../schema.ts'
+
+/** For as long a delivery may fail before its people count as problems. */
+const patienceMs = 15 * 60_000
+
+/** Without these changes the platform takes somebody for employed who has left, or keeps a wrong date. */
+const leaverKinds: readonly string[] = ['leave', 'redate']
+
+export type Problem = {
+  readonly connection: string
+  readonly identityId: string
+  /** Refused by the platform; or accepted here, while its delivery fails for a while or waits behind a block. */
+  readonly state: 'refused' | 'undelivered'
+  readonly runId: string
+  readonly kind: string
+  /** The platform may still take this person for employed. */
+  readonly leaver: boolean
+  readonly status: number | null
+  /** The code in the table of delivery failures. */
+  readonly code: string | null
+  readonly message: string
+  readonly firstAt: string
+  /** When the platform answered about this person last; null: it has not. */
+  readonly lastAt: string | null
+  /** When the store has it tried again; null: with the next run. */
+  readonly nextAt: string | null
+  readonly times: number
+}
+
+/** The place behind which a page begins: keys come in order within a connection, and connections in the order of their names. */
+export type ProblemPlace = { readonly connection: string; readonly identityId: string }
+
+/**
+ * The changes that are wanted and do not come to pass, by connection and key: those that the platform refuses, and those that have not
+ * got through for a while. Somebody who was refused before and is kept out now stands there once, with the newest change.
+ */
+export async function listProblems(
+  db: Db,
+  { now, connection, after, limit }: { now: Date; connection?: string; after?: ProblemPlace; limit?: number },
+): Promise<Problem[]> {
+  const names = connection === undefined ? await connectionNames(db) : [connection]
+  const found: Problem[] = []
+  for (const name of names.filter((each) => after === undefined || each >= after.connection)) {
+    const left = limit === undefined ? null : limit - found.length
+    if (left === 0) break
+    const page = { behind: name === after?.connection ? after.identityId : '', limit: left }
+    const overdue = await overdueBatches(db, { connection: name, now })
+    const problems = [...(await refusedPeople(db, overdue, page)), ...(await undeliveredPeople(db, overdue, page))]
+    problems.sort((a, b) => compareKeys(a.identityId, b.identityId))
+    found.push(...problems.slice(0, left ?? problems.length))
+  }
+  return found
+}
+
+export type ProblemTally = { readonly people: number; readonly leavers: number }
+export type ProblemTallies = Readonly<Record<Problem['state'], ProblemTally>>
+
+const nobody: ProblemTally = { people: 0, leavers: 0 }
+export const noProblems: ProblemTallies = { refused: nobody, undelivered: nobody }
+
+/** How many people are refused and undelivered, by connection. */
+export async function problemTallies(db: Db, { now }: { now: Date }): Promise<Map<string, ProblemTallies>> {
+  const tallies = new Map<string, ProblemTallies>()
+  for (const connection of await connectionNames(db)) {
+    const overdue = await overdueBatches(db, { connection, now })
+    const refused = await tally(db, sql`problems where connection = ${connection} and not ${isKeptOut(overdue)}`)
+    const undelivered = await tally(db, sql`changes where ${isOverdue(overdue)}`)
+    tallies.set(connection, { refused, undelivered })
+  }
+  return tallies
+}
+
+/** The batches of a connection that cannot get through, all of its one active run, by number. */
+type Overdue = {
+  readonly connection: string
+  readonly runId: string | null
+  readonly batches: ReadonlyMap<number, Batch>
+}
+
+type Batch = {
+  readonly status: number | null
+  readonly code: string | null
+  readonly message: string
+  readonly firstAt: Date
+  readonly nextAt: Date
+  readonly times: number
+}
+
+/** What has been failing for a while, and everything where the connection is blocked. */
+async function overdueBatches(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Overdue> {
+  const failingBefore = new Date(now.getTime() - patienceMs)
+  const { rows } = await sql<Batch & { readonly runId: string; readonly batch: number }>`
+    select runs.id as "runId", deliveries.batch, blocked_status as status,
+      case when blocked_at is null then last_code else blocked_code end as code,
+      coalesce(case when blocked_at is null then last_failure else blocked_reason end, '') as message,
+      -- A block may be older than the change that it keeps out.
+      least(failing_since, case when blocked_at is not null
+        then greatest(blocked_at, coalesce(runs.decided_at, runs.started_at)) end) as "firstAt",
+      case when blocked_at is null then due_at else coalesce(probe_at, due_at) end as "nextAt",
+      deliveries.failures as times
+    from connections
+    join runs on runs.connection = connections.name and runs.state = 'delivering'
+    join deliveries on deliveries.run_id = runs.id and deliveries.state = 'due' and deliveries.answer is null
+    where connections.name = ${connection} and (blocked_at is not null or failing_since <= ${failingBefore})`.execute(
+    db,
+  )
+  const batches = new Map(rows.map(({ runId: _runId, batch, ...about }) => [batch, about]))
+  return { connection, runId: rows[0]?.runId ?? null, batches }
+}
+
+type Page = { readonly behind: string; readonly limit: number | null }
+
+async function undeliveredPeople(db: Db, overdue: Overdue, { behind, limit }: Page): Promise<Problem[]> {
+  const { connection, runId, batches } = overdue
+  if (runId === null) return []
+  const { rows } = await sql<{ identityId: string; kind: string; batch: number; answeredAt: Date | null }>`
+    select identity_id as "identityId", kind, batch, answered_at as "answeredAt" from changes
+    where ${isOverdue(overdue)} and identity_id > ${behind}
+    order by identity_id limit ${limit}`.execute(db)
+  return rows.flatMap(({ identityId, kind, batch, answeredAt }) => {
+    const about = batches.get(batch)
+    if (!about) return []
+    const { firstAt, nextAt, ...why } = about
+    const lastAt = answeredAt?.toISOString() ?? null
+    const when = { firstAt: firstAt.toISOString(), lastAt, nextAt: nextAt.toISOString() }
+    return [{ connection, identityId, state: 'undelivered', runId, kind, leaver: isLeaver(kind), ...why, ...when }]
+  })
+}
+
+type RefusedRow = Omit<Problem, 'connection' | 'state' | 'leaver' | 'firstAt' | 'lastAt' | 'nextAt'> & {
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
+async function refusedPeople(db: Db, overdue: Overdue, { behind, limit }: Page): Promise<Problem[]> {
+  const { connection } = overdue
+  const { rows } = await sql<RefusedRow>`
+    select identity_id as "identityId", run_id as "runId", kind, status, message, first_at as "firstAt", last_at as "lastAt", times,
+      (select answer ->> 'code' from changes
+        where changes.run_id = problems.run_id and changes.identity_id = problems.identity_id) as code
+    from problems
+    where connection = ${connection} and identity_id > ${behind} and not ${isKeptOut(overdue)}
+    order by identity_id limit ${limit}`.execute(db)
+  return rows.map(({ firstAt, lastAt, ...row }) => {
+    const when = { firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString(), nextAt: null }
+    return { connection, state: 'refused', leaver: isLeaver(row.kind), ...row, ...when }
+  })
+}
+
+async function tally(db: Db, rows: RawBuilder<unknown>): Promise<ProblemTally> {
+  const found = await sql<ProblemTally>`
+    select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${rows}`.execute(
+    db,
+  )
+  return found.rows[0] ?? nobody
+}
+
+/**
+ * True in SQL for a row of `changes` that cannot get through. `is true` hides the batches from the planner, so that a page is read
+ * from the index by key also where nothing is known of how many there are.
+ */
+function isOverdue({ runId, batches }: Overdue): RawBuilder<boolean> {
+  if (runId === null) return sql<boolean>`false`
+  return sql<boolean>`changes.run_id = ${runId} and changes.state = 'due' and (changes.batch = any(${[...batches.keys()]})) is true`
+}
+
+/** True in SQL for a row of `problems` whose person waits with a newer change; looked up for each by key, not by a join. */
+function isKeptOut(overdue: Overdue): RawBuilder<boolean> {
+  return sql<boolean>`coalesce((
+    select true from changes where ${isOverdue(overdue)} and changes.identity_id = problems.identity_id limit 1), false)`
+}
+
+function isLeaver(kind: string): boolean {
+  return leaverKinds.includes(kind)
+}
+
+async function connectionNames(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('connections').select('name').orderBy(sql`name collate "C"`).execute()
+  return rows.map(({ name }) => name)
+}

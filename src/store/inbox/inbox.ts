@@ -1,0 +1,256 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** How an event stands: waiting for a run or taken by one, planned, refused, set aside by a person, or a sample. */
+export const eventStates = ['pending', 'settled', 'rejected', 'dismissed', 'test'] as const
+export type EventState = (typeof eventStates)[number]
+
+/** An event as it came in. */
+export type NewEvent = {
+  readonly connection: string
+  /** Equal for what is the same event of this connection, however often it is sent. */
+  readonly key: string
+  /** The sender's own name for it. */
+  readonly eventId: string | null
+  readonly signedAt: Date | null
+  readonly receivedAt: Date
+  readonly body: Uint8Array
+  /** Only proves that events arrive: kept without its body, and never planned. */
+  readonly isTest: boolean
+}
+
+/** What a run reads of an event. */
+export type StoredEvent = {
+  readonly id: string
+  readonly eventId: string | null
+  readonly body: Uint8Array
+  readonly receivedAt: string
+  readonly signedAt: string | null
+}
+
+/** Events that no run has taken yet. */
+export type FreshEvents = {
+  readonly connection: string
+  readonly fresh: number
+  readonly oldestReceivedAt: string
+  readonly newestReceivedAt: string
+}
+
+/** An event in which something could not be used, and the first reason why. */
+export type RejectedEvent = { readonly id: string; readonly reason: string }
+
+/** So many events at most, and so many bytes of bodies. */
+export type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
+
+type StoredRow = {
+  readonly id: number
+  readonly event_id: string | null
+  readonly body: Buffer
+  readonly received_at: Date
+  readonly signed_at: Date | null
+}
+
+const repetitionDays = 7
+const portionBytes = 64 * 1024 * 1024
+
+/** Stores events, all or none; says of each whether it is new. Two that are the same event are stored once. */
+export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('stored' | 'seen before')[]> {
+  if (events.length === 0) return []
+  const column = <T>(of: (event: NewEvent) => T): T[] => events.map(of)
+  // In the order of the keys, so that two processes which store the same events never wait for each other in a circle.
+  const { rows } = await sql<{ connection: string; dedup_key: string }>`
+    insert into inbox (connection, dedup_key, event_id, signed_at, received_at, body, state)
+    select connection, key, event_id, signed_at, received_at,
+      case when is_test then null else body end, case when is_test then 'test' else 'pending' end
+    from unnest(
+      ${column((event) => event.connection)}::text[], ${column((event) => event.key)}::text[],
+      ${column((event) => event.eventId)}::text[], ${column((event) => event.signedAt)}::timestamptz[],
+      ${column((event) => event.receivedAt)}::timestamptz[], ${column((event) => event.body)}::bytea[],
+      ${column((event) => event.isTest)}::boolean[]
+    ) with ordinality as sent (connection, key, event_id, signed_at, received_at, body, is_test, place)
+    order by connection, key, place
+    on conflict (connection, dedup_key) do nothing
+    returning connection, dedup_key`.execute(db)
+  const stored = new Set(rows.map((row) => nameOf(row.connection, row.dedup_key)))
+  return events.map(({ connection, key }) => (stored.delete(nameOf(connection, key)) ? 'stored' : 'seen before'))
+}
+
+/** How many events of a connection wait to be planned, also those that a run has taken. */
+export async function pendingCount(db: Db, connection: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('inbox')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('connection', '=', connection)
+    .where('state', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The connections with events that no run has taken yet. */
+export async function pendingConnections(db: Db): Promise<FreshEvents[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .select([
+      'connection',
+      sql<number>`count(*)::int`.as('fresh'),
+      sql<Date>`min(received_at)`.as('oldest'),
+      sql<Date>`max(received_at)`.as('newest'),
+    ])
+    .where('state', '=', 'pending')
+    .where('run_id', 'is', null)
+    .groupBy('connection')
+    .orderBy('connection')
+    .execute()
+  return rows.map(({ connection, fresh, oldest, newest }) => ({
+    connection,
+    fresh,
+    oldestReceivedAt: oldest.toISOString(),
+    newestReceivedAt: newest.toISOString(),
+  }))
+}
+
+/**
+ * Gives a run its events, the oldest first: those that it has already, and fresh ones, up to so many and to so many bytes of
+ * bodies (but one in any case). A run that is read again gets the same ones again.
+ */
+export async function takePending(
+  tx: Db,
+  { runId, ...portion }: Portion & { readonly runId: string },
+): Promise<StoredEvent[]> {
+  const { rows } = await sql<StoredRow>`
+    with ${nextPortion({ ...portion, runId })}
+    update inbox set run_id = ${runId} from portion
+    where inbox.id = portion.id and state = 'pending' and (run_id is null or run_id = ${runId})
+    returning inbox.id, event_id, body, received_at, signed_at`.execute(tx)
+  return rows.sort((a, b) => a.id - b.id).map(toStoredEvent)
+}
+
+/** What the next run would be given, left where it is. */
+export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent[]> {
+  const { rows } = await sql<StoredRow>`
+    with ${nextPortion({ ...portion, runId: null })}
+    select inbox.id, event_id, body, received_at, signed_at from inbox join portion on inbox.id = portion.id
+    order by inbox.id`.execute(db)
+  return rows.map(toStoredEvent)
+}
+
+/**
+ * Ends the work on a run's events once its plan was accepted: their bodies go. Of those in which something was rejected the bodies
+ * stay, for a person to look at and to try again.
+ */
+export async function settleEvents(
+  tx: Db,
+  { runId, rejected = [] }: { runId: string; rejected?: readonly RejectedEvent[] },
+): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'settled', body: null })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .where(sql<boolean>`id <> all(${rejected.map(({ id }) => id)}::bigint[])`)
+    .execute()
+  await sql`
+    update inbox set state = 'rejected', reason = rejected.reason
+    from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text)
+    where inbox.run_id = ${runId} and inbox.state = 'pending' and inbox.id = rejected.id`.execute(tx)
+}
+
+/** Gives fresh events to a run that needs to know no more than that they came, and ends the work on them. */
+export async function settleFresh(tx: Db, { connection, runId }: { connection: string; runId: string }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: runId, state: 'settled', body: null })
+    .where('connection', '=', connection)
+    .where('state', '=', 'pending')
+    .where('run_id', 'is', null)
+    .execute()
+}
+
+/** Sets a run's events aside because a person refused its plan. */
+export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'rejected', reason })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .execute()
+}
+
+/**
+ * Frees the events that other runs of the connection took and did not settle: those of a held plan, which a newer plan takes over,
+ * and of runs that failed or were cancelled.
+ */
+export async function takeBackEvents(
+  tx: Db,
+  { connection, runId }: { connection: string; runId: string },
+): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: null })
+    .where('connection', '=', connection)
+    .where('state', '=', 'pending')
+    .where('run_id', '<>', runId)
+    .execute()
+}
+
+/** Frees the events that a run took and did not settle. */
+export async function freeEvents(tx: Db, runId: string): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: null })
+    .where('state', '=', 'pending')
+    .where('run_id', '=', runId)
+    .execute()
+}
+
+/** Frees the events of runs that failed before that time, for another attempt. */
+export async function retryFailedEvents(db: Db, { before }: { before: Date }): Promise<void> {
+  await sql`
+    update inbox set run_id = null from runs
+    where inbox.state = 'pending' and runs.id = inbox.run_id and runs.state = 'failed' and runs.finished_at < ${before}`.execute(
+    db,
+  )
+}
+
+/** Removes what is done with and older than the days in which a repeated event is known; answers how many. */
+export async function forgetEvents(db: Db, { now }: { now: Date }): Promise<number> {
+  const forgotten = await db
+    .deleteFrom('inbox')
+    .where('state', 'in', ['settled', 'dismissed', 'test'])
+    .where('received_at', '<', new Date(now.getTime() - repetitionDays * 24 * 60 * 60 * 1000))
+    .executeTakeFirst()
+  return Number(forgotten.numDeletedRows)
+}
+
+/** Names the same event of the same connection in one text. */
+function nameOf(connection: string, key: string): string {
+  return `${connection} ${key}`
+}
+
+/** The ids of what a run is to get, as `portion`. */
+function nextPortion({
+  connection,
+  limit,
+  limitBytes = portionBytes,
+  runId,
+}: Portion & { readonly runId: string | null }): RawBuilder<unknown> {
+  return sql`waiting as (
+      select id, run_id, octet_length(body) as bytes from inbox
+      where connection = ${connection} and state = 'pending' and (run_id is null or run_id = ${runId}::uuid)
+      order by run_id nulls last, id limit ${limit}
+    ), measured as (
+      select id, run_id, sum(bytes) over (order by run_id nulls last, id) - bytes as bytes_before from waiting
+    ), portion as (
+      select id from measured where run_id is not null or bytes_before < ${limitBytes}
+    )`
+}
+
+function toStoredEvent(row: StoredRow): StoredEvent {
+  return {
+    id: String(row.id),
+    eventId: row.event_id,
+    body: row.body,
+    receivedAt: row.received_at.toISOString(),
+    signedAt: row.signed_at?.toISOString() ?? null,
+  }
+}

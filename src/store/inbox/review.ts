@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import type { EventState, StoredEvent } from './inbox.ts'
+import type { Db } from '../schema.ts'
+
+/** What an operator sees of an event. */
+export type ListedEvent = Omit<StoredEvent, 'body'> & {
+  readonly connection: string
+  readonly state: EventState
+  readonly runId: string | null
+  readonly reason: string | null
+  /** Of the body; 0 once it has been removed. */
+  readonly bytes: number
+}
+
+/** Events in the order in which they came, from behind the one called `after`. */
+export async function listEvents(
+  db: Db,
+  {
+    connection,
+    state,
+    limit = 500,
+    after,
+  }: { connection?: string; state?: EventState; limit?: number; after?: string } = {},
+): Promise<ListedEvent[]> {
+  let query = db
+    .selectFrom('inbox')
+    .select(['id', 'connection', 'event_id', 'state', 'signed_at', 'received_at', 'run_id', 'reason'])
+    .select(sql<number>`coalesce(octet_length(body), 0)`.as('bytes'))
+    .orderBy('id')
+    .limit(limit)
+  if (connection !== undefined) query = query.where('connection', '=', connection)
+  if (state !== undefined) query = query.where('state', '=', state)
+  if (after !== undefined) query = query.where('id', '>', Number(after))
+  return (await query.execute()).map((row) => ({
+    id: String(row.id),
+    connection: row.connection,
+    eventId: row.event_id,
+    state: row.state as EventState,
+    signedAt: row.signed_at?.toISOString() ?? null,
+    receivedAt: row.received_at.toISOString(),
+    runId: row.run_id,
+    reason: row.reason,
+    bytes: row.bytes,
+  }))
+}
+
+/** Lets the next run take rejected events once more, these or all of the connection; answers how many. */
+export async function retryEvents(
+  db: Db,
+  { connection, ids }: { connection: string; ids?: readonly string[] },
+): Promise<number> {
+  let query = db
+    .updateTable('inbox')
+    .set({ state: 'pending', run_id: null, reason: null })
+    .where('connection', '=', connection)
+    .where('state', '=', 'rejected')
+  if (ids !== undefined) query = query.where(sql<boolean>`id = any(${ids}::bigint[])`)
+  return Number((await query.executeTakeFirst()).numUpdatedRows)
+}
+
+/** Gives up rejected events, and those that no run has taken, because a person says so; answers how many. */
+export async function dismissEvents(
+  db: Db,
+  { connection, ids, by }: { connection: string; ids: readonly string[]; by: string },
+): Promise<number> {
+  const dismissed = await db
+    .updateTable('inbox')
+    .set({ state: 'dismissed', body: null, reason: `dismissed by ${by}` })
+    .where('connection', '=', connection)
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .where(sql<boolean>`(state = 'rejected' or (state = 'pending' and run_id is null))`)
+    .executeTakeFirst()
+  return Number(dismissed.numUpdatedRows)
+}

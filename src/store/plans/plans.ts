@@ -1,0 +1,352 @@
+import { sql } from 'kysely'
+import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
+import type { WantedSide } from '../../identity/plan.ts'
+import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
+import { forgetAnswered } from '../deliveries/deliveries.ts'
+import { doubtBatch } from '../deliveries/uncertain.ts'
+import { freeEvents } from '../inbox/inbox.ts'
+import type { ClaimedRun } from '../runs/claims.ts'
+import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
+import type { Db, RunOptions, Verification } from '../schema.ts'
+import type { RunSource } from '../sources.ts'
+
+/** What a plan decided about one person: a new wanted side, a change to send, or both. */
+export type PlannedPerson = {
+  readonly identityId: string
+  readonly entry: WantedSide | null
+  readonly change: Change | null
+  readonly origin: Origin | null
+}
+
+export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
+
+/** Rejects beyond this number are counted and not kept one by one. */
+export const rejectsKept = 10_000
+
+/** Removes whatever an earlier attempt at this run left behind. */
+export async function clearPlan(db: Db, runId: string): Promise<void> {
+  for (const table of ['changes', 'plan_entries', 'rejects'] as const) {
+    await db.deleteFrom(table).where('run_id', '=', runId).execute()
+  }
+}
+
+/** Adds people to the plan of a run that is being read; saying the same again changes nothing. */
+export async function stagePeople(db: Db, runId: string, people: readonly PlannedPerson[]): Promise<void> {
+  const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
+  if (entries.length > 0) {
+    await sql`
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", "employmentAsOf", absences
+      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz,
+          "employmentAsOf" timestamptz, absences integer)
+      on conflict do nothing`.execute(db)
+  }
+  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
+  if (changes.length > 0) {
+    await sql`
+      insert into changes (run_id, identity_id, kind, record, separated_at, fields, inferred, carried, reason, origin, state)
+      select ${runId}, "identityId", kind, record, record ->> 'separatedAt', fields, coalesce(inferred, false), carried, reason, origin, 'planned'
+      from json_to_recordset(${JSON.stringify(changes)}::json)
+        as c("identityId" text, kind text, record json, fields jsonb, inferred boolean, carried boolean, reason text,
+          origin jsonb)
+      on conflict do nothing`.execute(db)
+  }
+}
+
+/** Takes people out of the plan again: a later row of the source cast doubt on them. */
+export async function unstagePeople(db: Db, runId: string, identityIds: readonly string[]): Promise<void> {
+  if (identityIds.length === 0) return
+  for (const table of ['changes', 'plan_entries'] as const) {
+    await db
+      .deleteFrom(table)
+      .where('run_id', '=', runId)
+      .where(sql<boolean>`identity_id = any(${identityIds})`)
+      .execute()
+  }
+}
+
+/** A run's changes in key order, page by page. */
+export async function* stagedChanges(db: Db, runId: string, pageSize = 5000): AsyncGenerator<StagedChange[]> {
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('changes')
+      .select(['identity_id', 'kind', 'record', 'fields', 'inferred', 'carried', 'reason', 'origin'])
+      .where('run_id', '=', runId)
+      .where('identity_id', '>', after)
+      .orderBy('identity_id')
+      .limit(pageSize)
+      .execute()
+    const last = rows.at(-1)
+    if (last) yield rows.map((row) => ({ change: toChange(row), origin: row.origin }))
+    if (!last || rows.length < pageSize) return
+    after = last.identity_id
+  }
+}
+
+type ChangeRow = {
+  identity_id: string
+  kind: string
+  record: IdentityRecord | null
+  fields: unknown
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+}
+
+export function toChange(row: ChangeRow): Change {
+  if (row.kind === 'retract') {
+    return { kind: 'retract', identityId: row.identity_id, reason: row.reason ?? '', carried: row.carried }
+  }
+  return {
+    kind: row.kind,
+    identityId: row.identity_id,
+    record: row.record,
+    fields: row.fields,
+    inferred: row.inferred,
+    carried: row.carried,
+  } as Change
+}
+
+export type PlanSummary = {
+  readonly mode: 'snapshot' | 'delta'
+  /** null: there was nothing new to read. */
+  readonly source: RunSource | null
+  readonly asOf: string
+  readonly rows: number
+  readonly records: number
+  readonly counts: PlanCounts
+  readonly guards: readonly Verdict[]
+  readonly digest: string
+  /** The mapped fields that the source holds; null where its header cannot be mapped. */
+  readonly fields: readonly string[] | null
+  /** The keys that the source named last of people who have not left, in their order. */
+  readonly endKeys: readonly string[]
+  readonly warnings: readonly string[]
+  readonly verification: Verification | null
+  readonly rejects: readonly Reject[]
+}
+
+/** Completes a plan and makes every older held plan of the same feed void. False: another attempt has taken over. */
+export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
+  const { id, connection } = claim.run
+  if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
+  await tx
+    .updateTable('runs')
+    .set({
+      mode: plan.mode,
+      source: plan.source === null ? null : JSON.stringify(plan.source),
+      as_of: new Date(plan.asOf),
+      rows: plan.rows,
+      records: plan.records,
+      counts: JSON.stringify(plan.counts),
+      guards: JSON.stringify(plan.guards),
+      digest: plan.digest,
+      fields: JSON.stringify(plan.fields),
+      end_keys: JSON.stringify(plan.endKeys),
+      warnings: JSON.stringify(plan.warnings),
+      verification: JSON.stringify(plan.verification),
+    })
+    .where('id', '=', id)
+    .execute()
+  await sql`
+    insert into rejects (run_id, line, column_name, reason, identity_id, event)
+    select ${id}, line, "column", reason, "identityId", event
+    from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
+      as r(line integer, "column" text, reason text, "identityId" text, event text)`.execute(tx)
+  const older = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', '=', 'held')
+    .where('feed', '=', claim.run.feed)
+    .where(sql<boolean>`not options ? 'retract'`)
+    .execute()
+  for (const held of older) {
+    await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
+    await dropPlan(tx, held.id, now)
+  }
+  return true
+}
+
+/** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
+export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
+  await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
+  const cancelled = await tx
+    .updateTable('deliveries')
+    .set({ state: 'cancelled' })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'due')
+    .returning(['batch', 'attempts'])
+    .execute()
+  // What was tried and never answered, or is under way right now, may have reached the platform.
+  for (const { batch, attempts } of cancelled) if (attempts > 0) await doubtBatch(tx, { runId, batch, now })
+  await sql`
+    update changes set state = 'dropped'
+    where run_id = ${runId} and state in ('planned', 'due') and not exists (
+      select 1 from deliveries answered
+      where answered.run_id = changes.run_id and answered.batch = changes.batch and answered.answer is not null)`.execute(
+    tx,
+  )
+}
+
+export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
+
+/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others anew. */
+export type Committed = {
+  readonly batches: number
+  readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
+}
+
+/**
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches; held plans that
+ * rest on what was true before are void. Belongs into the transaction that moves the run to `delivering`. With no batch there is
+ * nothing to deliver.
+ */
+export async function commitPlan(
+  tx: Db,
+  {
+    runId,
+    connection,
+    limits,
+    speaksOfAbsent,
+    now,
+  }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
+): Promise<Committed> {
+  const requested = await planAnew(tx, { runId, connection, now })
+  await noteBehind(tx, { runId, connection })
+  await sql`
+    insert into roster
+      (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_accepted
+    from plan_entries, connections where run_id = ${runId} and name = ${connection}
+    on conflict (connection, identity_id) do update set
+      wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
+      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
+  await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await sql`
+    update connections set accepted_source = runs.source,
+      accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end
+    from runs
+    where runs.id = ${runId} and connections.name = runs.connection and runs.feed = 'source' and runs.source is not null`.execute(
+    tx,
+  )
+  await sql`
+    update connections set accepted_as_of = greatest(accepted_as_of, runs.as_of), accepted_rows = runs.rows,
+      accepted_end = runs.end_keys,
+      exports_accepted = exports_accepted + case when accepted_as_of > runs.as_of or not ${speaksOfAbsent} then 0 else 1 end
+    from runs where runs.id = ${runId} and connections.name = runs.connection and runs.mode = 'snapshot'`.execute(tx)
+  // A retraction that an earlier run has left undone may have been taken back since this plan was made.
+  await sql`
+    update changes set state = 'dropped' from roster
+    where changes.run_id = ${runId} and changes.kind = 'retract' and changes.carried
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id and roster.retracted_at is null`.execute(
+    tx,
+  )
+  await sql`
+    update roster set retracted_reason = changes.reason, retracted_at = ${now}
+    from changes
+    where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
+      and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
+  await sql`
+    with kinds as (
+      select identity_id, record,
+        case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end as job
+      from changes where run_id = ${runId} and state = 'planned'
+    ), counted as (
+      select identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      from kinds
+    ), portions as (
+      select identity_id, job, by_count,
+        coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
+          as by_bytes
+      from counted
+    ), batches as (
+      select identity_id, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
+    )
+    update changes set batch = batches.batch, state = 'due'
+    from batches where changes.run_id = ${runId} and changes.identity_id = batches.identity_id`.execute(tx)
+  const added = await sql`
+    insert into deliveries (run_id, batch, kind, state, due_at, people)
+    select run_id, batch,
+      min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
+    from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
+  return { batches: Number(added.numAffectedRows ?? 0n), requested }
+}
+
+/**
+ * Makes every held plan void that speaks of somebody about whom this one does, and asks for a run that plans anew what it was made
+ * from: its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
+ * everybody: accepted, it overtakes every plan that waits; held, it has the last word about whoever older facts were accepted of, also
+ * where it names them no more than by listing them. A retraction that a person asked for rests on nothing but that word, and waits on.
+ */
+async function planAnew(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<Committed['requested']> {
+  const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
+    select held.id, held.feed, held.trigger, held.options, count(*)::int as people
+    from runs held join runs ours on ours.id = ${runId} cross join lateral (
+      select identity_id from (
+        select identity_id from plan_entries where run_id = held.id
+        union select identity_id from changes where run_id = held.id
+      ) named
+      where ours.mode is not distinct from 'snapshot'
+        or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
+        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
+      union
+      select entry.identity_id
+      from plan_entries entry left join roster
+        on roster.connection = held.connection and roster.identity_id = entry.identity_id
+      where entry.run_id = ours.id and held.mode = 'snapshot' and (entry.as_of < held.as_of
+        or entry.employment_as_of < held.as_of
+          and (entry.wanted ->> 'separatedAt', entry.deferred_to)
+            is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
+    ) overtaken
+    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+    group by held.id order by held.id`.execute(tx)
+  const requested: { runId: string; trigger: Trigger }[] = []
+  for (const { id, feed, trigger, options, people } of rows) {
+    const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
+    if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
+    await dropPlan(tx, id, now)
+    await freeEvents(tx, id)
+    const { full, verify } = options
+    const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
+    requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })
+  }
+  return requested
+}
+
+/** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
+export async function refreshStatistics(db: Db): Promise<void> {
+  await sql`analyze roster, acknowledged, changes`.execute(db)
+}
+
+/**
+ * Keeps what the platform has of everybody to whom a change goes, before `wanted` moves on; whoever needs none any more has what
+ * is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
+ */
+async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+  const toSend = sql`exists (
+    select 1 from changes
+    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned')`
+  await forgetAnswered(tx, connection)
+  await sql`
+    update acknowledged set run_id = ${runId} from changes
+    where changes.run_id = ${runId} and changes.state = 'planned'
+      and acknowledged.connection = ${connection} and acknowledged.identity_id = changes.identity_id`.execute(tx)
+  await sql`
+    insert into acknowledged (connection, identity_id, confirmed, run_id)
+    select ${connection}, entry.identity_id, roster.wanted, ${runId}
+    from plan_entries entry left join roster on roster.connection = ${connection} and roster.identity_id = entry.identity_id
+    where entry.run_id = ${runId} and roster.wanted is distinct from entry.wanted
+      and (roster.retracted_at is not null or ${toSend})
+    on conflict do nothing`.execute(tx)
+  await sql`
+    delete from acknowledged using plan_entries entry, roster
+    where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id
+      and roster.connection = ${connection} and roster.identity_id = entry.identity_id and roster.retracted_at is null
+      and not ${toSend}`.execute(tx)
+}

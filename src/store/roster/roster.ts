@@ -1,0 +1,199 @@
+import { sql } from 'kysely'
+import type { IdentityRecord, RosterEntry } from '../../identity/record.ts'
+import type { Db } from '../schema.ts'
+
+type EntryRow = {
+  identity_id: string
+  wanted: IdentityRecord | null
+  inferred: boolean
+  deferred_to: string | null
+  as_of: Date
+  employment_as_of: Date | null
+  absences: number
+  is_behind: boolean
+  confirmed: IdentityRecord | null
+  retracted_reason: string | null
+  retracted_at: Date | null
+}
+
+/**
+ * What is known of these people, by key. Both times are the later of the person's own fact and the connection's newest accepted
+ * export: that export spoke about everybody who was known by then, so what is older than it is old for all of them.
+ */
+export async function rosterEntries(
+  db: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<Map<string, RosterEntry>> {
+  const rows = await entries(db)
+    .where('roster.connection', '=', connection)
+    .where(sql<boolean>`roster.identity_id = any(${identityIds})`)
+    .execute()
+  return new Map(rows.map((row) => [row.identity_id, toEntry(row)]))
+}
+
+export async function rosterEntry(
+  db: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<RosterEntry | null> {
+  return (await rosterEntries(db, { connection, identityIds: [identityId] })).get(identityId) ?? null
+}
+
+/** The keys of everybody known, in byte order, page by page. */
+export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`true`)
+}
+
+/** The keys of those about whom something is left to do whatever a source says: a date to come, or facts not acknowledged yet. */
+export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or ${isDue})`)
+}
+
+/** The keys of those of whom it is not known what the platform holds. */
+export function doubtedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`doubted`)
+}
+
+/** How many people of the connection are known, whether they have left or not. */
+export async function rosterSize(db: Db, connection: string): Promise<number> {
+  const row = await db
+    .selectFrom('roster')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('connection', '=', connection)
+    .executeTakeFirstOrThrow()
+  return row.count
+}
+
+/** How many people of the connection are employed, as far as accepted facts say. */
+export async function headcount(db: Db, connection: string): Promise<number> {
+  const row = await db
+    .selectFrom('roster')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('connection', '=', connection)
+    .where(sql<boolean>`wanted is not null and wanted ->> 'separatedAt' is null and retracted_at is null`)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/** What the platform holds of a person, as read back from it: as wanted, or what stands there instead; null for nothing. */
+export type ReadBack = { readonly identityId: string } & (
+  | { readonly asWanted: true }
+  | { readonly asWanted: false; readonly confirmed: IdentityRecord | null }
+)
+
+/** Notes what was read back. These people are in doubt no longer. */
+export async function noteReadBack(
+  db: Db,
+  { connection, found }: { connection: string; found: readonly ReadBack[] },
+): Promise<void> {
+  if (found.length === 0) return
+  const wanted = found.filter((person) => person.asWanted).map(({ identityId }) => identityId)
+  const others = found.filter((person) => !person.asWanted)
+  await sql`delete from acknowledged where connection = ${connection} and identity_id = any(${wanted})`.execute(db)
+  if (others.length > 0) {
+    await sql`
+      insert into acknowledged (connection, identity_id, confirmed)
+      select ${connection}, "identityId", confirmed
+      from jsonb_to_recordset(${JSON.stringify(others)}::jsonb) as found("identityId" text, confirmed jsonb)
+      on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = null`.execute(db)
+  }
+  await sql`
+    update roster set doubted = false
+    where connection = ${connection} and doubted and identity_id = any(${found.map(({ identityId }) => identityId)})`.execute(
+    db,
+  )
+}
+
+/** Forgets what the platform acknowledged: it is another platform, or another of its connections, than before. */
+export async function forgetConfirmed(db: Db, connection: string): Promise<void> {
+  await sql`
+    insert into acknowledged (connection, identity_id, confirmed)
+    select connection, identity_id, null from roster where connection = ${connection}
+    on conflict (connection, identity_id) do update set confirmed = null, run_id = null`.execute(db)
+}
+
+/** Takes a retraction back: the next run treats the person as one whom the platform does not have. False where there was none. */
+export async function unretract(
+  db: Db,
+  { connection, identityId }: { connection: string; identityId: string },
+): Promise<boolean> {
+  const restored = await db
+    .updateTable('roster')
+    .set({ retracted_reason: null, retracted_at: null })
+    .where('connection', '=', connection)
+    .where('identity_id', '=', identityId)
+    .where('retracted_at', 'is not', null)
+    .executeTakeFirst()
+  return restored.numUpdatedRows > 0n
+}
+
+async function* keysWhere(
+  db: Db,
+  connection: string,
+  condition: ReturnType<typeof sql<boolean>>,
+): AsyncGenerator<string[]> {
+  const pageSize = 20_000
+  for (let after = ''; ; ) {
+    const rows = await db
+      .selectFrom('roster')
+      .select('identity_id')
+      .where('connection', '=', connection)
+      .where('identity_id', '>', after)
+      .where(condition)
+      .orderBy('identity_id')
+      .limit(pageSize)
+      .execute()
+    const last = rows.at(-1)
+    if (last) yield rows.map((row) => row.identity_id)
+    if (!last || rows.length < pageSize) return
+    after = last.identity_id
+  }
+}
+
+// Withheld, a person is due for as long as the platform holds anything of them.
+const isDue = sql<boolean>`case when roster.retracted_at is null
+  then roster.wanted is not null and exists (
+    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+  else not exists (
+    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
+      and behind.confirmed is null)
+  end`
+
+function entries(db: Db) {
+  const spoken = sql`case when connections.exports_accepted > roster.exports_before then connections.accepted_as_of end`
+  return db
+    .selectFrom('roster')
+    .innerJoin('connections', 'connections.name', 'roster.connection')
+    .leftJoin('behind', (join) =>
+      join.onRef('behind.connection', '=', 'roster.connection').onRef('behind.identity_id', '=', 'roster.identity_id'),
+    )
+    .select([
+      'roster.identity_id',
+      'roster.wanted',
+      'roster.inferred',
+      'roster.deferred_to',
+      'roster.absences',
+      'behind.confirmed',
+      sql<boolean>`behind.identity_id is not null`.as('is_behind'),
+      'roster.retracted_reason',
+      'roster.retracted_at',
+      sql<Date>`greatest(roster.as_of, ${spoken})`.as('as_of'),
+      sql<Date | null>`greatest(roster.employment_as_of, ${spoken})`.as('employment_as_of'),
+    ])
+}
+
+function toEntry(row: EntryRow): RosterEntry {
+  return {
+    identityId: row.identity_id,
+    wanted: row.wanted,
+    inferred: row.inferred,
+    deferredTo: row.deferred_to,
+    asOf: row.as_of.toISOString(),
+    employmentAsOf: row.employment_as_of?.toISOString() ?? null,
+    absences: row.absences,
+    confirmed: row.is_behind ? row.confirmed : row.wanted,
+    retracted:
+      row.retracted_at && row.retracted_reason !== null
+        ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }
+        : null,
+  }
+}

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import { type Owner, unowned } from '../workers/leases.ts'
+import type { Db, RunRow } from '../schema.ts'
+
+/** The states of which a connection has one run at a time. */
+export const activeStates = ['reading', 'planned', 'delivering'] as const
+
+export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
+
+/**
+ * Takes a waiting run up, or one whose process died while it read or planned; null where there is nothing to do now,
+ * because the connection has another active run or somebody who lives works on this one.
+ */
+export async function claimRun(
+  db: Db,
+  { id, owner, now }: { id: string; owner: Owner; now: Date },
+): Promise<ClaimedRun | null> {
+  return await db.transaction().execute(async (tx) => {
+    const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
+    if (!found) return null
+    // All claims of a connection queue up on its row, so that two waiting starts never race for the one active place.
+    await tx.selectFrom('connections').select('name').where('name', '=', found.connection).forUpdate().execute()
+    const run = await tx
+      .updateTable('runs')
+      .set({
+        state: sql`case state when 'waiting' then 'reading' else state end`,
+        owner: owner.id,
+        attempt: sql`attempt + 1`,
+        started_at: sql`coalesce(started_at, ${now})`,
+      })
+      .where('id', '=', id)
+      .where('state', 'in', ['waiting', 'reading', 'planned'])
+      .where(unowned(sql`runs.owner`))
+      .where(noRival)
+      .returningAll()
+      .executeTakeFirst()
+    return run ? { run, attempt: run.attempt } : null
+  })
+}
+
+/** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
+export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ owner: null })
+    .where('id', '=', claim.run.id)
+    .where('attempt', '=', claim.attempt)
+    .execute()
+}
+
+/** True while this attempt is the one that may write; taken inside the transaction that writes. */
+export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
+  const row = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '=', claim.run.id)
+    .where('attempt', '=', claim.attempt)
+    .where('state', 'in', ['reading', 'planned'])
+    .forUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Runs that nobody who lives works on and that could go on: waiting ones without a rival, and those whose process died. */
+export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select(['id', 'attempt', 'owner'])
+    .where('state', 'in', ['waiting', 'reading', 'planned'])
+    .where(unowned(sql`runs.owner`))
+    .where(noRival)
+    .execute()
+  return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.owner === null ? '' : `-${row.attempt}`}` }))
+}
+
+// Runs of a connection go one after the other: older facts never overtake newer ones.
+const noRival = sql<boolean>`not exists (
+  select 1 from runs rival
+  where rival.connection = runs.connection and rival.id <> runs.id and rival.state in (${sql.join(activeStates)}))`

@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { PlanCounts, Verdict } from '../../identity/change.ts'
+import type { Db, RunOptions, RunRow, Verification } from '../schema.ts'
+import type { RunSource } from '../sources.ts'
+
+/** What makes a run happen. */
+export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
+export type Trigger = (typeof triggers)[number]
+
+/** What a run reads: the connection's source, the events that came in for it, or nothing new but what the roster wants already. */
+export const feedNames = ['source', 'webhook', 'roster'] as const
+export type FeedName = (typeof feedNames)[number]
+
+/** The states of a run and where each may go. */
+export const moves = {
+  waiting: ['reading', 'cancelled', 'failed'],
+  reading: ['planned', 'failed'],
+  planned: ['delivering', 'held', 'unchanged', 'failed'],
+  held: ['delivering', 'rejected', 'superseded', 'cancelled'],
+  delivering: ['finished', 'finished_with_problems', 'cancelled', 'failed'],
+  unchanged: [],
+  finished: [],
+  finished_with_problems: [],
+  rejected: [],
+  superseded: [],
+  cancelled: [],
+  failed: [],
+} as const satisfies Record<string, readonly string[]>
+
+export type RunState = keyof typeof moves
+
+/** The states in which a run has come to rest for good. */
+export const settledStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
+
+/** The states that may move to `to`. */
+function statesBefore(to: RunState): RunState[] {
+  return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
+}
+
+export type Sent = { readonly requests: number; readonly people: number }
+
+export type Run = {
+  readonly id: string
+  readonly connection: string
+  readonly trigger: Trigger
+  readonly state: RunState
+  readonly options: RunOptions
+  readonly feed: FeedName
+  readonly mode: 'snapshot' | 'delta' | null
+  readonly source: RunSource | null
+  readonly asOf: string | null
+  readonly rows: number | null
+  readonly records: number | null
+  readonly counts: PlanCounts | null
+  readonly guards: Verdict[] | null
+  readonly digest: string | null
+  /** What an operator should look at in the source. */
+  readonly warnings: string[]
+  readonly verification: Verification | null
+  readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
+  readonly confirmed: number
+  readonly problems: number
+  /** Changes that are accepted and neither confirmed nor refused yet. */
+  readonly remaining: number
+  readonly reason: string | null
+  /** The code of the failure that ended a failed run. */
+  readonly failure: string | null
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly durationMs: number | null
+  readonly decidedBy: string | null
+  readonly decidedAt: string | null
+}
+
+/** Makes the connection's row where there is none yet. */
+export async function ensureConnection(db: Db, name: string): Promise<void> {
+  await db
+    .insertInto('connections')
+    .values({ name })
+    .onConflict((c) => c.doNothing())
+    .execute()
+}
+
+/** Adds the waiting run of one feed, or joins the one that waits already: its options are widened by the new ones. */
+export async function addWaitingRun(
+  db: Db,
+  run: { connection: string; feed: FeedName; trigger: Trigger; options: RunOptions; now: Date },
+): Promise<string> {
+  const row = await db
+    .insertInto('runs')
+    .values({
+      id: randomUUID(),
+      connection: run.connection,
+      feed: run.feed,
+      trigger: run.trigger,
+      state: 'waiting',
+      options: JSON.stringify(run.options),
+      created_at: run.now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['connection', 'feed'])
+        .where('state', '=', 'waiting')
+        .doUpdateSet({ options: sql`runs.options || excluded.options` }),
+    )
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return row.id
+}
+
+/** Adds a run that reads no source and waits for approval at once. */
+export async function addHeldRun(
+  db: Db,
+  run: { connection: string; options: RunOptions; counts: PlanCounts; guards: Verdict[]; digest: string; now: Date },
+): Promise<string> {
+  const id = randomUUID()
+  await db
+    .insertInto('runs')
+    .values({
+      id,
+      connection: run.connection,
+      trigger: 'operator',
+      state: 'held',
+      options: JSON.stringify(run.options),
+      counts: JSON.stringify(run.counts),
+      guards: JSON.stringify(run.guards),
+      digest: run.digest,
+      rows: 0,
+      records: 0,
+      reason: heldReason(run.guards),
+      created_at: run.now,
+      started_at: run.now,
+    })
+    .execute()
+  return id
+}
+
+export function heldReason(guards: readonly Verdict[]): string {
+  return guards
+    .filter((guard) => !guard.ok)
+    .map((guard) => `${guard.name}: ${guard.reason ?? `${guard.actual} is over the limit of ${guard.limit}`}`)
+    .join('; ')
+}
+
+/** Moves a run by the table of moves; false where it is not in a state that may move there. */
+export async function moveRun(
+  db: Db,
+  run: {
+    id: string
+    to: RunState
+    now: Date
+    reason?: string
+    failure?: string
+    by?: string
+    digest?: string
+    attempt?: number
+  },
+): Promise<boolean> {
+  const settled = settledStates.includes(run.to)
+  let update = db
+    .updateTable('runs')
+    .set({
+      state: run.to,
+      ...(settled && { finished_at: run.now, owner: null }),
+      ...(run.to === 'held' && { owner: null }),
+      ...(run.reason !== undefined && { reason: run.reason }),
+      ...(run.failure !== undefined && { failure: run.failure }),
+      ...(run.by !== undefined && { decided_by: run.by, decided_at: run.now }),
+    })
+    .where('id', '=', run.id)
+    .where('state', 'in', statesBefore(run.to))
+  if (run.digest !== undefined) update = update.where('digest', '=', run.digest)
+  if (run.attempt !== undefined) update = update.where('attempt', '=', run.attempt)
+  const result = await update.executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** How many people left by events since then without a person's approval. */
+export async function leaversSince(db: Db, connection: string, since: Date): Promise<number> {
+  const row = await db
+    .selectFrom('runs')
+    .select(sql<number>`coalesce(sum((counts ->> 'leave')::int), 0)`.as('leavers'))
+    .where('connection', '=', connection)
+    .where('feed', '=', 'webhook')
+    .where('state', 'in', ['delivering', 'finished', 'finished_with_problems'])
+    .where('decided_by', 'is', null)
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return Number(row.leavers)
+}
+
+/** The runs that wait for this connection, the older first. */
+export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', '=', 'waiting')
+    .orderBy('created_at')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+export async function getRun(db: Db, id: string): Promise<Run | null> {
+  const row = await runs(db).where('runs.id', '=', id).executeTakeFirst()
+  return row ? toRun(row) : null
+}
+
+/** The newest first. */
+export async function listRuns(db: Db, options: { connection?: string; limit: number }): Promise<Run[]> {
+  let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(options.limit)
+  if (options.connection !== undefined) query = query.where('runs.connection', '=', options.connection)
+  return (await query.execute()).map(toRun)
+}
+
+function runs(db: Db) {
+  return db
+    .selectFrom('runs')
+    .selectAll('runs')
+    .select((eb) =>
+      eb
+        .selectFrom('deliveries')
+        .select(
+          sql<Tally>`json_build_object(
+          'confirmed', coalesce(sum(confirmed), 0),
+          'problems', coalesce(sum(refused), 0),
+          'remaining', coalesce(sum(people - confirmed - refused) filter (where state = 'due'), 0),
+          'upsert', coalesce(sum(confirmed + refused) filter (where kind = 'upsert'), 0),
+          'update', coalesce(sum(confirmed + refused) filter (where kind = 'update'), 0),
+          'delete', coalesce(sum(confirmed + refused) filter (where kind = 'delete'), 0),
+          'upsertRequests', coalesce(sum(requests) filter (where kind = 'upsert'), 0),
+          'updateRequests', coalesce(sum(requests) filter (where kind = 'update'), 0),
+          'deleteRequests', coalesce(sum(requests) filter (where kind = 'delete'), 0))`.as('tally'),
+        )
+        .whereRef('deliveries.run_id', '=', 'runs.id')
+        .as('tally'),
+    )
+}
+
+type Tally = Record<string, number>
+
+function toRun(row: RunRow & { tally: Tally | null }): Run {
+  const tally = row.tally ?? {}
+  const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
+  return {
+    id: row.id,
+    connection: row.connection,
+    trigger: row.trigger as Trigger,
+    state: row.state as RunState,
+    options: row.options,
+    feed: row.feed as FeedName,
+    mode: row.mode as Run['mode'],
+    source: row.source,
+    asOf: row.as_of?.toISOString() ?? null,
+    rows: row.rows,
+    records: row.records,
+    counts: row.counts,
+    guards: row.guards,
+    digest: row.digest,
+    warnings: row.warnings ?? [],
+    verification: row.verification,
+    sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
+    confirmed: tally.confirmed ?? 0,
+    problems: tally.problems ?? 0,
+    remaining: row.state === 'delivering' ? (tally.remaining ?? 0) : 0,
+    reason: row.reason,
+    failure: row.failure,
+    createdAt: row.created_at.toISOString(),
+    startedAt: row.started_at?.toISOString() ?? null,
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    durationMs: row.started_at && row.finished_at ? row.finished_at.getTime() - row.started_at.getTime() : null,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at?.toISOString() ?? null,
+  }
+}

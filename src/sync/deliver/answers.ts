@@ -1,0 +1,141 @@
+import { type DeliveryFailureCode, deliveryFailures } from '../../contract/failures.ts'
+import type { AnyAnswer, UnreachableReason } from '../../http/answer.ts'
+import { retryAfterMs } from '../../http/retry-after.ts'
+
+/**
+ * What a delivery does with an answer of the platform. Which code an answer has is decided here; what follows from a code says the
+ * table of the contract.
+ *
+ * - `done`: the platform has taken it.
+ * - `refused`: it will not take this as it is; a batch is split until the guilty are alone.
+ * - `missing`: it does not know what the path names.
+ * - `wait`: nobody sends until the time is over.
+ * - `retry`: nobody knows what became of the request, or the platform is unwell.
+ * - `blocked`: nothing of the connection can pass until a person helps.
+ */
+export type Judgement<T = unknown> =
+  | { readonly kind: 'done'; readonly status: number; readonly body: T }
+  | Refused
+  | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
+  | Stop
+
+export type Refused = {
+  readonly kind: 'refused'
+  readonly code: DeliveryFailureCode
+  readonly status: number
+  readonly message: string
+}
+
+/** What ends an attempt at a batch: the rest of it stays due. */
+export type Stop = {
+  readonly code: DeliveryFailureCode
+  readonly status: number | string
+  readonly message: string
+} & (
+  | { readonly kind: 'wait'; readonly delayMs: number }
+  /** `notBeforeMs`: the platform named a time. */
+  | { readonly kind: 'retry'; readonly notBeforeMs?: number }
+  | { readonly kind: 'blocked'; readonly status: number }
+)
+
+type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: infer B } ? B : never
+
+/** How long to be patient where a 429 does not say. */
+const unsaidPatienceMs = 15_000
+/** Longer than an hour nobody waits, whatever the platform asks for: it is asked again. */
+const mostPatienceMs = 60 * 60_000
+
+const blockingCodes: Readonly<Record<number, DeliveryFailureCode>> = {
+  401: 'key_refused',
+  402: 'plan_lacks',
+  403: 'permission_missing',
+  412: 'terms_not_accepted',
+}
+
+const unreachableCodes: Readonly<Record<UnreachableReason, DeliveryFailureCode>> = {
+  connect: 'not_connected',
+  dns: 'name_unknown',
+  tls: 'tls_failed',
+  timeout: 'timed_out',
+  reset: 'connection_lost',
+  aborted: 'stopped',
+  withheld: 'circuit_open',
+}
+
+/** The judgement of an answer that is known not to be what was asked for. */
+export function judgeRefusal(answer: AnyAnswer): Exclude<Judgement, { kind: 'done' }> {
+  const judged = judgeAnswer(answer)
+  if (judged.kind !== 'done') return judged
+  return retry('unreadable', judged.status, `the platform answers ${judged.status} where it should not`)
+}
+
+/** A refusal that names no person: nothing can be sent until somebody looks. */
+export function asStop(judged: Exclude<Judgement, { kind: 'done' }>): Stop {
+  const { kind, status, message } = judged
+  if (kind !== 'refused' && kind !== 'missing') return judged
+  return blockedBy(kind === 'missing' ? 'connection_missing' : 'connection_unsuitable', status, message)
+}
+
+export function blockedBy(code: DeliveryFailureCode, status: number, message: string): Stop {
+  return { kind: 'blocked', code, status, message }
+}
+
+/** Whether a stop leaves open what the platform made of the request. */
+export function leavesUnsettled(stop: Stop): boolean {
+  return deliveryFailures[stop.code].unsettled
+}
+
+/** Whether an answer leaves open what the platform made of the request, or still may make of it. */
+export function isUnsettling(answer: AnyAnswer): boolean {
+  const judged = judgeAnswer(answer)
+  return judged.kind === 'retry' && leavesUnsettled(judged)
+}
+
+/** Whether an answer tells of a platform that is unwell, as several in a row open its circuit. */
+export function isPlatformTrouble(answer: AnyAnswer): boolean {
+  const judged = judgeAnswer(answer)
+  return judged.kind === 'retry' && judged.code !== 'stopped'
+}
+
+export function judgeAnswer<A extends AnyAnswer>(answer: A): Judgement<BodyOf<A>> {
+  switch (answer.status) {
+    case 'unreachable': {
+      const { reason, message, retryAfterMs: delayMs } = answer
+      const code = unreachableCodes[reason]
+      if (reason === 'withheld') return { kind: 'wait', code, status: reason, delayMs: delayMs ?? 0, message }
+      return retry(code, `unreachable: ${reason}`, `the platform cannot be reached (${reason})`)
+    }
+    case 'unreadable': {
+      const { httpStatus, reason } = answer
+      return retry('unreadable', httpStatus, `the platform's answer (${httpStatus}) cannot be read: ${reason}`)
+    }
+    case 'undeclared':
+      return judgeStatus(answer.httpStatus, answer.error.message, answer.retryAfterMs)
+    default:
+      if ('error' in answer) return judgeStatus(answer.status, answer.error.message, retryAfterMs(answer.headers))
+      return { kind: 'done', status: answer.status, body: answer.body as BodyOf<A> }
+  }
+}
+
+function judgeStatus(status: number, message: string, afterMs: number | null): Exclude<Judgement, { kind: 'done' }> {
+  const blocking = blockingCodes[status]
+  if (blocking !== undefined) return blockedBy(blocking, status, `${deliveryFailures[blocking].when}: ${message}`)
+  if (status === 404 || status === 405) return { kind: 'missing', code: 'person_missing', status, message }
+  const patienceMs = afterMs === null ? null : Math.min(afterMs, mostPatienceMs)
+  if (status === 429) {
+    const delayMs = patienceMs ?? unsaidPatienceMs
+    return { kind: 'wait', code: 'rate_limited', status, delayMs, message: 'the platform asks for patience (429)' }
+  }
+  if (status === 408 || status >= 500) {
+    const failed = retry('server_error', status, `the platform answers ${status}`)
+    return patienceMs === null ? failed : { ...failed, notBeforeMs: patienceMs }
+  }
+  if (status >= 300 && status < 400) {
+    return retry('redirected', status, `the platform redirects (${status}); look at its base address`)
+  }
+  return { kind: 'refused', code: status === 413 ? 'batch_too_large' : 'batch_refused', status, message }
+}
+
+function retry(code: DeliveryFailureCode, status: number | string, message: string): Stop & { kind: 'retry' } {
+  return { kind: 'retry', code, status, message }
+}

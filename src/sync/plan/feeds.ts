@@ -1,0 +1,73 @@
+import type { Reading } from '../../connectors/connector.ts'
+import { readEvents } from '../../connectors/webhook/events.ts'
+import { Failure } from '../../errors.ts'
+import { peekPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import type { FeedName } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
+import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+
+/** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
+const eventsAtOnce = 5000
+
+/** A feed that is ready to be read. */
+export type OpenedFeed = { readonly name: FeedName; readonly reading: Reading; readonly rules: FeedRules }
+
+/** The feed that is meant where nobody names one. */
+export function mainFeed({ feeds }: SyncConnection): FeedName {
+  return feeds.source ? 'source' : 'webhook'
+}
+
+/** Opens what a run reads. Without a run, to have a look only: events that are waiting go on waiting for theirs. */
+export async function openFeed(
+  ctx: Pick<SyncContext, 'store' | 'now'>,
+  connection: SyncConnection,
+  { name, runId, signal }: { name: FeedName; runId: string | null; signal: AbortSignal },
+): Promise<OpenedFeed> {
+  const { db } = ctx.store
+  const { source, webhook } = connection.feeds
+  if (name === 'source' && source) {
+    const { source: last } = await acceptedSource(db, connection.name)
+    const taken = (versions: readonly string[]) => takenVersions(db, { connection: connection.name, versions })
+    return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, last, taken }) }
+  }
+  if (name === 'webhook' && webhook) {
+    const events = await eventsFor(db, { connection: connection.name, runId })
+    if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
+    return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
+  }
+  const rules = source ?? webhook
+  if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }
+  throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
+}
+
+async function eventsFor(db: Db, { connection, runId }: { connection: string; runId: string | null }) {
+  const portion = { connection, limit: eventsAtOnce }
+  if (runId === null) return await peekPending(db, portion)
+  return await db.transaction().execute(async (tx) => {
+    await takeBackEvents(tx, { connection, runId })
+    return await takePending(tx, { ...portion, runId })
+  })
+}
+
+/** Puts away what was decided about: archives it, moves it, or whatever its connector does. What fails is tried again with the next run. */
+export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  const { db } = ctx.store
+  const connector = connection.feeds.source?.connector
+  for (const { source, outcome } of await unsettledSources(db, connection.name)) {
+    try {
+      await connector?.settle?.(source, outcome)
+      await markSettled(db, { connection: connection.name, version: source.version, now: ctx.now() })
+    } catch (error) {
+      const { message, type } = describeError(error)
+      ctx.events.sourceUnsettled({ connection: connection.name, source: source.name, reason: message ?? type })
+    }
+  }
+}
+
+function nothingNew(now: Date): Reading {
+  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], sparse: true, rows: noRows() }
+}
+
+async function* noRows(): AsyncGenerator<never> {}

@@ -1,0 +1,37 @@
+import type { PlanCounts, Verdict } from '../../identity/change.ts'
+import type { Reject } from '../../identity/record.ts'
+import type { StagedChange } from '../../store/plans/plans.ts'
+import { ensureConnection } from '../../store/runs/runs.ts'
+import type { SyncContext } from '../context.ts'
+import { mainFeed, openFeed } from './feeds.ts'
+import { preparePlan } from './prepare.ts'
+import { connectionOf } from '../requests.ts'
+import { memoryStage } from './stage.ts'
+
+/** A plan to look at. */
+export type PlanDocument = {
+  readonly connection: string
+  readonly mode: 'snapshot' | 'delta'
+  readonly source: { readonly name: string; readonly bytes: number } | null
+  readonly asOf: string
+  readonly digest: string
+  readonly rows: number
+  readonly records: number
+  readonly counts: PlanCounts
+  readonly guards: readonly Verdict[]
+  readonly changes: readonly StagedChange[]
+  readonly warnings: readonly string[]
+  readonly rejects: readonly Reject[]
+}
+
+/** What a run would do now: reads the source and the roster, stores nothing and sends nothing. */
+export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
+  const connection = connectionOf(ctx, name)
+  await ensureConnection(ctx.store.db, name)
+  const stage = memoryStage()
+  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), runId: null, signal })
+  const plan = await preparePlan(ctx, connection, { feed, stage, everybody: false, signal, onProgress: () => {} })
+  const changes: StagedChange[] = []
+  for await (const staged of stage.changes()) changes.push(...staged)
+  return { connection: name, ...plan, changes }
+}

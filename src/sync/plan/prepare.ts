@@ -1,0 +1,186 @@
+import type { Reading } from '../../connectors/connector.ts'
+import { withExpressions } from '../../connectors/expressions/expressions.ts'
+import type { Verdict } from '../../identity/change.ts'
+import { planHasher } from '../../identity/digest.ts'
+import { type GuardFacts, judge } from '../../identity/guards.ts'
+import { expressionsOf } from '../../identity/mapping/mapping.ts'
+import { dateIn, type PlanContext } from '../../identity/plan.ts'
+import { type FieldName, fieldNames } from '../../identity/record.ts'
+import { isReject } from '../../identity/mapping/rows.ts'
+import type { PlanSummary } from '../../store/plans/plans.ts'
+import { headcount, rosterEntries } from '../../store/roster/roster.ts'
+import { leaversSince } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
+import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { createDecider, type Decider, isEmployed } from './decider.ts'
+import type { OpenedFeed } from './feeds.ts'
+import { type MappedRows, mapRows } from './map-rows.ts'
+import type { Stage } from './stage.ts'
+
+export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/**
+ * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
+ * `everybody`: also people without a difference are staged, to be sent again.
+ */
+export async function preparePlan(
+  ctx: Pick<SyncContext, 'store' | 'now'>,
+  connection: SyncConnection,
+  {
+    feed,
+    stage,
+    everybody,
+    signal,
+    onProgress,
+  }: { feed: OpenedFeed; stage: Stage; everybody: boolean; signal: AbortSignal; onProgress: Progress },
+): Promise<Omit<PlanSummary, 'verification'>> {
+  const { db } = ctx.store
+  const { rules } = feed
+  const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
+  const { sparse = false } = reading
+  const mapping = mapRows(reading, rules, ctx.now())
+  const planContext: PlanContext = {
+    mode: reading.mode,
+    absence: rules.absence,
+    graceRuns: rules.graceRuns,
+    asOf: reading.asOf,
+    now: ctx.now().toISOString(),
+    timeZone: rules.timeZone,
+    exportDate: dateIn(rules.timeZone, reading.asOf),
+    today: dateIn(rules.timeZone, ctx.now().toISOString()),
+    future: rules.future,
+    ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
+  }
+  const inOrder = feed.name === 'webhook'
+  const accepted = await acceptedSource(db, connection.name)
+  const eachForItself = isStale(reading, accepted.asOf) || rules.absence === 'ignore'
+  const people = createDecider({
+    db,
+    connection: connection.name,
+    stage,
+    everybody,
+    inOrder,
+    eachForItself,
+    planContext,
+  })
+
+  for await (const rows of reading.rows) {
+    signal.throwIfAborted()
+    for (const row of rows) {
+      people.rows++
+      if (!mapping.ok) continue
+      const told = mapping.map(row)
+      if (told === null) continue
+      if (isReject(told)) people.reject(told)
+      else people.see(told)
+    }
+    await people.decidePage()
+    onProgress({ rows: people.rows, rejected: people.rejected })
+  }
+  const nothingNew = reading.source === null
+  if (mapping.ok || nothingNew) await people.decideRest(signal)
+
+  const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
+  const facts = people.tally.facts({
+    mode: reading.mode,
+    rows: people.rows,
+    size: sizeOf(people, { bytes: reading.source?.bytes ?? 0, accepted }),
+    endMissing: await isEndMissing(db, connection.name, { people, end: accepted.end }),
+    headcount: await headcount(db, connection.name),
+    recentLeavers: inOrder ? await leaversSince(db, connection.name, new Date(ctx.now().getTime() - dayMs)) : 0,
+    missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
+    absence: rules.absence,
+  })
+  const hasher = planHasher()
+  for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
+  return {
+    mode: reading.mode,
+    source: reading.source,
+    asOf: reading.asOf,
+    rows: people.rows,
+    records: people.records,
+    counts: people.tally.counts(),
+    guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
+    digest: hasher.digest(),
+    fields,
+    endKeys: await people.endKeys(),
+    warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
+    rejects: people.rejects.toSorted((a, b) => a.line - b.line),
+  }
+}
+
+/** The fields that one of the connection's feeds speaks of: what an event said stays, though the export has no column for it. */
+function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>): ReadonlySet<FieldName> {
+  const ofEvents = feeds.webhook?.mapping.fields ?? {}
+  return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
+}
+
+function sizeOf(
+  { rows }: Decider,
+  { bytes, accepted }: { bytes: number; accepted: AcceptedSource },
+): GuardFacts['size'] {
+  if (accepted.rows === null || accepted.source === null) return null
+  return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
+}
+
+async function isEndMissing(
+  db: Db,
+  connection: string,
+  { people, end }: { people: Decider; end: readonly string[] },
+): Promise<boolean> {
+  const known = await rosterEntries(db, { connection, identityIds: end })
+  const last = end.findLast((identityId) => isEmployed(known.get(identityId)))
+  return last !== undefined && people.lacks(last)
+}
+
+/** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
+function missingColumns(
+  mapping: MappedRows,
+  {
+    accepted,
+    fields,
+    rules,
+    nothingNew,
+    sparse,
+  }: {
+    accepted: readonly string[]
+    fields: readonly string[] | null
+    rules: FeedRules
+    nothingNew: boolean
+    sparse: boolean
+  },
+): readonly string[] {
+  if (nothingNew) return []
+  if (!mapping.ok) return mapping.missing
+  if (sparse) return []
+  const mapped = new Set([...Object.keys(rules.mapping.fields), ...(rules.mapping.status ? ['status'] : [])])
+  return accepted
+    .filter((field) => mapped.has(field) && !fields?.includes(field))
+    .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
+}
+
+function isStale({ mode, asOf }: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): boolean {
+  return mode === 'snapshot' && accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
+}
+
+function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): Verdict[] {
+  if (reading.mode === 'delta') return []
+  const older = isStale(reading, accepted)
+  const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
+  if (!older) return [{ ...verdict, ok: true }]
+  return [
+    {
+      ...verdict,
+      ok: false,
+      reason: `the source speaks of ${reading.asOf}, before the last accepted one of ${accepted}`,
+    },
+  ]
+}
+
+function warningsOf({ older }: Decider, warnings: readonly string[]): readonly string[] {
+  if (older === 0) return warnings
+  return [...warnings, `${older} rows gave way to a newer row of the same person`]
+}

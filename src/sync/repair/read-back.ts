@@ -1,0 +1,28 @@
+import type { Identity } from '../../contract/platform/hris-user-identities.ts'
+import { Failure } from '../../errors.ts'
+import { changeTo } from '../../identity/difference.ts'
+import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
+import type { ReadBack } from '../../store/roster/roster.ts'
+import type { Stop } from '../deliver/answers.ts'
+import type { SyncConnection } from '../context.ts'
+
+/** What reading a person back says about them: that the platform has them as wanted, or what it has. */
+export function compareWith(entry: RosterEntry, identity: Identity | null): ReadBack {
+  const { identityId, wanted, retracted } = entry
+  if (identity === null) return { identityId, asWanted: false, confirmed: null }
+  const confirmed = asRecord(identity, entry.confirmed ?? wanted ?? { identityId })
+  const isWanted =
+    wanted !== null && retracted === null && changeTo(wanted, { confirmed, inferred: false, carried: true }) === null
+  return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
+}
+
+/** What the platform holds of a person, in the fields that we keep. */
+export function asRecord(identity: Identity, kept: IdentityRecord): IdentityRecord {
+  const fields = fieldNames.filter((field) => kept[field] !== undefined).map((field) => [field, identity[field]])
+  return { identityId: identity.identityId, ...Object.fromEntries(fields) }
+}
+
+export function asFailure(connection: SyncConnection, stop: Stop): Failure {
+  const code = stop.kind === 'blocked' ? 'blocked' : 'platform_unreachable'
+  return new Failure(code, `connection "${connection.name}" cannot be verified: ${stop.message}`)
+}

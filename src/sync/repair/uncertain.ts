@@ -1,0 +1,75 @@
+import type { ClaimedDelivery } from '../../store/deliveries/deliveries.ts'
+import { doubtBatch, doubtRechecks, endedTakeovers, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import { doubtedKeys, noteReadBack, rosterEntries } from '../../store/roster/roster.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import { addWaitingRun } from '../../store/runs/runs.ts'
+import type { Stop } from '../deliver/answers.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
+import { enqueueWaiting } from '../enqueue.ts'
+import { compareWith } from './read-back.ts'
+import { type Lane, readBack } from '../deliver/send.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { resolveTarget } from '../deliver/target.ts'
+
+/**
+ * This attempt was overtaken: whatever it sent since may have undone newer facts on the platform, where nothing can fence a request.
+ * Its people are read back by the next run.
+ */
+export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
+  const { runId, batch, connection } = claim
+  await ctx.store.db.transaction().execute(async (tx) => {
+    await doubtBatch(tx, { runId, batch, now: ctx.now() })
+    await settleTakeover(tx, { runId, batch, owner: ctx.owner.id })
+  })
+  await requestRepair(ctx, connection)
+}
+
+/** The same for batches whose former process has ended since they were taken over from it. */
+export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
+  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.owner)) {
+    await ctx.store.db.transaction().execute(async (tx) => {
+      await doubtBatch(tx, { ...takeover, now: ctx.now() })
+      await settleTakeover(tx, takeover)
+    })
+    await requestRepair(ctx, connection)
+  }
+}
+
+/** Looks once more at whoever was delivered after a request that was given up, once that request cannot arrive any more. */
+export async function doubtWhatMayBeLate(ctx: SyncContext): Promise<void> {
+  for (const connection of await doubtRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
+}
+
+/** Asks for a run that reads no source, and delivers what is left of what HR said last. */
+async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
+  const run = { connection, feed: 'roster', trigger: 'repair', options: {}, now: ctx.now() } as const
+  const runId = await addWaitingRun(ctx.store.db, run)
+  ctx.events.runRequested({ runId, connection, trigger: 'repair' })
+  await enqueueWaiting(ctx, connection)
+}
+
+/**
+ * Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs.
+ * Answers what kept it from it: they stay in doubt then, until a later run.
+ */
+export async function readBackDoubted(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Stop | null> {
+  const { db } = ctx.store
+  for await (const identityIds of doubtedKeys(db, connection.name)) {
+    const target = await resolveTarget(ctx, connection, { signal })
+    if (typeof target !== 'number') return target
+    const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+    const { found, stop } = await readBack(lane, identityIds)
+    if (stop) return stop
+    const entries = await rosterEntries(db, { connection: connection.name, identityIds })
+    const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await noteReadBack(tx, { connection: connection.name, found: noted })
+    })
+  }
+  return null
+}

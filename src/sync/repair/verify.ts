@@ -1,0 +1,76 @@
+import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { Differences, Verification } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
+import { asFailure, compareWith } from './read-back.ts'
+import { type Lane, listIdentities } from '../deliver/send.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { resolveTarget } from '../deliver/target.ts'
+
+/** So many keys of each kind are kept with the run. */
+const keysKept = 100
+
+/**
+ * Reads the platform's whole list and compares it with what is known: whoever is lost there, or was changed by somebody else, is noted
+ * as the platform has them, so that the plan which follows repairs every difference. People whom the platform holds and HR never
+ * named are counted and left alone: absence never deletes.
+ */
+export async function verifyAgainstPlatform(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Verification> {
+  const { db } = ctx.store
+  const target = await resolveTarget(ctx, connection, { signal })
+  if (typeof target !== 'number') throw asFailure(connection, target)
+  const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const found = new Set<string>()
+  const counts = { lost: 0, changed: 0, foreign: 0 }
+  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+  let listed = 0
+
+  const stop = await listIdentities(lane, async (identities) => {
+    const known = await entriesOf(identities.map(({ identityId }) => identityId))
+    const noted: ReadBack[] = []
+    for (const identity of identities) {
+      found.add(identity.identityId)
+      listed++
+      const entry = known.get(identity.identityId)
+      if (!entry || entry.retracted) {
+        count('foreign', identity.identityId)
+        continue
+      }
+      const actual = compareWith(entry, identity)
+      if (entry.confirmed === entry.wanted && !actual.asWanted) count('changed', identity.identityId)
+      noted.push(actual)
+    }
+    await note(noted)
+  })
+  if (stop) throw asFailure(connection, stop)
+
+  for await (const keys of rosterKeys(db, connection.name)) {
+    const unlisted = keys.filter((key) => !found.has(key))
+    const entries = await entriesOf(unlisted)
+    const lost = [...entries.values()].filter(({ confirmed }) => confirmed !== null)
+    for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
+    await note(lost.map((entry) => compareWith(entry, null)))
+  }
+  return { listed, ...counts, people }
+
+  function count(kind: keyof Differences, identityId: string): void {
+    counts[kind]++
+    if (people[kind].length < keysKept) people[kind].push(identityId)
+  }
+
+  function entriesOf(identityIds: readonly string[]) {
+    return rosterEntries(db, { connection: connection.name, identityIds })
+  }
+
+  /** Fenced: a process that was stopped while it read the list does not write into a later run's picture. */
+  async function note(noted: readonly ReadBack[]): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await noteReadBack(tx, { connection: connection.name, found: noted })
+    })
+  }
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { company, nextNight, type Person, toCsv, usualNight } from '../../../src/cli/demo/company.ts'
+import { readPresets } from '../../../src/daemon/config/presets.ts'
+import { compileMapping, Mapping, mergePreset } from '../../../src/identity/mapping/mapping.ts'
+import { plan } from '../../../src/identity/plan.ts'
+import type { Reject, Sighting } from '../../../src/identity/record.ts'
+import { isReject } from '../../../src/identity/mapping/rows.ts'
+import { allRows, openCsv } from '../../helpers/sources/csv.ts'
+import { exportFolder } from '../../helpers/sources/exports.ts'
+import { nightly } from '../../helpers/records.ts'
+import { applyPlan, type Roster } from '../../helpers/model/roster.ts'
+
+const firstDay = '2026-11-19'
+const secondDay = '2026-11-20'
+const seeds = [1, 2, 3, 42, 4711]
+
+test('equal seeds and days give equal exports, other seeds give others', () => {
+  const texts = [7, 7, 8].map((seed) => {
+    const people = company({ seed, size: 60, today: firstDay })
+    return toCsv(nextNight(people, { seed, today: secondDay }).people)
+  })
+
+  expect(texts[0]).toBe(texts[1])
+  expect(texts[0]).not.toBe(texts[2])
+})
+
+test.for(seeds)('everybody has a key and an address of their own, and a manager who is there (seed %i)', (seed) => {
+  const people = company({ seed, size: 250, today: firstDay })
+
+  const keys = new Set(people.map(({ workerId }) => workerId))
+  expect(keys.size).toBe(250)
+  expect(new Set(people.map(({ email }) => email)).size).toBe(250)
+  expect(people.filter(({ managerId }) => !keys.has(managerId))).toHaveLength(1)
+  expect(people.some(({ lastName }) => /[^ -~]/.test(lastName))).toBe(true)
+  expect(people.every(({ email }) => /^[a-z]+\.[a-z]+\.\d+@example\.com$/.test(email))).toBe(true)
+})
+
+test.for(seeds)('a usual night is planned as exactly what its story tells (seed %i)', async (seed) => {
+  const before = company({ seed, size: 250, today: firstDay })
+  const { people: after, story } = nextNight(before, { seed, today: secondDay })
+  const first = await readExport(before)
+  const second = await readExport(after)
+
+  const evening = plan(first.sightings, new Map(), nightly({ asOf: `${firstDay}T01:00:00.000Z`, today: firstDay }))
+  const roster: Roster = applyPlan(new Map(), evening)
+  const night = plan(second.sightings, roster, nightly(), new Set(story.brokenRow))
+
+  expect(first.rejects).toEqual([])
+  expect(second.rejects.map(({ identityId, column }) => [identityId, column])).toEqual([
+    [story.brokenRow[0], 'Hire Date'],
+  ])
+  expect(evening.counts.join).toBe(250)
+  const kinds = Map.groupBy(night.changes, ({ kind }) => kind)
+  const keysOf = (kind: 'join' | 'update' | 'leave' | 'return' | 'redate') =>
+    (kinds.get(kind) ?? []).map(({ identityId }) => identityId)
+  expect(keysOf('join')).toEqual(story.joiner.toSorted())
+  expect(keysOf('update')).toEqual(story.mover.toSorted())
+  expect(keysOf('leave')).toEqual([...story.leaver, ...story.absentee].sort())
+  expect(keysOf('return')).toEqual(story.returner)
+  expect(keysOf('redate')).toEqual(story.correction)
+  expect(night.absent).toBe(usualNight.absentee)
+  expect(night.entries.get(story.futureLeaver[0] ?? '')).toMatchObject({ deferredTo: expect.any(String) })
+})
+
+test.for(seeds)('its story tells as many events as were asked for, each about somebody else (seed %i)', (seed) => {
+  const { story } = nextNight(company({ seed, size: 50, today: firstDay }), { seed, today: secondDay })
+
+  const counts = Object.fromEntries(Object.entries(story).map(([event, ids]) => [event, ids.length]))
+  const everybody = Object.values(story).flat()
+  expect(counts).toEqual(usualNight)
+  expect(new Set(everybody).size).toBe(everybody.length)
+})
+
+test('a night after a night never gives a key twice', () => {
+  let people = company({ seed: 5, size: 60, today: firstDay })
+  for (const [seed, today] of ['2026-11-20', '2026-11-21', '2026-11-22'].entries()) {
+    people = nextNight(people, { seed, today }).people
+  }
+
+  expect(new Set(people.map(({ workerId }) => workerId)).size).toBe(people.length)
+})
+
+test('cells that hold the delimiter or a quote are enclosed', () => {
+  const [person] = company({ seed: 1, size: 50, today: firstDay })
+  if (!person) throw new Error('the company is empty')
+
+  const [, row] = toCsv([{ ...person, jobTitle: 'Chief of "Staff", Operations' }]).split('\n')
+
+  expect(row).toContain(',"Chief of ""Staff"", Operations",')
+})
+
+/** What the csv connector and the generic preset make of an export. */
+async function readExport(people: readonly Person[]): Promise<{ sightings: Sighting[]; rejects: Reject[] }> {
+  await using folder = await exportFolder()
+  await folder.write('people.csv', toCsv(people))
+  const reading = await openCsv(folder)
+  const mapping = compileMapping(
+    Mapping.parse(mergePreset((await readPresets()).get('generic')?.mapping ?? {}, {})),
+    reading.headers,
+  )
+  if (!mapping.ok) throw new Error(mapping.missing.join('; '))
+  const told = (await allRows(reading)).map(mapping.map)
+  return {
+    sightings: told.flatMap((one) => (isReject(one) ? [] : [one])),
+    rejects: told.filter(isReject),
+  }
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { renderField, renderPlan } from '../../../src/cli/render/plan.ts'
+import { type Paint, plain } from '../../../src/cli/render/text.ts'
+import { changeView, counts, planDocument } from '../../helpers/control-documents.ts'
+
+const marked: Paint = (style, text) => `<${style}>${text}</${style}>`
+
+test('a plan names joiners, movers, leavers, returns, corrections and retractions in sections of their own', () => {
+  const plan = planDocument({
+    rows: 1000,
+    records: 997,
+    counts: counts({ join: 1, update: 1, leave: 1, return: 1, redate: 1, retract: 1, unchanged: 991, rejected: 1 }),
+    changes: [
+      changeView({
+        kind: 'join',
+        identityId: '1001',
+        fields: { email: { hidden: true }, startedAt: { from: null, to: '2026-12-01T00:00:00.000Z' } },
+      }),
+      changeView({ kind: 'update', identityId: '1002', fields: { jobTitle: { hidden: true } } }),
+      changeView({
+        identityId: '1222',
+        fields: { separatedAt: { from: null, to: '2026-11-20T00:00:00.000Z', inferred: true } },
+      }),
+      changeView({
+        kind: 'return',
+        identityId: '1300',
+        fields: { separatedAt: { from: '2026-03-31T00:00:00.000Z', to: null } },
+      }),
+      changeView({
+        kind: 'redate',
+        identityId: '1400',
+        fields: { separatedAt: { from: '2026-10-31T00:00:00.000Z', to: '2026-11-05T00:00:00.000Z' } },
+        carried: true,
+      }),
+      changeView({ kind: 'retract', identityId: '1500', reason: 'sent in error' }),
+    ],
+    guards: [
+      { name: 'leavers', actual: 1, limit: 50, ok: true },
+      { name: 'zeroRows', actual: 1000, limit: null, ok: true },
+      {
+        name: 'retractions',
+        actual: 1,
+        limit: 0,
+        ok: false,
+        reason: '1 of 997 people would be deleted; the limit is 0',
+      },
+    ],
+    rejects: [{ line: 41, column: 'Hire Date', reason: '"31/02/2025" is not a date', identityId: '1600' }],
+  })
+
+  const text = renderPlan(plan, plain)
+
+  expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
+1,000 rows, 997 records, 1 rejected, 991 unchanged
+
+Joiners (1)
+  + 1001  email, startedAt → 2026-12-01
+
+Movers (1)
+  ~ 1002  jobTitle
+
+Leavers (1)
+  - 1222  separatedAt → 2026-11-20 (inferred)
+
+Returns (1)
+  > 1300  separatedAt 2026-03-31 → none
+
+Corrections (1)
+  = 1400  separatedAt 2026-10-31 → 2026-11-05 (still due from an earlier run)
+
+Retractions (1)
+  x 1500  sent in error
+
+Guards
+  ✔ leavers      1 of at most 50
+  ✔ zeroRows     1,000
+  ✖ retractions  1 of 997 people would be deleted; the limit is 0
+
+Rejected rows (1)
+  ! people.csv:41: Hire Date: "31/02/2025" is not a date`)
+})
+
+test('a plan without changes says so', () => {
+  const text = renderPlan(planDocument(), plain)
+
+  expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
+1,000 rows, 1,000 records, 0 rejected, 1,000 unchanged
+
+Nothing to change.`)
+})
+
+test('a long list of joiners is cut, a long list of leavers is not', () => {
+  const many = Array.from({ length: 60 }, (_, index) => String(index + 1000))
+  const joiners = many.map((identityId) => changeView({ kind: 'join', identityId, fields: {} }))
+  const leavers = many.map((identityId) => changeView({ kind: 'leave', identityId, fields: {} }))
+
+  const lines = renderPlan(planDocument({ changes: [...joiners, ...leavers] }), plain).split('\n')
+
+  expect(lines.filter((line) => line.startsWith('  + '))).toHaveLength(50)
+  expect(lines).toContain('    … and 10 more, listed with --json')
+  expect(lines.filter((line) => line.startsWith('  - '))).toHaveLength(60)
+})
+
+test('what comes from a file cannot steer the terminal', () => {
+  const plan = planDocument({ changes: [changeView({ kind: 'join', identityId: '\u001b[2J1\u202e' })] })
+
+  const text = renderPlan(plan, plain)
+
+  expect(text).toContain('+ \\u001b[2J1\\u202e')
+})
+
+test('colours mark the kind of change and the verdict', () => {
+  const guards = [{ name: 'leavers', actual: 9, limit: 5, ok: false, reason: 'too many' }]
+
+  const text = renderPlan(planDocument({ changes: [changeView()], guards }), marked)
+
+  expect(text).toContain('<bold>Leavers (1)</bold>\n  <red>-</red> 1222')
+  expect(text).toContain('<red>✖</red> leavers  too many')
+})
+
+describe('a field that changes', () => {
+  const cases = [
+    ['a value that is not shown', 'jobTitle', { hidden: true }, 'jobTitle'],
+    ['a value', 'jobTitle', { from: 'Engineer', to: 'Lead' }, 'jobTitle "Engineer" → "Lead"'],
+    ['a new value', 'jobTitle', { from: null, to: 'Lead' }, 'jobTitle → "Lead"'],
+    ['a cleared value', 'managerId', { from: '7', to: null }, 'managerId "7" → none'],
+    ['a truth', 'isContractor', { from: false, to: true }, 'isContractor false → true'],
+    ['a date', 'startedAt', { from: null, to: '2026-11-20T00:00:00.000Z' }, 'startedAt → 2026-11-20'],
+  ] as const
+
+  test.each(cases)('shows %s', (_what, name, change, expected) => {
+    const text = renderField(name, change)
+
+    expect(text).toBe(expected)
+  })
+})

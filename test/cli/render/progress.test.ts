@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { progressText } from '../../../src/cli/render/progress.ts'
+import { duration, plain } from '../../../src/cli/render/text.ts'
+import { runDocument } from '../../helpers/control-documents.ts'
+
+test('a delivery shows how many of how many have settled', () => {
+  const run = runDocument({ state: 'delivering', confirmed: 2400, problems: 100, remaining: 2500 })
+
+  const text = progressText(run, plain)
+
+  expect(text).toBe('acme: delivering ============············ 2,500 of 5,000, 100 problems')
+})
+
+test('a run that does not deliver shows its state alone', () => {
+  const text = progressText(runDocument({ state: 'reading' }), plain)
+
+  expect(text).toBe('acme: reading')
+})
+
+test.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [1300, '1.3 s'],
+  [59_999, '59.9 s'],
+  [61_000, '1 min 1 s'],
+  [3_600_000, '60 min 0 s'],
+])('%d milliseconds are shown as %s', (ms, expected) => {
+  const text = duration(ms)
+
+  expect(text).toBe(expected)
+})

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { exitOf } from '../../../src/cli/follow-run.ts'
+import { renderOutcome, renderRun, renderRuns, renderVerification } from '../../../src/cli/render/run.ts'
+import { plain } from '../../../src/cli/render/text.ts'
+import { counts, runDocument } from '../../helpers/control-documents.ts'
+
+const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+
+test('a run is shown with its source, its plan, what was sent and how the guards judged', () => {
+  const run = runDocument({
+    state: 'finished_with_problems',
+    options: { full: true },
+    confirmed: 3,
+    problems: 1,
+    guards: [{ name: 'leavers', actual: 1, limit: 50, ok: true }],
+  })
+
+  const text = renderRun(run, plain)
+
+  expect(text).toBe(`run ${id} · acme · finished_with_problems
+  trigger    operator (full)
+  created    2026-11-20 02:00 UTC
+  source     people.csv (52,100 bytes)
+  as of      2026-11-20 01:00 UTC
+  rows       1,000, 997 records
+  plan       3 joiners, 1 leaver, 993 unchanged, 3 rejected rows
+  digest     sha256:abc
+  sent       upsert: 1 request for 3 people; update: 1 request for 1 person
+  confirmed  3 changes
+  problems   1
+  took       1.3 s
+
+Guards
+  ✔ leavers  1 of at most 50`)
+})
+
+describe('a verification', () => {
+  const none = { lost: [], changed: [], foreign: [] }
+
+  test('is shown by kind, with the keys that are known of each', () => {
+    const keys = Array.from({ length: 100 }, (_, i) => `P${String(i).padStart(3, '0')}`)
+    const found = {
+      listed: 1200,
+      lost: 2,
+      changed: 0,
+      foreign: 250,
+      people: { ...none, lost: ['1222', '1223'], foreign: keys },
+    }
+
+    const text = renderVerification(found, plain)
+
+    expect(text).toContain(`Lost: the platform no longer has them; they are sent again (2)
+  1222, 1223
+
+Foreign: only the platform knows them; they are left alone (250)
+  P000, P001, `)
+    expect(text).toMatch(/P099, and 150 more$/)
+    expect(text.split('\n').filter((line) => line.length > 102)).toEqual([])
+  })
+
+  test('of which no keys were kept, or that found nothing, is told by its counts alone', () => {
+    const old = { listed: 1200, lost: 2, changed: 0, foreign: 0 }
+    const sound = { listed: 1200, lost: 0, changed: 0, foreign: 0, people: none }
+
+    const texts = [renderVerification(old, plain), renderVerification(sound, plain)]
+
+    expect(texts).toEqual(['', ''])
+    expect(renderRun(runDocument({ verification: old, feed: 'roster' }), plain)).toContain(
+      '  verified   1,200 people on the platform: 2 lost, 0 changed, 0 foreign\n',
+    )
+  })
+})
+
+test('runs stand in a table, the newest as the API gives them first', () => {
+  const runs = [
+    runDocument({ state: 'failed', counts: null, reason: 'cannot read people.csv' }),
+    runDocument({ state: 'unchanged', counts: counts({ unchanged: 12 }) }),
+  ]
+
+  const text = renderRuns(runs, plain)
+
+  expect(text).toBe(`RUN                                   CONNECTION  CREATED               STATE      CHANGES
+${id}  acme        2026-11-20 02:00 UTC  failed     cannot read people.csv
+${id}  acme        2026-11-20 02:00 UTC  unchanged  12 unchanged`)
+})
+
+test('without a run the table says so', () => {
+  const text = renderRuns([], plain)
+
+  expect(text).toBe('No runs yet.')
+})
+
+describe('a run at its end', () => {
+  const held = 'leavers: 21 of 300 people would be separated; the limit is 15'
+  const cases = [
+    [
+      runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }) }),
+      0,
+      '✔ acme: nothing to change (9 unchanged)',
+    ],
+    [runDocument(), 0, '✔ acme: 4 changes delivered in 1.3 s (3 joiners, 1 leaver, 993 unchanged, 3 rejected rows)'],
+    [
+      runDocument({ state: 'finished_with_problems', confirmed: 3, problems: 1, counts: counts({ join: 4 }) }),
+      70,
+      `! acme: 3 changes delivered in 1.3 s (4 joiners), 1 problem
+  rollcall problems lists them; they are tried again in every later run`,
+    ],
+    [
+      runDocument({ state: 'held', reason: held }),
+      65,
+      `‖ acme: held: ${held}
+  rollcall run ${id}      shows the plan
+  rollcall approve ${id}  lets it go
+  rollcall reject ${id}   drops it`,
+    ],
+    [
+      runDocument({ state: 'failed', failure: 'source_unreadable', reason: 'cannot read people.csv' }),
+      66,
+      '✖ acme: failed: cannot read people.csv',
+    ],
+    [runDocument({ state: 'failed', failure: null }), 70, '✖ acme: failed: no reason was recorded'],
+    [runDocument({ state: 'cancelled', decidedBy: 'ana' }), 75, '- acme: cancelled by ana'],
+    [runDocument({ state: 'superseded', reason: held }), 75, '- acme: superseded'],
+  ] as const
+
+  test.each(cases)('says what became of it and ends the command accordingly (case %#)', (run, exit, expected) => {
+    const told = { text: renderOutcome(run, plain), exit: exitOf(run) }
+
+    expect(told).toEqual({ text: expected, exit })
+  })
+
+  test('does not count the time that a person took to decide', () => {
+    const run = runDocument({ decidedBy: 'ana', decidedAt: '2026-11-20T09:00:00.000Z', counts: counts({ leave: 4 }) })
+
+    const text = renderOutcome(run, plain)
+
+    expect(text).toBe('✔ acme: 4 changes delivered (4 leavers)')
+  })
+})

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest'
+import { renderPerson } from '../../../src/cli/render/person.ts'
+import { renderProblems, renderStatus } from '../../../src/cli/render/status.ts'
+import { plain } from '../../../src/cli/render/text.ts'
+import { counts, problemDocument, runDocument } from '../../helpers/control-documents.ts'
+
+const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+
+test('the status tells what runs and how a connection stands', () => {
+  const status = {
+    version: '1.2.3',
+    daemon: { pid: 4711, startedAt: '2026-11-20T00:00:00.000Z' },
+    database: 'the embedded database in data/store',
+    queue: 'Redis at localhost:6379',
+    platform: 'https://platform.example/public/v2',
+    alerts: [],
+    connections: [
+      {
+        name: 'acme',
+        target: 'Acme HRIS',
+        people: { wanted: 1000, separated: 12, due: 2 },
+        problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
+        inbox: { pending: 3, rejected: 1 },
+        blocked: {
+          status: 401,
+          code: 'key_refused',
+          reason: 'the platform does not accept the API key (401)',
+          since: '2026-11-20T02:00:00.000Z',
+          probeAt: '2026-11-20T02:30:00.000Z',
+        },
+        active: runDocument({ state: 'delivering', finishedAt: null, counts: counts({ leave: 2 }) }),
+        last: null,
+        nextAt: '2026-11-21T02:00:00.000Z',
+        nextVerifyAt: '2026-11-22T03:00:00.000Z',
+      },
+    ],
+  }
+
+  const text = renderStatus(status, plain)
+
+  expect(text).toBe(`rollcall 1.2.3 · daemon 4711 since 2026-11-20 00:00 UTC
+  database  the embedded database in data/store
+  queue     Redis at localhost:6379
+  platform  https://platform.example/public/v2
+
+acme → Acme HRIS
+  1,000 people, 12 of them left, 2 not delivered yet
+  1 person refused by the platform
+  1,200 people cannot be delivered, among them 1 leaver
+  3 events waiting
+  1 event not understood
+  blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
+          tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
+  now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
+  next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC`)
+})
+
+test('problems stand in a table with what they wait for and the message of the platform', () => {
+  const problems = [
+    problemDocument(),
+    problemDocument({
+      identityId: '1223',
+      state: 'undelivered',
+      kind: 'join',
+      status: null,
+      code: 'timed_out',
+      message: 'the platform cannot be reached (timeout)',
+      ageSeconds: 1500,
+      nextAt: null,
+      times: 12,
+    }),
+  ]
+
+  const text = renderProblems(problems, plain)
+
+  expect(
+    text,
+  ).toBe(`CONNECTION  KEY   CHANGE  STATE        ANSWER            TRIED  FOR     AGAIN                 MESSAGE
+acme        1222  leave   refused      item_refused 400  3×     2 d     2026-11-21 02:00 UTC  separatedAt must be a date
+acme        1223  join    undelivered  timed_out         12×    25 min  next run              the platform cannot be reached (timeout)`)
+})
+
+test('of many problems the first two hundred are shown, and how many there are besides', () => {
+  const problems = Array.from({ length: 1300 }, (_, i) => problemDocument({ identityId: `K${i}` }))
+
+  const lines = renderProblems(problems, plain).split('\n')
+
+  expect(lines).toHaveLength(202)
+  expect(lines.at(-1)).toBe('… and 1,100 more; --json lists them all')
+})
+
+test('a person is shown with what HR says beside what the platform has, and every change with its answer', () => {
+  const person = {
+    connection: 'acme',
+    identityId: '1222',
+    wanted: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: '2026-11-20T00:00:00.000Z' },
+    confirmed: { identityId: '1222', jobTitle: { hidden: true as const }, separatedAt: null },
+    due: ['separatedAt'],
+    asOf: '2026-11-20T01:00:00.000Z',
+    inferred: true,
+    deferredTo: null,
+    absences: 1,
+    retracted: null,
+    changes: [
+      {
+        runId: id,
+        kind: 'leave' as const,
+        state: 'problem',
+        fields: { separatedAt: { from: null, to: '2026-11-20T00:00:00.000Z', inferred: true as const } },
+        source: null,
+        plannedAt: '2026-11-20T02:00:00.000Z',
+        sentAt: '2026-11-20T02:00:01.000Z',
+        answeredAt: '2026-11-20T02:00:02.000Z',
+        answer: { status: 400, message: 'not today' },
+      },
+      {
+        runId: id,
+        kind: 'join' as const,
+        state: 'confirmed',
+        fields: { jobTitle: { hidden: true as const } },
+        source: 'people.csv:41',
+        plannedAt: '2026-01-05T02:00:00.000Z',
+        sentAt: '2026-01-05T02:00:01.000Z',
+        answeredAt: '2026-01-05T02:00:02.000Z',
+        answer: { status: 201 },
+      },
+    ],
+  }
+
+  const text = renderPerson(person, plain)
+
+  expect(text).toBe(`1222 · acme · as of 2026-11-20 01:00 UTC
+  the leaving date was inferred; no row states it
+  missing from the last export
+
+  FIELD        HR SAYS     PLATFORM HAS
+  jobTitle     hidden      hidden
+  separatedAt  2026-11-20  -
+
+Changes
+  2026-11-20 02:00 UTC  leave  separatedAt → 2026-11-20 (inferred)
+    run ${id}
+    problem, the platform answered 400 on 2026-11-20 02:00 UTC: not today
+  2026-01-05 02:00 UTC  join  jobTitle
+    run ${id} from people.csv:41
+    confirmed, the platform answered 201 on 2026-01-05 02:00 UTC`)
+})

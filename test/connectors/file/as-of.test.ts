@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { exportFolder } from '../../helpers/sources/exports.ts'
+import { type FolderSettings, openIn } from '../../helpers/sources/folder-source.ts'
+
+const byDay = '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'
+const byMinute = `${byDay}T(?<hour>\\d{2})(?<minute>\\d{2})`
+
+describe('when an export was true', () => {
+  test.for<[string, FolderSettings, string]>([
+    ['people 2026-11-20.csv', { timeZone: 'UTC' }, '2026-11-20T00:00:00.000Z'],
+    ['people 2026-11-20.csv', { timeZone: 'Europe/Berlin' }, '2026-11-19T23:00:00.000Z'],
+    ['people 2026-11-20.csv', { timeZone: 'Pacific/Kiritimati' }, '2026-11-19T10:00:00.000Z'],
+    // Midnight does not exist there on that day: the clocks go from 00:00 to 01:00.
+    ['people 2026-09-06.csv', { timeZone: 'America/Santiago' }, '2026-09-06T04:00:00.000Z'],
+    ['people 2028-02-29.csv', { timeZone: 'UTC' }, '2028-02-29T00:00:00.000Z'],
+  ])('is the start of the day that its name holds (%s, %o)', async ([name, settings, expected]) => {
+    await using folder = await exportFolder()
+    await folder.write(name, 'id\n')
+
+    const { asOf } = await openIn(
+      folder,
+      { ...settings, asOf: { from: 'fileName', pattern: byDay } },
+      { now: () => new Date(expected) },
+    )
+
+    expect(asOf).toBe(expected)
+  })
+
+  test('is the minute that its name holds, in the zone of the source', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people-2026-07-01T0130.csv', 'id\n')
+
+    const { asOf } = await openIn(folder, {
+      timeZone: 'America/New_York',
+      asOf: { from: 'fileName', pattern: byMinute },
+    })
+
+    expect(asOf).toBe('2026-07-01T05:30:00.000Z')
+  })
+
+  test('is the time of its last change where nothing else is configured', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', 'id\n', { modifiedAt: new Date('2026-11-20T01:02:03.456Z') })
+
+    const { asOf } = await openIn(folder)
+
+    expect(asOf).toBe('2026-11-20T01:02:03.456Z')
+  })
+
+  test.for([
+    ['holds no date', 'people.csv', byDay],
+    ['holds a day that does not exist', 'people-2026-02-31.csv', byDay],
+    ['holds a month that does not exist', 'people-2026-13-01.csv', byDay],
+    ['holds a year of two digits', 'people-26-11-20.csv', '(?<year>\\d{2})-(?<month>\\d{2})-(?<day>\\d{2})'],
+  ])('is unknown for a name that %s: the export is refused', async ([, name = '', pattern = '']) => {
+    await using folder = await exportFolder()
+    await folder.write(name, 'id\n')
+
+    const opening = openIn(folder, { asOf: { from: 'fileName', pattern } })
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: `the name of ${name} holds no date where the pattern ${pattern} looks for it: check asOf in the configuration`,
+    })
+  })
+
+  test('does not lie ahead: an export from the future is refused, since no later one could replace it', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', 'id\n', { modifiedAt: new Date('2026-11-22T02:00:00Z') })
+
+    const opening = openIn(folder, {}, { now: () => new Date('2026-11-20T02:00:00Z') })
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringContaining(
+        'people.csv is dated 2026-11-22T02:00:00.000Z, which lies ahead of this machine',
+      ),
+    })
+  })
+})

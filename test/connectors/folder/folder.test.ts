@@ -1,0 +1,234 @@
+import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Reading } from '../../../src/connectors/connector.ts'
+import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
+import { identityOf, openIn, refusalOf, rowsOf } from '../../helpers/sources/folder-source.ts'
+
+const header = 'id,name\n'
+const monday = new Date('2026-11-16T01:00:00Z')
+const tuesday = new Date('2026-11-17T01:00:00Z')
+const wednesday = new Date('2026-11-18T01:00:00Z')
+
+describe('the newest export', () => {
+  test('is the match that changed last, and goes by its own name, size and rows', async () => {
+    await using folder = await exportFolder()
+    await folder.write('z.csv', 'id\n1\n', { modifiedAt: monday })
+    await folder.write('a.csv', 'id\n2\n', { modifiedAt: wednesday })
+    await folder.write('m.csv', 'id\n3\n', { modifiedAt: tuesday })
+
+    const reading = await openIn(folder)
+
+    expect(reading.source).toEqual({ name: 'a.csv', bytes: 5, version: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(reading.asOf).toBe(wednesday.toISOString())
+    expect((await rowsOf(reading)).map(({ origin }) => origin)).toEqual([{ file: 'a.csv', line: 2 }])
+  })
+
+  test('of several from the same moment is the last one by name', async () => {
+    await using folder = await exportFolder()
+    for (const name of ['day-09.csv', 'day-10.csv', 'day-08.csv'])
+      await folder.write(name, header, { modifiedAt: monday })
+
+    expect(identityOf(await openIn(folder)).name).toBe('day-10.csv')
+  })
+
+  test('is no folder and no hidden file', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', header, { modifiedAt: monday })
+    await folder.write('.people.csv', header)
+    await mkdir(join(folder.path, 'archive.csv'))
+
+    expect(identityOf(await openIn(folder)).name).toBe('people.csv')
+  })
+
+  test('may have a name with brackets', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people [final].csv', header)
+
+    expect(identityOf(await openIn(folder, { path: 'people [final].csv' })).name).toBe('people [final].csv')
+  })
+
+  test('is found by an absolute path, a pattern over folders, and one that begins above', async () => {
+    await using folder = await exportFolder()
+    await mkdir(join(folder.path, 'berlin/november'), { recursive: true })
+    await folder.write('berlin/november/people.csv', header)
+
+    const names = []
+    for (const path of [
+      join(folder.path, 'b*/**/*.csv'),
+      '*/*/people.csv',
+      '{berlin/november,paris}/*.csv',
+      'x/../berlin/*/*.csv',
+    ])
+      names.push(identityOf(await openIn(folder, { path })).name)
+
+    expect(names).toEqual(Array.from({ length: 4 }, () => 'people.csv'))
+  })
+
+  test('may be a delta', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', header)
+
+    expect((await openIn(folder, { mode: 'delta' })).mode).toBe('delta')
+  })
+})
+
+describe('every export in turn', () => {
+  test('comes oldest first, says whether more wait, and ends with nothing new', async () => {
+    await using folder = await exportFolder()
+    await folder.write('a.csv', 'id\n2\n', { modifiedAt: tuesday })
+    await folder.write('c.csv', 'id\n1\n', { modifiedAt: monday })
+    await folder.write('b.csv', 'id\n3\n', { modifiedAt: tuesday })
+    const inTurn = reader(folder)
+
+    const read = [await inTurn(), await inTurn(), await inTurn()]
+    const after = await inTurn()
+
+    expect(read.map(({ source }) => [source?.name, source?.more])).toEqual([
+      ['c.csv', true],
+      ['a.csv', true],
+      ['b.csv', undefined],
+    ])
+    expect(after).toMatchObject({ source: null, mode: 'delta', headers: [] })
+    expect(await rowsOf(after)).toEqual([])
+  })
+
+  test('is ordered by the dates in the names where they count', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people-2026-11-16.csv', header, { modifiedAt: wednesday })
+    await folder.write('people-2026-11-17.csv', header, { modifiedAt: monday })
+    const pattern = '(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'
+    const inTurn = reader(folder, { asOf: { from: 'fileName', pattern } })
+
+    const read = [await inTurn(), await inTurn()]
+
+    expect(read.map(({ asOf }) => asOf)).toEqual(['2026-11-16T00:00:00.000Z', '2026-11-17T00:00:00.000Z'])
+  })
+
+  test('an export that was written anew is a new one; one that only moved is not', async () => {
+    await using folder = await exportFolder()
+    await mkdir(join(folder.path, 'elsewhere'))
+    const file = await folder.write('people.csv', header, { modifiedAt: monday })
+    const inTurn = reader(folder, { path: '**/*.csv' })
+    await inTurn()
+
+    await rename(file, join(folder.path, 'elsewhere/people.csv'))
+    const moved = await inTurn()
+    await folder.write('people.csv', header, { modifiedAt: tuesday })
+    const again = await inTurn()
+
+    expect(moved.source).toBeNull()
+    expect(again.source?.name).toBe('people.csv')
+  })
+
+  test.for<[string, (file: string) => Promise<unknown>]>([
+    ['the first byte', (file) => writeFile(file, `I${'d,name\n'.repeat(60_000)}`)],
+    ['the last byte', (file) => writeFile(file, `${'id,name\n'.repeat(52_500).slice(0, -1)}\r`)],
+    ['the size', (file) => appendFile(file, 'x\n')],
+  ])('tells exports apart by %s, also where the time is the same', async ([, change]) => {
+    await using folder = await exportFolder()
+    const file = await folder.write('people.csv', 'id,name\n'.repeat(52_500), { modifiedAt: monday })
+    const before = identityOf(await openIn(folder)).version
+
+    await change(file)
+    await utimes(file, monday, monday)
+
+    expect(identityOf(await openIn(folder)).version).not.toBe(before)
+  })
+
+  test('an empty folder holds nothing new; a folder that is missing is refused', async () => {
+    await using folder = await exportFolder()
+
+    expect((await openIn(folder, { take: 'each' })).source).toBeNull()
+    expect(await refusalOf(() => openIn(folder, { take: 'each', path: 'missing/*.csv' }))).toBe(
+      `cannot read ${folder.path}/missing: there is no such file or folder; check the path`,
+    )
+  })
+
+  test('the oldest new one blocks those behind it when it cannot be read, so that no order is broken', async () => {
+    await using folder = await exportFolder()
+    await folder.write('a.csv', '', { modifiedAt: monday })
+    await folder.write('b.csv', header, { modifiedAt: tuesday })
+
+    expect(await refusalOf(() => openIn(folder, { take: 'each' }))).toContain('a.csv is empty (0 bytes)')
+  })
+})
+
+describe('a symbolic link is refused', () => {
+  test('as the export itself, by name and among the matches, wherever it leads', async () => {
+    await using folder = await exportFolder()
+    await using outside = await exportFolder()
+    await folder.write('people.csv', header)
+    await symlink(await outside.write('secret.csv', header), join(folder.path, 'link.csv'))
+    const text = `${folder.path}/link.csv is a symbolic link: links are not followed`
+
+    expect(await refusalOf(() => openIn(folder))).toContain(text)
+    expect(await refusalOf(() => openIn(folder, { path: 'link.csv' }))).toContain(text)
+    expect(await refusalOf(() => openIn(folder, { take: 'each' }))).toContain(text)
+  })
+
+  test('that leads nowhere or to itself', async () => {
+    await using folder = await exportFolder()
+    await symlink('nowhere', join(folder.path, 'dangling.csv'))
+    await symlink('circle', join(folder.path, 'circle'))
+
+    expect(await refusalOf(() => openIn(folder))).toContain('dangling.csv is a symbolic link')
+    expect(await refusalOf(() => openIn(folder, { path: 'circle' }))).toContain('circle is a symbolic link')
+  })
+
+  test('as a folder on the way to a match', async () => {
+    await using folder = await exportFolder()
+    await using outside = await exportFolder()
+    await outside.write('people.csv', header)
+    await symlink(outside.path, join(folder.path, 'branch'))
+
+    const message = await refusalOf(() => openIn(folder, { path: '{main,branch}/people.csv' }))
+
+    expect(message).toContain(`${folder.path}/branch is a symbolic link`)
+  })
+
+  test('folders behind links are not searched, and the refusal says so', async () => {
+    await using folder = await exportFolder()
+    await using outside = await exportFolder()
+    await outside.write('people.csv', header)
+    await symlink(outside.path, join(folder.path, 'branch'))
+
+    for (const path of ['*/people.csv', '**/people.csv'])
+      expect(await refusalOf(() => openIn(folder, { path }))).toContain(
+        'folders behind symbolic links are not searched',
+      )
+  })
+
+  test('but not in the part of the path that the operator wrote out', async () => {
+    await using folder = await exportFolder()
+    await using outside = await exportFolder()
+    await outside.write('people.csv', header)
+    await symlink(outside.path, join(folder.path, 'exports'))
+
+    expect(identityOf(await openIn(folder, { path: 'exports/*.csv' })).name).toBe('people.csv')
+    expect(identityOf(await openIn(folder, { path: 'exports/people.csv' })).name).toBe('people.csv')
+  })
+
+  test('put in the place of an export between its header and its rows', async () => {
+    await using folder = await exportFolder()
+    await using outside = await exportFolder()
+    const file = await folder.write('people.csv', `${header}1,a\n`)
+    const reading = await openIn(folder)
+
+    await rm(file)
+    await symlink(await outside.write('people.csv', `${header}1,a\n`), file)
+
+    expect(await refusalOf(() => rowsOf(reading))).toContain('people.csv is a symbolic link')
+  })
+})
+
+/** Opens the next export as the daemon does, remembering what was read. */
+function reader(folder: ExportFolder, settings = {}): () => Promise<Reading> {
+  const taken = new Set<string>()
+  return async () => {
+    const options = { taken: async (versions: readonly string[]) => new Set(versions).intersection(taken) }
+    const reading = await openIn(folder, { take: 'each', ...settings }, options)
+    if (reading.source) taken.add(reading.source.version)
+    return reading
+  }
+}

@@ -1,0 +1,134 @@
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { csv, openHttp, recordsOf, rowsOf, startHrServer } from '../../helpers/sources/hr-server.ts'
+
+const people = 'Worker ID,Name\n007,Ana\n008,Bo\n'
+
+describe('a CSV export over HTTP', () => {
+  test('gives its rows under the name that its address ends with', async () => {
+    await using server = await startHrServer(csv(people))
+    await using folder = await temporaryFolder()
+
+    const reading = await openHttp(
+      { url: `${server.url}/exports/people.csv?key=1`, format: 'csv' },
+      { folder: folder.path },
+    )
+    const rows = await rowsOf(reading)
+
+    expect(reading).toMatchObject({
+      mode: 'snapshot',
+      asOf: '2026-11-20T12:00:00.000Z',
+      headers: ['Worker ID', 'Name'],
+      source: { name: 'people.csv', bytes: people.length, version: expect.stringMatching(/^sha256:/) },
+    })
+    expect(rows).toEqual([
+      { values: ['007', 'Ana'], origin: { file: 'people.csv', line: 2 } },
+      { values: ['008', 'Bo'], origin: { file: 'people.csv', line: 3 } },
+    ])
+  })
+
+  test('is read with the settings of exports', async () => {
+    const text = Buffer.from('\uFEFFWorker ID;Name\n007;Zoë\n', 'utf16le')
+    await using server = await startHrServer(csv(text))
+    await using folder = await temporaryFolder()
+    const settings = { url: server.url, format: 'csv', mode: 'delta', delimiter: ';', encoding: 'utf-16le' } as const
+
+    const reading = await openHttp(settings, { folder: folder.path })
+
+    expect(reading.mode).toBe('delta')
+    expect(await recordsOf(reading)).toEqual([{ 'Worker ID': '007', Name: 'Zoë' }])
+  })
+
+  test.each(['gzip', 'x-gzip', 'GZIP'])('is unpacked where the server packs it unasked (%s)', async (encoding) => {
+    await using server = await startHrServer(csv(gzipSync(people), { 'content-encoding': encoding }))
+    await using folder = await temporaryFolder()
+
+    const reading = await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
+
+    expect(await recordsOf(reading)).toHaveLength(2)
+    expect(server.requests[0]?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test('lies in a folder and a file of this account alone while it is read, and nowhere afterwards', async () => {
+    await using server = await startHrServer(csv(people))
+    await using folder = await temporaryFolder()
+    const spool = join(folder.path, 'spool')
+
+    const reading = await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
+    const [file = ''] = await readdir(spool)
+    const modes = await Promise.all([stat(spool), stat(join(spool, file))])
+    await rowsOf(reading)
+
+    expect(modes.map(({ mode }) => mode & 0o777)).toEqual([0o700, 0o600])
+    expect(await readdir(spool)).toEqual([])
+  })
+
+  test('takes away what a reading left behind that died more than a day ago, and nothing else', async () => {
+    await using server = await startHrServer(csv(people))
+    await using folder = await temporaryFolder()
+    const spool = join(folder.path, 'spool')
+    await rowsOf(await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path }))
+    const names = ['a', 'b'].map((letter) => `http-${letter.repeat(36)}.part`)
+    for (const name of [...names, 'other.part']) await writeFile(join(spool, name), 'x')
+    const before = new Date(Date.now() - 25 * 60 * 60 * 1000)
+    for (const name of [names[0] ?? '', 'other.part']) await utimes(join(spool, name), before, before)
+
+    await rowsOf(await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path }))
+
+    expect((await readdir(spool)).sort()).toEqual([names[1], 'other.part'])
+  })
+
+  test('was true when the server last changed it, where that is configured', async () => {
+    const modified = 'Fri, 20 Nov 2026 01:00:00 GMT'
+    await using server = await startHrServer(csv(people, { 'last-modified': modified }))
+    await using folder = await temporaryFolder()
+    const settings = { url: server.url, format: 'csv', asOf: { from: 'lastModified' } } as const
+
+    const reading = await openHttp(settings, { folder: folder.path })
+    await rowsOf(reading)
+
+    expect(reading.asOf).toBe('2026-11-20T01:00:00.000Z')
+  })
+
+  test('is refused where that is configured and the server does not say', async () => {
+    await using server = await startHrServer(csv(people))
+    await using folder = await temporaryFolder()
+
+    const opening = openHttp(
+      { url: server.url, format: 'csv', asOf: { from: 'lastModified' } },
+      { folder: folder.path },
+    )
+
+    await expect(opening).rejects.toThrow(/holds no time at the header Last-Modified: check asOf/)
+  })
+
+  test('is refused when it is empty', async () => {
+    await using server = await startHrServer(csv(''))
+    await using folder = await temporaryFolder()
+
+    const opening = openHttp({ url: `${server.url}/people.csv`, format: 'csv' }, { folder: folder.path })
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringContaining('people.csv is empty'),
+    })
+    expect(await readdir(join(folder.path, 'spool'))).toEqual([])
+  })
+
+  test('is refused when nothing says where it ends', async () => {
+    await using server = await startHrServer((_request, response) => {
+      response.socket?.end(`HTTP/1.0 200 OK\r\ncontent-type: text/csv\r\n\r\n${people}`)
+    })
+    await using folder = await temporaryFolder()
+
+    const opening = openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
+
+    await expect(opening).rejects.toMatchObject({
+      code: 'source_unreadable',
+      message: expect.stringContaining('a part of it could pass for all of it'),
+    })
+  })
+})

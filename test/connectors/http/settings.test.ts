@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { HttpSource } from '../../../src/connectors/http/settings.ts'
+
+const plain = { type: 'http', url: 'https://hr.example/people', format: 'json', mode: 'snapshot' }
+
+describe('the settings of an HTTP source', () => {
+  test('need an address, a format and a mode only', () => {
+    const source = HttpSource.parse(plain)
+
+    expect(source).toMatchObject({
+      records: '',
+      maxPages: 10_000,
+      maxBytes: 1024 ** 3,
+      asOf: { from: 'request' },
+      timeZone: 'UTC',
+      insecure: false,
+      allowPrivate: false,
+    })
+  })
+
+  test.each([
+    ['plain http', { url: 'http://hr.example/' }, 'url', 'http:// is readable on the way'],
+    [
+      'this machine where private addresses are not allowed',
+      { url: 'http://127.0.0.1/' },
+      'url',
+      'http:// is readable',
+    ],
+    ['another scheme', { url: 'ftp://hr.example/' }, 'url', 'expected an address'],
+    ['no address', { url: 'people' }, 'url', 'expected an address'],
+    ['credentials in the address', { url: 'https://ana:x@hr.example/' }, 'url', 'an address holds no credentials'],
+    ['no mode', { mode: undefined }, 'mode', ''],
+    ['two ways to log in', { bearer: 'a', apiKey: { header: 'x-key', value: 'b' } }, 'bearer', 'name one of'],
+    ['an empty secret', { bearer: '' }, 'bearer', 'is empty'],
+    ['a header of ours', { headers: { Authorization: 'x' } }, 'headers', 'is set by Rollcall'],
+    ['a header that is none', { headers: { 'a b': 'x' } }, 'headers', 'expected the name of a header'],
+    ['a header with a line end', { headers: { a: 'x\r\nb: y' } }, 'headers', 'expected printable ASCII'],
+    ['a key in a header of ours', { apiKey: { header: 'Host', value: 'x' } }, 'apiKey', 'cannot carry a key'],
+    ['a colon in the user name', { basic: { username: 'a:b', password: 'x' } }, 'basic', 'holds no colon'],
+    ['a token without a place', { nextParameter: 'cursor' }, 'next', 'say where the token stands'],
+    [
+      'a parameter that is there',
+      { url: 'https://a.example/?c=1', next: '/n', nextParameter: 'c' },
+      'nextParameter',
+      'has this',
+    ],
+    ['no pointer', { records: 'data' }, 'records', 'expected a JSON pointer'],
+    ['pages of CSV', { format: 'csv', next: '/next' }, 'next', 'is for format: json'],
+    ['records of CSV', { format: 'csv', records: '/a' }, 'records', 'is for format: json'],
+    ['a pointer in CSV', { format: 'csv', asOf: { from: 'pointer', pointer: '/a' } }, 'asOf', 'is for format: json'],
+    ['an unknown setting', { token: 'x' }, undefined, 'Unrecognized key'],
+    [
+      'a certificate without TLS',
+      { url: 'http://hr.example/', insecure: true, clientCertificate: { certificate: 'a', key: 'b' } },
+      'clientCertificate',
+      'needs https://',
+    ],
+  ])('refuse %s', (_case, changed, path, message) => {
+    const { error } = HttpSource.safeParse({ ...plain, ...changed })
+
+    expect(error?.issues.map((issue) => issue.path[0])).toEqual([path])
+    expect(JSON.stringify(error?.issues)).toContain(message)
+  })
+
+  test.each([
+    ['plain http where it is meant', { url: 'http://hr.example/', insecure: true }],
+    ['plain http on this machine', { url: 'http://[::1]:8080/', allowPrivate: true }],
+    ['plain http on this machine by name', { url: 'http://localhost/', allowPrivate: true }],
+    ['a certificate beside a token', { bearer: 'x', clientCertificate: { certificate: 'a', key: 'b' } }],
+  ])('allow %s', (_case, changed) => {
+    expect(HttpSource.safeParse({ ...plain, ...changed }).error).toBeUndefined()
+  })
+})

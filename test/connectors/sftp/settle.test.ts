@@ -1,0 +1,147 @@
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { toRemoteFile } from '../../../src/connectors/sftp/matches.ts'
+import { type Settlement, settleRemote } from '../../../src/connectors/sftp/settle.ts'
+import { failureOf, sessionOn } from '../../helpers/sources/sftp.ts'
+import { type SshServer, sshServer } from '../../helpers/sources/ssh-server.ts'
+
+const now = new Date('2025-05-02T03:04:05Z')
+const archived = '2025-05-02T030405Z-people.csv'
+
+describe('an export that is settled', () => {
+  test('moves into a folder that is made for it, with what stands beside it', async () => {
+    await using server = await filled('people.csv', 'people.csv.done', 'people.sha256', 'other.csv')
+
+    await settle(server, { suffixes: ['.done', '.sha256'] })
+
+    expect(await namesIn(server)).toEqual(['archive', 'other.csv'])
+    expect(await namesIn(server, 'archive')).toEqual([
+      archived,
+      `${archived}.done`,
+      archived.replace('.csv', '.sha256'),
+    ])
+  })
+
+  test('moves next to one of the same name, which stays as it is', async () => {
+    await using server = await filled('people.csv')
+    await mkdir(join(server.folder, 'archive'))
+    await writeFile(join(server.folder, 'archive', archived), 'earlier')
+
+    await settle(server)
+
+    expect(await namesIn(server, 'archive')).toEqual([archived.replace('Z-', 'Z-2-'), archived].toSorted())
+    expect(await readFile(join(server.folder, 'archive', archived), 'utf8')).toBe('earlier')
+  })
+
+  test('is deleted where that is asked for', async () => {
+    await using server = await filled('people.csv', 'people.done', 'other.csv')
+
+    await settle(server, { target: null, suffixes: ['.done'] })
+
+    expect(await namesIn(server)).toEqual(['other.csv'])
+  })
+
+  test('twice, or after it has gone, does no harm', async () => {
+    await using server = await filled('people.csv')
+    const source = await identityOf(server)
+
+    await settle(server, { source })
+    await settle(server, { source })
+
+    expect(await namesIn(server, 'archive')).toEqual([archived])
+  })
+
+  test('stays where it changed since it was read', async () => {
+    await using server = await filled('people.csv', 'people.done')
+    const source = await identityOf(server)
+    await writeFile(join(server.folder, 'people.csv'), 'something newer')
+
+    await settle(server, { source, target: null, suffixes: ['.done'] })
+
+    expect(await namesIn(server)).toEqual(['people.csv', 'people.done'])
+  })
+
+  test('stays where a symbolic link took its place', async () => {
+    await using server = await filled('other.csv')
+    const source = { name: 'people.csv', bytes: 3, version: (await identityOf(server, 'other.csv')).version }
+    await symlink('other.csv', join(server.folder, 'people.csv'))
+
+    await settle(server, { source, target: null })
+
+    expect(await namesIn(server)).toEqual(['other.csv', 'people.csv'])
+  })
+
+  test.each([
+    ['archive', '*.csv'],
+    [null, '*.csv'],
+  ])('goes back where another replaced it in the last moment, on its way to %s', async (target, path) => {
+    await using server = await filled('people.csv')
+    const source = await identityOf(server)
+    let replaced = false
+    server.faults.answer = ({ name, id, sftp, path: from, to }) => {
+      if (name !== 'RENAME' || replaced) return false
+      replaced = true
+      void writeFile(join(server.folder, 'people.csv'), 'newer').then(() => sftp.emit('RENAME', id, from, to))
+      return true
+    }
+
+    await settle(server, { source, target, path })
+
+    expect(await readFile(join(server.folder, 'people.csv'), 'utf8')).toBe('newer')
+    expect((await namesIn(server)).filter((name) => name.startsWith('.'))).toEqual([])
+  })
+
+  test.each<[string, (server: SshServer) => Promise<unknown>, RegExp]>([
+    ['a file', ({ folder }) => writeFile(join(folder, 'archive'), ''), /^archive on 127.* is no folder/],
+    ['a link', ({ folder }) => symlink('/tmp', join(folder, 'archive')), /^archive on 127.* is no folder/],
+  ])('stays where %s stands in place of the archive', async (_case, put, expected) => {
+    await using server = await filled('people.csv')
+    await put(server)
+
+    const failure = await failureOf(settle(server))
+
+    expect(failure).toMatchObject({ code: 'source_unreadable' })
+    expect(failure.message).toMatch(expected)
+    expect(await namesIn(server)).toContain('people.csv')
+  })
+
+  test('stays where the account may not move it, and the refusal says what helps', async () => {
+    await using server = await filled('people.csv')
+    server.faults.answer = ({ name, id, sftp }) => {
+      if (name === 'RENAME') sftp.status(id, 3)
+      return name === 'RENAME'
+    }
+
+    const failure = await failureOf(settle(server))
+
+    expect(failure).toMatchObject({ code: 'source_unreadable' })
+    expect(failure.message).toMatch(/^cannot move people\.csv to archive\/.*: permission denied; let the account/)
+  })
+})
+
+async function filled(...names: string[]): Promise<SshServer> {
+  const server = await sshServer()
+  for (const name of names) {
+    await writeFile(join(server.folder, name), 'id\n')
+    await utimes(join(server.folder, name), now, now)
+  }
+  return server
+}
+
+async function identityOf(server: SshServer, name = 'people.csv') {
+  await using session = await sessionOn(server)
+  const stats = await session.stats(name)
+  if (!stats) throw new Error('the server lost its file')
+  return { name, bytes: stats.bytes, version: toRemoteFile('.', { name, ...stats }).version }
+}
+
+async function settle(server: SshServer, settlement: Partial<Settlement> = {}): Promise<void> {
+  const source = settlement.source ?? (await identityOf(server))
+  await using session = await sessionOn(server)
+  await settleRemote(session, { path: '*.csv', target: 'archive', suffixes: [], now, ...settlement, source })
+}
+
+async function namesIn(server: SshServer, folder = '.'): Promise<string[]> {
+  return (await readdir(join(server.folder, folder))).toSorted()
+}

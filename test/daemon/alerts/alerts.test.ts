@@ -1,0 +1,429 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { type AlertSettings, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
+import { Secret } from '../../../src/daemon/config/secret.ts'
+import { openDatabase } from '../../../src/database/database.ts'
+import { openAlerts } from '../../../src/store/alerts/alerts.ts'
+import { blockConnection, freeConnection } from '../../../src/store/connections.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { Db, StoreSchema } from '../../../src/store/schema.ts'
+import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
+import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { type Child, startChild } from '../../helpers/servers/children.ts'
+import { databases, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { freePort } from '../../helpers/servers/free-port.ts'
+import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
+
+/** How long a receiver is waited for. */
+const hangMs = 30_000
+
+const text = (value: string) => new Secret([{ text: value }])
+
+function settingsFor(receiver: Pick<AlertReceiver, 'url'> | null, given: Partial<AlertSettings> = {}): AlertSettings {
+  const url = receiver && text(receiver.url)
+  return { url, secret: receiver && text(alertSecret), overdueMinutes: 60, remindHours: 24, ...given }
+}
+
+async function block(db: Db, connection = 'acme'): Promise<void> {
+  await ensureConnection(db, connection)
+  await blockConnection(db, {
+    connection,
+    status: 401,
+    code: 'key_refused',
+    reason: 'the platform does not accept the API key (401)',
+    now: new Date('2026-11-20T03:00:00.000Z'),
+    probeAt: new Date('2026-11-20T03:15:00.000Z'),
+  })
+}
+
+/** A store, and somebody who looks for trouble when the test says so. The clock starts now, as signatures grow old. */
+async function open(
+  settings: AlertSettings,
+  {
+    at,
+    place = pglitePlace,
+    connections = ['acme'],
+  }: { at?: string; place?: typeof pglitePlace; connections?: string[] } = {},
+) {
+  await using opening = new AsyncDisposableStack()
+  const placed = at ?? opening.use(await place()).at
+  const store = opening.use(await openDatabase<StoreSchema>({ at: placed, schemas: ['rollcall'], migrations }))
+  const told: Event[] = []
+  const clock = { now: Date.now() }
+  const context = {
+    db: store.db,
+    settings,
+    connections,
+    events: silentEvents((event) => told.push(event)),
+    now: () => new Date(clock.now),
+  }
+  const alerting = opening.use(createAlerting(context, { timeoutMs: hangMs }))
+  const opened = opening.move()
+  return {
+    db: store.db,
+    at: placed,
+    context,
+    told,
+    /** Looks, so many seconds later. */
+    async look(seconds = 0): Promise<void> {
+      clock.now += seconds * 1000
+      await alerting.turn()
+    },
+    alerting,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+const summary = ({ received }: AlertReceiver) =>
+  received.map(({ message: { type, data } }) => `${type} ${data.connection} ${data.kind}`)
+
+describe.each(databases)('alerts on $name', ({ place }) => {
+  test('a connection that is blocked and free again is told both times, so that the receiver can trust it', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver), { place })
+    await block(opened.db)
+    await opened.look()
+    await opened.look(10)
+    await freeConnection(opened.db, 'acme')
+    await opened.look(10)
+    await opened.look(31)
+
+    const [raised, cleared] = receiver.received.map(({ message }) => message)
+
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked', 'alert.cleared acme blocked'])
+    expect(raised).toMatchObject({
+      type: 'alert.raised',
+      data: {
+        connection: 'acme',
+        kind: 'blocked',
+        code: 'key_refused',
+        reason: 'the platform does not accept the API key (401)',
+        since: '2026-11-20T03:00:00.000Z',
+        people: 0,
+        clearedAt: null,
+        reminder: false,
+      },
+    })
+    expect(cleared?.data).toMatchObject({ id: raised?.data.id, clearedAt: expect.any(String), reminder: false })
+    expect(receiver.untrusted()).toBe(0)
+    expect(opened.told).toMatchObject([
+      { event: 'alert.raised', alertId: raised?.data.id, connection: 'acme', kind: 'blocked', code: 'key_refused' },
+      { event: 'alert.cleared', alertId: raised?.data.id, connection: 'acme', kind: 'blocked' },
+    ])
+  })
+
+  test('two that look at once tell each alert once', async () => {
+    const connections = Array.from({ length: 8 }, (_, i) => `c${i}`)
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver), { place, connections })
+    await using second = createAlerting(opened.context)
+    for (const connection of connections) await block(opened.db, connection)
+
+    await Promise.all([opened.look(), second.turn()])
+    await Promise.all([opened.look(10), second.turn()])
+
+    expect(summary(receiver).sort()).toEqual(connections.map((name) => `alert.raised ${name} blocked`))
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(connections.length)
+  })
+})
+
+describe('a receiver', () => {
+  test('that is down for a while is told when it is back, under the same id, and the log has one line', async () => {
+    const port = await freePort()
+    await using opened = await open(settingsFor({ url: `http://127.0.0.1:${port}/` }))
+    await block(opened.db)
+    await opened.look()
+    const [whileDown] = await openAlerts(opened.db)
+    await using failing = await startAlertReceiver({ port, answer: (response) => response.writeHead(503).end() })
+    await opened.look(2)
+    const [first] = failing.received
+    await failing[Symbol.asyncDispose]()
+    await using receiver = await startAlertReceiver({ port })
+    await opened.look(4)
+
+    const [second] = receiver.received
+
+    expect(whileDown).toMatchObject({ toldAt: null, lastFailure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)` })
+    expect(second?.message.type).toBe('alert.raised')
+    expect(second?.id).toBe(first?.id)
+    expect(opened.told.map((event) => ('reason' in event ? `${event.event}: ${event.reason}` : event.event))).toEqual([
+      'alert.raised: the platform does not accept the API key (401)',
+      `alert.untold: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
+      `alert.untold: 127.0.0.1:${port} answers 503`,
+    ])
+    expect(await openAlerts(opened.db)).toMatchObject([{ toldAt: expect.any(Date), lastFailure: null }])
+  })
+
+  test('that was down while trouble came and went hears both when it is back, in order', async () => {
+    const answers: number[] = []
+    await using receiver = await startAlertReceiver({
+      answer: (response) => response.writeHead(answers.shift() ?? 204).end(),
+    })
+    await using opened = await open(settingsFor(receiver), { connections: ['acme', 'beta', 'gamma'] })
+    for (const connection of ['acme', 'beta', 'gamma']) await block(opened.db, connection)
+    answers.push(500, 500, 500)
+    await opened.look()
+    await opened.look()
+    await opened.look()
+    await freeConnection(opened.db, 'acme')
+    await opened.look(1)
+    await opened.look(31)
+
+    const after = summary(receiver).slice(3)
+
+    expect(summary(receiver).slice(0, 3).toSorted()).toEqual([
+      'alert.raised acme blocked',
+      'alert.raised beta blocked',
+      'alert.raised gamma blocked',
+    ])
+    expect(after.toSorted()).toEqual([
+      'alert.cleared acme blocked',
+      'alert.raised acme blocked',
+      'alert.raised beta blocked',
+      'alert.raised gamma blocked',
+    ])
+    expect(after.indexOf('alert.raised acme blocked')).toBeLessThan(after.indexOf('alert.cleared acme blocked'))
+  })
+
+  test('that takes one alert again is told at once what it did not take before', async () => {
+    const answers = [500]
+    await using receiver = await startAlertReceiver({
+      answer: (response) => response.writeHead(answers.shift() ?? 204).end(),
+    })
+    await using opened = await open(settingsFor(receiver), { connections: ['acme', 'beta'] })
+    await block(opened.db, 'acme')
+    await opened.look()
+    await block(opened.db, 'beta')
+
+    await opened.look()
+
+    expect(summary(receiver).slice(1)).toEqual(['alert.raised beta blocked', 'alert.raised acme blocked'])
+  })
+
+  test('that redirects is not followed', async () => {
+    await using elsewhere = await startAlertReceiver()
+    await using receiver = await startAlertReceiver({
+      answer: (response) => response.writeHead(307, { location: elsewhere.url }).end(),
+    })
+    await using opened = await open(settingsFor(receiver))
+    await block(opened.db)
+
+    await opened.look()
+
+    expect(receiver.received).toHaveLength(1)
+    expect([elsewhere.received.length, elsewhere.untrusted()]).toEqual([0, 0])
+    expect(opened.told.at(-1)).toMatchObject({
+      event: 'alert.untold',
+      reason: expect.stringContaining('redirects (307)'),
+    })
+  })
+
+  test('that hangs keeps nobody from stopping, and hears of it after the next start', async () => {
+    let hangs = true
+    await using receiver = await startAlertReceiver({
+      answer(response) {
+        if (!hangs) response.writeHead(204).end()
+      },
+    })
+    await using opened = await open(settingsFor(receiver))
+    await block(opened.db)
+    const turn = opened.alerting.turn()
+    await receiver.has(1)
+    const before = performance.now()
+
+    await opened.alerting[Symbol.asyncDispose]()
+    await turn
+    const tookMs = performance.now() - before
+    hangs = false
+    await using next = createAlerting(opened.context)
+    await next.turn()
+
+    expect(tookMs).toBeLessThan(hangMs / 2)
+    expect(receiver.received).toHaveLength(2)
+    expect(receiver.received[1]?.id).toBe(receiver.received[0]?.id)
+    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+  })
+
+  test('is told no key and no value of a person', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver))
+    await ensureConnection(opened.db, 'acme')
+    const long = new Date('2026-11-20T03:00:00.000Z')
+    const runId = await storeRun(opened.db, { state: 'delivering', at: long })
+    const failing = { runId, dueAt: long, failingSince: long, lastFailure: 'the platform answers 500' }
+    await storeBatch(opened.db, { ...failing, batch: 1, people: { 'key-of-ana': 'leave' } })
+    await storeBatch(opened.db, { ...failing, batch: 2, people: { 'key-of-ben': 'update' } })
+    const problem = {
+      connection: 'acme',
+      run_id: runId,
+      identity_id: 'key-of-eva',
+      kind: 'leave',
+      status: 400,
+      times: 1,
+    }
+    await opened.db
+      .insertInto('problems')
+      .values({ ...problem, message: 'ana@acme.example is taken', first_at: long, last_at: long })
+      .execute()
+
+    await opened.look()
+
+    const said = JSON.stringify([receiver.received.map((alert) => alert.text), opened.told])
+    expect(summary(receiver)).toEqual(['alert.raised acme overdue', 'alert.raised acme problems'])
+    expect(receiver.received[0]?.message.data).toMatchObject({ people: 2, leavers: 1, runId })
+    expect(said).not.toMatch(/key-of|acme\.example/)
+    expect(said).not.toContain(alertSecret.slice(6))
+  })
+})
+
+describe('a daemon that stands still', () => {
+  test('between taking a telling and posting it leaves the telling to others', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver))
+    await block(opened.db)
+    const clock = { now: Date.now() }
+    const events = silentEvents(({ event }) => {
+      if (event === 'alert.raised') clock.now += 61_000
+    })
+    await using still = createAlerting({ ...opened.context, events, now: () => new Date(clock.now) })
+    await still.turn()
+    const before = receiver.received.length
+
+    await opened.look(61)
+
+    expect(before).toBe(0)
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
+  })
+})
+
+describe('the secret of alerts', () => {
+  test('is read anew for each telling, so that a replaced file is taken up', async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'secret')
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver, { secret: new Secret([{ file }]) }))
+    await block(opened.db)
+    await opened.look()
+    await writeFile(file, 'whsec_c29tZXRoaW5nIGVsc2U=')
+    await opened.look(2)
+    await writeFile(file, `${alertSecret}\n`)
+    await opened.look(4)
+
+    expect(opened.told.slice(1)).toMatchObject([
+      { event: 'alert.untold', reason: expect.stringContaining('cannot read the file') },
+      { event: 'alert.untold', reason: expect.stringContaining('answers 401') },
+    ])
+    expect(receiver.untrusted()).toBe(1)
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
+  })
+})
+
+describe('without a receiver', () => {
+  test('alerts are logged, each once, and again when they are over', async () => {
+    await using opened = await open(settingsFor(null))
+    await block(opened.db)
+    await opened.look()
+    await opened.look(60)
+    await freeConnection(opened.db, 'acme')
+    await opened.look(10)
+
+    await opened.look(31)
+
+    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised', 'alert.cleared'])
+  })
+
+  test('an alert that stays open is logged again after the hours of the configuration', async () => {
+    await using opened = await open(settingsFor(null, { remindHours: 2 }))
+    await block(opened.db)
+    await opened.look()
+    await opened.look(7199)
+
+    await opened.look(1)
+
+    expect(opened.told).toMatchObject([
+      { event: 'alert.raised', reminder: false },
+      { event: 'alert.raised', reminder: true },
+    ])
+  })
+})
+
+describe('the loop', () => {
+  test('finds trouble by itself, and goes on after a look that failed', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = await open(settingsFor(receiver))
+    const failed = Promise.withResolvers<void>()
+    const events = silentEvents(({ event }) => {
+      if (event === 'unexpected') failed.resolve()
+    })
+    await sql`alter table alerts rename to alerts_away`.execute(opened.db)
+    await using _loop = startAlerts({ ...opened.context, events }, { pauseMs: 20 })
+    await failed.promise
+    await sql`alter table alerts_away rename to alerts`.execute(opened.db)
+
+    await block(opened.db)
+    await receiver.has(1)
+
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
+  })
+})
+
+describe.each([
+  {
+    name: 'PGlite',
+    folder: async () => {
+      const folder = await temporaryFolder()
+      return { at: join(folder.path, 'store'), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
+    },
+  },
+  { name: 'PostgreSQL', folder: postgresPlace },
+])('a daemon that is killed on $name', ({ folder }) => {
+  const script = new URL('./children/tell-alerts.ts', import.meta.url)
+
+  async function prepared(at: string): Promise<void> {
+    await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
+    await block(store.db)
+  }
+
+  test('between raising an alert and telling it loses nothing: the next one tells', async () => {
+    await using place = await folder()
+    await prepared(place.at)
+    await using receiver = await startAlertReceiver()
+    await using child = startChild(script, place.at, receiver.url, alertSecret, 'die')
+    const exit = await child.finish()
+    const before = receiver.received.length
+    await using opened = await open(settingsFor(receiver), { at: place.at })
+
+    await opened.look(61)
+
+    expect([exit, before]).toEqual([null, 0])
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
+    expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
+  })
+
+  test('while it tells has it told again under the same id, so that the receiver can tell', async () => {
+    await using place = await folder()
+    await prepared(place.at)
+    let telling: Child | null = null
+    await using receiver = await startAlertReceiver({
+      answer(response) {
+        if (telling === null) response.writeHead(204).end()
+        else process.kill(telling.pid, 'SIGKILL')
+      },
+    })
+    await using child = startChild(script, place.at, receiver.url, alertSecret)
+    telling = child
+    await child.finish()
+    telling = null
+    await using opened = await open(settingsFor(receiver), { at: place.at })
+
+    await opened.look(61)
+    await opened.look(61)
+
+    expect(summary(receiver)).toEqual(['alert.raised acme blocked', 'alert.raised acme blocked'])
+    expect(receiver.received[1]?.id).toBe(receiver.received[0]?.id)
+  })
+})

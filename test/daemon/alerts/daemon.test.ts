@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { control, controlPrefix } from '../../../src/contract/control/control.ts'
+import { startDaemon } from '../../../src/daemon/start.ts'
+import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { readControlToken } from '../../../src/daemon/control/token.ts'
+import { Secret } from '../../../src/daemon/config/secret.ts'
+import { createClient } from '../../../src/http/client.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { install } from '../../helpers/installation.ts'
+import { type Host, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+test('a daemon whose key the platform does not accept tells the receiver and the status', async () => {
+  await using receiver = await startAlertReceiver()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+  await at.hrSays(staff(3))
+  const config = await loadConfig(at.configFile, process.env)
+  const alerts = {
+    ...config.alerts,
+    url: new Secret([{ text: receiver.url }]),
+    secret: new Secret([{ text: alertSecret }]),
+  }
+  const told = Promise.withResolvers<void>()
+  const events = silentEvents(({ event }) => {
+    if (event === 'alert.raised') told.resolve()
+  })
+  await using daemon = await startDaemon({ ...config, alerts }, { events })
+  const token = await readControlToken({ dataDir: config.dataDir, configured: null })
+  const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: token ?? '' })
+
+  await client.startRun({ params: { connection: 'acme' }, body: {} })
+  await receiver.has(1)
+  await told.promise
+  const status = await client.status({})
+  const shown = await at.run('status')
+
+  expect(receiver.received.map(({ message }) => message)).toMatchObject([
+    {
+      type: 'alert.raised',
+      data: { connection: 'acme', kind: 'blocked', code: 'key_refused', people: 3, leavers: 0, reminder: false },
+    },
+  ])
+  expect(status).toMatchObject({
+    status: 200,
+    body: { alerts: [{ connection: 'acme', kind: 'blocked', id: receiver.received[0]?.message.data.id }] },
+  })
+  expect(shown.stdout).toMatch(/^ {2}alert {5}acme: blocked since .*API key/m)
+})

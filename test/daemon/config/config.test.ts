@@ -1,0 +1,685 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { loadConfig, resolveConfigPath } from '../../../src/daemon/config/config.ts'
+import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
+
+const repository = resolve(import.meta.dirname, '../../..')
+const key = 'key-of-the-platform'
+const presets =
+  'adp-workforce-now, bamboohr, generic, gusto, hibob, personio, personio-de, rippling, successfactors, ukg-pro, workday'
+
+const minimal = `platform:
+  apiKey: \${env:KEY}
+connections:
+  acme:
+    target: { name: Acme HRIS }
+    source:
+      type: csv
+      path: exports/*.csv
+      mode: snapshot
+      fields:
+        identityId: Worker ID
+`
+
+describe('a configuration', () => {
+  test('needs little: a key, a target, a source and the column of the key', async () => {
+    await using folder = await exportFolder()
+
+    const config = await load(folder, minimal, { KEY: key })
+
+    expect(config).toMatchObject({
+      folder: folder.path,
+      file: join(folder.path, 'rollcall.yaml'),
+      platform: {
+        baseUrl: 'https://public-api.drata.com/public/v2',
+        timeoutMs: 30_000,
+        requestsPerMinute: 450,
+        inFlight: 4,
+      },
+      database: null,
+      queue: null,
+      dataDir: join(folder.path, 'data'),
+      server: { host: '127.0.0.1', port: 8686, token: null },
+    })
+    expect([...config.connections.values()]).toMatchObject([
+      {
+        name: 'acme',
+        target: { name: 'Acme HRIS' },
+        source: {
+          settings: { type: 'csv', path: 'exports/*.csv', mode: 'snapshot', delimiter: ',', encoding: 'utf-8' },
+          mapping: { fields: { identityId: { column: 'Worker ID' } } },
+          absence: 'separate',
+          graceRuns: 1,
+          timeZone: 'UTC',
+          future: 'defer',
+        },
+        webhook: null,
+        schedule: null,
+        verify: { cron: '0 4 * * 0', timeZone: 'UTC' },
+        guards: { leavers: { count: 5, share: 0.05 } },
+        delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
+      },
+    ])
+  })
+
+  test.for([
+    ['region: default', 'https://public-api.drata.com/public/v2'],
+    ['region: eu', 'https://public-api.eu.drata.com/public/v2'],
+    ['region: apac', 'https://public-api.apac.drata.com/public/v2'],
+    ['baseUrl: http://127.0.0.1:4010/public/v2/', 'http://127.0.0.1:4010/public/v2'],
+  ])('with "%s" reaches the platform at %s', async ([setting, address]) => {
+    await using folder = await exportFolder()
+
+    const { platform } = await load(folder, minimal.replace('platform:\n', `platform:\n  ${setting}\n`), { KEY: key })
+
+    expect(platform.baseUrl).toBe(address)
+  })
+
+  test('lays its own fields over those of a preset', async () => {
+    await using folder = await exportFolder()
+    const text = minimal.replace(
+      /fields:[\s\S]*/,
+      'preset: generic\n      fields:\n        identityId: Badge\n        email: { onBlank: keep }\n        jobTitle: null\n',
+    )
+
+    const { connections } = await load(folder, text, { KEY: key })
+
+    const fields = connections.get('acme')?.source?.mapping.fields
+    expect(fields?.identityId).toMatchObject({ column: 'Badge' })
+    expect(fields?.email).toMatchObject({ column: expect.arrayContaining(['Work Email']), onBlank: 'keep' })
+    expect(fields?.jobTitle).toBeUndefined()
+    expect(fields?.firstName).toBeDefined()
+  })
+
+  test('runs its schedule in the zone of the source unless it names another', async () => {
+    await using folder = await exportFolder()
+    const night = "    schedule: { cron: '0 2 * * *' }\n"
+    const source = minimal.replace('mode: snapshot', 'mode: snapshot\n      timeZone: Europe/Berlin')
+
+    const same = await load(folder, `${source}${night}`, { KEY: key })
+    const other = await load(folder, `${source}${night.replace(' }', ', timeZone: Asia/Tokyo }')}`, { KEY: key })
+
+    expect(same.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Europe/Berlin' })
+    expect(other.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Asia/Tokyo' })
+  })
+
+  test('reads back every week in the zone of its schedule, unless it says otherwise or never', async () => {
+    await using folder = await exportFolder()
+    const nightly = `${minimal}    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin }\n`
+    const verifyOf = async (lines: string) => {
+      const { connections } = await load(folder, `${nightly}${lines}`, { KEY: key })
+      return connections.get('acme')?.verify
+    }
+
+    const said = [
+      await verifyOf(''),
+      await verifyOf("    verify: { cron: '0 5 1 * *' }\n"),
+      await verifyOf('    verify: { timeZone: Asia/Tokyo }\n'),
+      await verifyOf('    verify: never\n'),
+    ]
+
+    expect(said).toEqual([
+      { cron: '0 4 * * 0', timeZone: 'Europe/Berlin' },
+      { cron: '0 5 1 * *', timeZone: 'Europe/Berlin' },
+      { cron: '0 4 * * 0', timeZone: 'Asia/Tokyo' },
+      null,
+    ])
+  })
+
+  test('shares a mapping between connections by YAML anchors', async () => {
+    await using folder = await exportFolder()
+    const text = `${minimal.replace('fields:\n', 'fields: &fields\n')}  other:
+    target: { id: 7 }
+    source: { type: csv, path: other.csv, mode: snapshot, fields: *fields }
+`
+
+    const { connections } = await load(folder, text, { KEY: key })
+
+    expect(connections.get('other')?.source?.mapping).toEqual(connections.get('acme')?.source?.mapping)
+  })
+})
+
+describe('references', () => {
+  test('take a variable, its default, or the content of a file', async () => {
+    await using folder = await exportFolder()
+    await folder.write('name.txt', 'Acme from a file\n')
+    const text = minimal.replace('Acme HRIS', `'\${env:PREFIX:-The} \${file:name.txt} \${env:SUFFIX}'`)
+
+    const { connections } = await load(folder, text, { KEY: key, SUFFIX: 'indeed' })
+
+    expect(connections.get('acme')?.target).toEqual({ name: 'The Acme from a file indeed' })
+  })
+
+  test('stand for numbers too', async () => {
+    await using folder = await exportFolder()
+    const text = minimal.replace('platform:\n', `platform:\n  inFlight: \${env:IN_FLIGHT:-6}\n`)
+
+    const usual = await load(folder, text, { KEY: key })
+    const given = await load(folder, text, { KEY: key, IN_FLIGHT: '8' })
+
+    expect(usual.platform.inFlight).toBe(6)
+    expect(given.platform.inFlight).toBe(8)
+  })
+
+  test('that are digits stay texts where a text is asked for', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, minimal.replace('Acme HRIS', `'\${env:NAME}'`), {
+      KEY: key,
+      NAME: '0042',
+    })
+
+    expect(connections.get('acme')?.target).toEqual({ name: '0042' })
+  })
+
+  test('to an empty database or queue mean none', async () => {
+    await using folder = await exportFolder()
+    const text = `database: \${env:DATABASE_URL:-}\nqueue: \${env:REDIS_URL:-}\n${minimal}`
+
+    const { database, queue } = await load(folder, text, { KEY: key })
+
+    expect({ database, queue }).toEqual({ database: null, queue: null })
+  })
+})
+
+describe('secrets', () => {
+  test('are read on demand and never print', async () => {
+    await using folder = await exportFolder()
+    const text = `database: \${env:DATABASE_URL}\nserver: { token: "\${env:TOKEN}" }\n${minimal}`
+    const env = { KEY: key, TOKEN: 'token-of-the-daemon', DATABASE_URL: 'postgres://me:password-of-mine@db/rollcall' }
+
+    const config = await load(folder, text, env)
+
+    expect(await config.platform.apiKey.read()).toBe(key)
+    expect(await config.server.token?.read()).toBe(env.TOKEN)
+    expect(await config.database?.read()).toBe(env.DATABASE_URL)
+    const printed = [
+      inspect(config, { depth: null, showHidden: true }),
+      JSON.stringify(config),
+      `${config.platform.apiKey}`,
+    ]
+    expect(printed.join()).not.toMatch(/key-of-the-platform|token-of-the-daemon|password-of-mine/)
+    expect(printed.join()).toContain('[secret]')
+  })
+
+  test('in a file are read again each time, without the line end of the file', async () => {
+    await using folder = await exportFolder()
+    await folder.write('key', 'first\n')
+    const { platform } = await load(folder, minimal.replace(`\${env:KEY}`, `\${file:key}`), {})
+
+    const first = await platform.apiKey.read()
+    await folder.write('key', 'second')
+    const second = await platform.apiKey.read()
+
+    expect([first, second]).toEqual(['first', 'second'])
+  })
+
+  test.for([
+    ['platform.apiKey', '2:11', minimal.replace(`\${env:KEY}`, 'inline-secret')],
+    ['server.token', '1:18', `server: { token: inline-secret }\n${minimal}`],
+    ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
+    ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
+  ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key })
+
+    const help = `put it into the environment or a file and write \${env:NAME} or \${file:PATH}`
+    expect(message).toBe(`FILE:${place}: ${setting}: a secret stands in the configuration: ${help}`)
+  })
+})
+
+const webhook = minimal.replace(
+  /source:[\s\S]*/,
+  `webhook:
+      recipe: standard-webhooks
+      secrets: ['\${env:FIRST}', '\${env:SECOND}']
+      fields: { identityId: employee.id }
+`,
+)
+
+const sftp = minimal.replace(
+  /source:[\s\S]*/,
+  `source:
+      type: sftp
+      host: hr.example
+      username: rollcall
+      password: \${env:PASSWORD}
+      hostKeys: ['SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU']
+      path: exports/*.csv
+      mode: snapshot
+      fields: { identityId: Worker ID }
+`,
+)
+
+describe('the feeds of a connection', () => {
+  test('may be a webhook alone, with several secrets', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, webhook, { KEY: key, FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    const acme = connections.get('acme')
+    expect(acme?.source).toBeNull()
+    expect(await Promise.all(acme?.webhook?.secrets.map((secret) => secret.read()) ?? [])).toEqual([
+      'whsec_one',
+      'whsec_two',
+    ])
+  })
+
+  test('may be read from elsewhere with a secret', async () => {
+    await using folder = await exportFolder()
+
+    const { connections } = await load(folder, sftp, { KEY: key, PASSWORD: 'open sesame' })
+
+    const source = connections.get('acme')?.source
+    expect(await source?.secrets.get('password')?.read()).toBe('open sesame')
+    expect(inspect(source, { depth: 9 })).toContain('[secret]')
+  })
+
+  test('take the form of the export from the preset, below their own words', async () => {
+    await using folder = await exportFolder()
+    const preset = minimal.replace(/fields:[\s\S]*/, 'preset: successfactors\n')
+
+    const known = await load(folder, preset, { KEY: key })
+    const own = await load(
+      folder,
+      preset.replace('preset:', "delimiter: ';'\n      linesAfterHeader: 0\n      preset:"),
+      {
+        KEY: key,
+      },
+    )
+
+    expect(known.connections.get('acme')?.source?.settings).toMatchObject({ delimiter: ',', linesAfterHeader: 1 })
+    expect(own.connections.get('acme')?.source?.settings).toMatchObject({ delimiter: ';', linesAfterHeader: 0 })
+  })
+
+  test.for([
+    ['a password', sftp.replace(/\$\{env:PASSWORD\}/, 'inline-secret'), '10:17: connections.acme.source.password'],
+    [
+      'one of several secrets',
+      webhook.replace(/\$\{env:SECOND\}/, 'inline-secret'),
+      '8:33: connections.acme.webhook.secrets.1',
+    ],
+  ] as const)('refuse %s in the file itself', async ([, text, place]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key, PASSWORD: 'x', FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    expect(message).toBe(
+      `FILE:${place}: a secret stands in the configuration: put it into the environment or a file and write \${env:NAME} or \${file:PATH}`,
+    )
+  })
+
+  test.for([
+    [
+      'neither source nor webhook',
+      minimal.replace(/source:[\s\S]*/, 'guards: {}\n'),
+      'name a source, a webhook, or both',
+    ],
+    ['events that need a source', webhook.replace('fields:', 'thin: true\n      fields:'), 'need a source to read'],
+    [
+      'an expression that is none',
+      minimal.replace('Worker ID', "Worker ID\n        jobTitle: { expression: '$uppercase(' }"),
+      'connections.acme.source.fields.jobTitle.expression',
+    ],
+    [
+      'an action of a snapshot',
+      minimal.replace('fields:', 'action: { column: What, leave: [gone] }\n      fields:'),
+      'connections.acme.source.action: is for deltas',
+    ],
+    ['two origins of one field', minimal.replace('Worker ID', '{ column: A, template: "{B}" }'), 'fields.identityId'],
+  ] as const)('refuse %s', async ([, text, expected]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, text, { KEY: key, FIRST: 'whsec_one', SECOND: 'whsec_two' })
+
+    expect(message).toContain(expected)
+    expect(message.split('\n')).toHaveLength(1)
+  })
+})
+
+describe('a mistake is refused with its place and what helps', () => {
+  test.for<[string, string, string, string]>([
+    [
+      'an unknown setting',
+      'mode: snapshot',
+      'mod: snapshot\n      mode: snapshot',
+      '9:7: connections.acme.source.mod: Unrecognized key: "mod" (did you mean "mode"?)',
+    ],
+    [
+      'a setting unlike any other',
+      'platform:',
+      'colour: blue\nplatform:',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, connections)',
+    ],
+    [
+      'an unknown field',
+      'identityId: Worker ID',
+      'identityId: Worker ID\n        e-mail: Mail',
+      '12:9: connections.acme.source.fields.e-mail: Unrecognized key: "e-mail" (did you mean "email"?)',
+    ],
+    [
+      'a setting of a rule',
+      'identityId: Worker ID',
+      'identityId: { columns: Worker ID }',
+      '11:23: connections.acme.source.fields.identityId.columns: Unrecognized key: "columns" (did you mean "column"?)',
+    ],
+    [
+      'a word for a time of reading back',
+      '        identityId: Worker ID\n',
+      '        identityId: Worker ID\n    verify: weekly\n',
+      "12:13: connections.acme.verify: expected never, or a schedule such as { cron: '0 4 * * 0' }",
+    ],
+    [
+      'a time of reading back that is none',
+      '        identityId: Worker ID\n',
+      "        identityId: Worker ID\n    verify: { cron: '0 4 * *' }\n",
+      '12:21: connections.acme.verify.cron: not a cron line of five fields, such as 0 2 * * * for every night at two',
+    ],
+    ['a missing setting', '      mode: snapshot\n', '', '7:7: connections.acme.source.mode: is missing'],
+    [
+      'a missing key column',
+      'identityId: Worker ID',
+      'email: Mail',
+      '11:9: connections.acme.source.fields.identityId: is missing',
+    ],
+    [
+      'a wrong type',
+      'platform:',
+      'platform:\n  inFlight: lots',
+      '2:13: platform.inFlight: Invalid input: expected number, received string',
+    ],
+    [
+      'a wrong kind of rule',
+      'Worker ID',
+      '[Worker ID]',
+      '11:21: connections.acme.source.fields.identityId: Invalid input: expected string or null or object',
+    ],
+    [
+      'an unknown choice',
+      'mode: snapshot',
+      'mode: full',
+      '9:13: connections.acme.source.mode: Invalid option: expected one of "snapshot"|"delta"',
+    ],
+    [
+      'a number out of range',
+      'platform:',
+      'server: { port: 70000 }\nplatform:',
+      '1:17: server.port: Too big: expected number to be <=65535',
+    ],
+    [
+      'two addresses',
+      'platform:',
+      'platform:\n  region: eu\n  baseUrl: http://x',
+      '3:12: platform.baseUrl: name either region or baseUrl, not both',
+    ],
+    [
+      'two targets in one',
+      '{ name: Acme HRIS }',
+      '{ name: Acme HRIS, id: 4 }',
+      '5:13: connections.acme.target: expected either name or id',
+    ],
+    [
+      'no address',
+      'platform:',
+      'platform:\n  baseUrl: ftp://x',
+      '2:12: platform.baseUrl: expected an address that begins with https:// or http://',
+    ],
+    [
+      'a database that is none',
+      'platform:',
+      'database: mysql://x\nplatform:',
+      '1:11: database: expected an address that begins with postgres://, or nothing',
+    ],
+    [
+      'a connection name with other signs',
+      '  acme:',
+      '  Acme HRIS:',
+      '4:3: connections.Acme HRIS: a connection name has up to 40 of the signs a-z, 0-9 and -',
+    ],
+    [
+      'no connection',
+      minimal.slice(minimal.indexOf('connections:')),
+      'connections: {}\n',
+      '3:14: connections: name at least one connection',
+    ],
+    [
+      'an unknown preset',
+      'mode: snapshot',
+      'mode: snapshot\n      preset: paper',
+      `10:15: connections.acme.source.preset: unknown preset "paper" (known: ${presets})`,
+    ],
+    [
+      'a preset outside its folder',
+      'mode: snapshot',
+      'mode: snapshot\n      preset: ../rollcall',
+      `10:15: connections.acme.source.preset: unknown preset "../rollcall" (known: ${presets})`,
+    ],
+    [
+      'an unknown encoding',
+      'mode: snapshot',
+      'mode: snapshot\n      encoding: klingon',
+      '10:17: connections.acme.source.encoding: unknown encoding: write a name such as utf-8, utf-16le or windows-1252',
+    ],
+    [
+      'an unknown time zone',
+      'mode: snapshot',
+      'mode: snapshot\n      timeZone: Mars/Phobos',
+      '10:17: connections.acme.source.timeZone: unknown time zone: write an IANA name such as Europe/Berlin or UTC',
+    ],
+    [
+      'a broken pattern',
+      'mode: snapshot',
+      "mode: snapshot\n      asOf: { from: fileName, pattern: '(' }",
+      '10:40: connections.acme.source.asOf.pattern: not a regular expression',
+    ],
+    [
+      'a broken date format',
+      'identityId: Worker ID',
+      'identityId: Worker ID\n        startedAt: { column: Start, format: yy-MM-dd }',
+      '12:45: connections.acme.source.fields.startedAt.format: a year needs four digits',
+    ],
+    [
+      'a broken cron line',
+      '    source:',
+      "    schedule: { cron: '61 2 * * *' }\n    source:",
+      '6:23: connections.acme.schedule.cron: not a cron line of five fields',
+    ],
+    [
+      'a cron line with seconds',
+      '    source:',
+      "    schedule: { cron: '0 0 2 * * *' }\n    source:",
+      '6:23: connections.acme.schedule.cron: not a cron line of five fields',
+    ],
+    [
+      'a variable that is not set',
+      `\${env:KEY}`,
+      `\${env:OTHER}`,
+      `2:11: the environment variable OTHER is not set, or is empty: set it, or write \${env:OTHER:-default}`,
+    ],
+    [
+      'an empty key',
+      `\${env:KEY}`,
+      `\${env:OTHER:-}`,
+      '2:11: platform.apiKey: is empty: check the variable or the file that it comes from',
+    ],
+    [
+      'an unknown reference',
+      `\${env:KEY}`,
+      `\${KEY}`,
+      `2:11: unknown reference \${KEY}: write \${env:NAME}, \${env:NAME:-default} or \${file:PATH}`,
+    ],
+    ['an open reference', `\${env:KEY}`, `"\${env:KEY"`, `2:11: a reference that opens with \${ is not closed with }`],
+    [
+      'a secret file that is missing',
+      `\${env:KEY}`,
+      `\${file:secrets/key}`,
+      '2:11: cannot read the file FOLDER/secrets/key (ENOENT): create it',
+    ],
+    ['YAML that is none', 'mode: snapshot', 'mode: "snapshot', '12:1: Missing closing "quote'],
+    ['an unknown alias', 'Worker ID', '*key', '11:21: unknown alias *key: the anchor &key must stand above it'],
+    [
+      'aliases without end',
+      'platform:',
+      `a: &a [1]\nb: &b [${'*a,'.repeat(20)}]\nc: &c [${'*b,'.repeat(20)}]\nplatform:`,
+      '1:1: too many aliases: write the settings out',
+    ],
+    [
+      'a setting that stands twice',
+      'mode: snapshot',
+      'mode: snapshot\n      mode: snapshot',
+      '10:7: Map keys must be unique',
+    ],
+  ])('%s', async ([, before, after, expected]) => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, minimal.replace(before, after), { KEY: key })
+
+    expect(message).toContain(`FILE:${expected}`)
+    expect(message.split('\n')).toHaveLength(1)
+  })
+
+  test('every one of them, in the order of the file', async () => {
+    await using folder = await exportFolder()
+    const text = minimal
+      .replace('platform:', 'colour: blue\nplatform:\n  region: mars')
+      .replace('mode: snapshot', 'mode: full\n      absence: shrug')
+
+    const message = await refusal(folder, text, { KEY: key })
+
+    expect(message.split('\n').map((line) => line.split(': ').slice(0, 2).join(': '))).toEqual([
+      'FILE:1:1: colour',
+      'FILE:3:11: platform.region',
+      'FILE:11:13: connections.acme.source.mode',
+      'FILE:12:16: connections.acme.source.absence',
+    ])
+  })
+
+  test('two connections with one target', async () => {
+    await using folder = await exportFolder()
+    const twin = minimal.slice(minimal.indexOf('  acme:')).replace('acme', 'twin')
+
+    const message = await refusal(folder, `${minimal}${twin}`, { KEY: key })
+
+    expect(message).toContain('connections.twin.target: connection acme has the same target')
+  })
+
+  test('a file that is not there', async () => {
+    await using folder = await exportFolder()
+
+    const loading = loadConfig(join(folder.path, 'none.yaml'), {})
+
+    await expect(loading).rejects.toMatchObject({
+      code: 'config_invalid',
+      exit: 78,
+      message: `cannot read ${join(folder.path, 'none.yaml')} (ENOENT): name the configuration with --config`,
+    })
+  })
+
+  test('an empty file', async () => {
+    await using folder = await exportFolder()
+
+    const message = await refusal(folder, '', {})
+
+    expect(message).toBe('FILE:1:1: Invalid input: expected object, received null')
+  })
+})
+
+describe('which file is used', () => {
+  test('the one that is named, relative to the working directory', () => {
+    const path = resolveConfigPath('my.yaml', '/somewhere')
+
+    expect(path).toBe('/somewhere/my.yaml')
+  })
+
+  test('config/rollcall.yaml of the working directory, else the one that comes with Rollcall', async () => {
+    await using folder = await exportFolder()
+
+    const own = resolveConfigPath(undefined, repository)
+    const installed = resolveConfigPath(undefined, folder.path)
+
+    expect([own, installed]).toEqual(Array(2).fill(join(repository, 'config/rollcall.yaml')))
+  })
+})
+
+describe('what comes with Rollcall', () => {
+  test('the default configuration needs nothing but the key', async () => {
+    const { connections, dataDir, platform } = await loadConfig(join(repository, 'config/rollcall.yaml'), {
+      ROLLCALL_PLATFORM_KEY: key,
+    })
+
+    expect([...connections.keys()]).toEqual(['hr'])
+    expect(dataDir).toBe(join(repository, 'data'))
+    expect(await platform.apiKey.read()).toBe(key)
+  })
+
+  test('every example is valid once its secrets are there', async () => {
+    await using folder = await exportFolder()
+    const secret = await folder.write('secret', 'postgres://db/rollcall\n')
+    const examples = await readdir(join(repository, 'config/examples'))
+
+    for (const example of examples) {
+      const text = await readFile(join(repository, 'config/examples', example), 'utf8')
+      const env = {
+        ROLLCALL_PLATFORM_KEY: key,
+        HR_EXPORT: 'people.csv',
+        DATABASE_URL: 'postgres://db/rollcall',
+        REDIS_URL: 'redis://queue',
+      }
+      const config = await load(folder, text.replaceAll(/\/run\/[\w/-]+/g, secret), env)
+      expect(config.connections.size, example).toBeGreaterThan(0)
+    }
+    expect(examples.length).toBeGreaterThan(2)
+  })
+
+  test('the schema for editors is current (vitest -u writes it)', async () => {
+    const schema = `${JSON.stringify(jsonSchema(), null, 2)}\n`
+
+    await expect(schema).toMatchFileSnapshot(join(repository, 'config/rollcall.schema.json'))
+  })
+
+  test('every setting is described for editors', () => {
+    const bare = undescribed(jsonSchema(), '')
+
+    expect(bare).toEqual([])
+  })
+})
+
+async function load(folder: ExportFolder, text: string, env: NodeJS.ProcessEnv) {
+  return loadConfig(await folder.write('rollcall.yaml', text), env)
+}
+
+/** The message of a refused configuration, with FILE and FOLDER in place of paths. */
+async function refusal(folder: ExportFolder, text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const error: unknown = await load(folder, text, env).then(
+    () => new Error('the configuration was accepted'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toMatchObject({ code: 'config_invalid', exit: 78 })
+  const message = error instanceof Error ? error.message : ''
+  return message.replaceAll(join(folder.path, 'rollcall.yaml'), 'FILE').replaceAll(folder.path, 'FOLDER')
+}
+
+/** What a JSON Schema says about one setting; all that is looked at here. */
+type Setting = {
+  readonly description?: string
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Setting>>
+  readonly additionalProperties?: Setting | boolean
+  readonly anyOf?: readonly Setting[]
+}
+
+/** The settings below `setting` that have no description. A constant needs none, and neither does the name of a person's field. */
+function undescribed({ properties = {}, additionalProperties, anyOf = [] }: Setting, path: string): string[] {
+  const named = Object.entries(properties).flatMap(([name, setting]) => [
+    ...(setting.description === undefined && setting.const === undefined && !path.endsWith('.fields.')
+      ? [`${path}${name}`]
+      : []),
+    ...undescribed(setting, `${path}${name}.`),
+  ])
+  const each = typeof additionalProperties === 'object' ? undescribed(additionalProperties, `${path}*.`) : []
+  return [...named, ...each, ...anyOf.flatMap((alternative) => undescribed(alternative, path))]
+}

@@ -1,0 +1,306 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { control, controlPrefix } from '../../../src/contract/control/control.ts'
+import { type Run, restingStates } from '../../../src/contract/control/shapes.ts'
+import { readAddress } from '../../../src/daemon/control/address-file.ts'
+import { type DaemonOptions, startDaemon } from '../../../src/daemon/start.ts'
+import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { readControlToken } from '../../../src/daemon/control/token.ts'
+import { Secret } from '../../../src/daemon/config/secret.ts'
+import { Failure } from '../../../src/errors.ts'
+import { createClient } from '../../../src/http/client.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { type Installation, install } from '../../helpers/installation.ts'
+import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const unknownRun = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+
+/** A daemon on the installation's folder, or on another database. */
+async function start(at: Installation, { database, ...options }: Partial<DaemonOptions> & { database?: string } = {}) {
+  const config = await loadConfig(at.configFile, process.env)
+  const placed = database === undefined ? config : { ...config, database: new Secret([{ text: database }]) }
+  const daemon = await startDaemon(placed, { events: silentEvents(), ...options })
+  const token = await readControlToken({ dataDir: config.dataDir, configured: null })
+  const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: token ?? '' })
+  return { url: daemon.url, token, client, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() }
+}
+
+type ControlClient = Awaited<ReturnType<typeof start>>['client']
+
+async function installed(): Promise<
+  Installation & { readonly platform: Awaited<ReturnType<Host['tenant']>>['client'] }
+> {
+  const { key, client } = await host.tenant()
+  return { ...(await install({ baseUrl: host.platform.baseUrl, key })), platform: client }
+}
+
+/** Asks for a run and waits until it has come to rest. */
+async function runOnce(client: ControlClient): Promise<Run> {
+  const started = await client.startRun({ params: { connection: 'acme' }, body: {} })
+  if (started.status !== 201) throw new Error(`no run was started: ${JSON.stringify(started)}`)
+  return await settled(client, started.body.id)
+}
+
+async function settled(client: ControlClient, runId: string): Promise<Run> {
+  return await vi.waitUntil(
+    async () => {
+      const answer = await client.getRun({ params: { runId } })
+      return answer.status === 200 && restingStates.some((state) => state === answer.body.state) && answer.body
+    },
+    { timeout: 30_000 },
+  )
+}
+
+describe.each(databases)('the control API on $name', ({ place }) => {
+  async function open() {
+    const stack = new AsyncDisposableStack()
+    const { at: database } = stack.use(await place())
+    const at = stack.use(await installed())
+    const daemon = stack.use(await start(at, { database }))
+    return { at, ...daemon, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  test('runs a sync on request and tells everything about it', async () => {
+    await using opened = await open()
+    const { at, client } = opened
+    await at.hrSays([...staff(3), { id: 'E0009', start: '2026-02-31' }])
+
+    const run = await runOnce(client)
+    const runs = await client.listRuns({ query: { connection: 'acme' } })
+    const status = await client.status({})
+    const rejects = await client.listRejects({ params: { runId: run.id }, query: {} })
+    const person = await client.getPerson({
+      params: { connection: 'acme', identityId: 'E0002' },
+      query: { values: true },
+    })
+
+    expect(run).toMatchObject({
+      state: 'finished',
+      trigger: 'operator',
+      confirmed: 3,
+      counts: { join: 3, rejected: 1 },
+    })
+    expect(runs).toMatchObject({ status: 200, body: { data: [{ id: run.id }] } })
+    expect(status).toMatchObject({
+      status: 200,
+      body: {
+        daemon: { pid: process.pid },
+        connections: [
+          {
+            name: 'acme',
+            people: { wanted: 3, separated: 0, due: 0 },
+            active: null,
+            last: { id: run.id },
+            nextAt: null,
+            nextVerifyAt: expect.stringMatching(/T04:00:00\.000Z$/),
+          },
+        ],
+      },
+    })
+    expect(rejects).toMatchObject({ status: 200, body: { data: [{ line: 5, column: 'Start Date' }], next: null } })
+    expect(person).toMatchObject({
+      status: 200,
+      body: { wanted: { email: 'e2@acme.example' }, due: [], changes: [{ kind: 'join', source: 'people.csv:3' }] },
+    })
+    expect((await peopleOn(at.platform)).size).toBe(3)
+  })
+
+  test('gives changes page by page, without personal values unless asked', async () => {
+    await using opened = await open()
+    const { at, client } = opened
+    await at.hrSays(staff(3))
+    const { id: runId } = await runOnce(client)
+
+    const first = await client.listChanges({ params: { runId }, query: { limit: 2 } })
+    const rest = await client.listChanges({ params: { runId }, query: { limit: 2, after: 'E0002', values: true } })
+
+    expect(first).toMatchObject({
+      body: {
+        data: [{ identityId: 'E0001', fields: { email: { hidden: true } } }, { identityId: 'E0002' }],
+        next: 'E0002',
+      },
+    })
+    expect(rest).toMatchObject({
+      body: { data: [{ identityId: 'E0003', fields: { email: { from: null, to: 'e3@acme.example' } } }], next: null },
+    })
+  })
+
+  test('plans without storing or sending anything', async () => {
+    await using opened = await open()
+    const { at, client } = opened
+    await at.hrSays(staff(3))
+
+    const plan = await client.planConnection({ params: { connection: 'acme' }, query: {} })
+    const runs = await client.listRuns({ query: {} })
+
+    expect(plan).toMatchObject({ status: 200, body: { connection: 'acme', mode: 'snapshot', counts: { join: 3 } } })
+    expect(runs).toMatchObject({ body: { data: [] } })
+    expect((await peopleOn(at.platform)).size).toBe(0)
+  })
+
+  test('delivers a held plan only for the digest of that plan', async () => {
+    await using opened = await open()
+    const { at, client } = opened
+    await at.hrSays(staff(20))
+    await runOnce(client)
+    await at.hrSays(staff(10))
+    const held = await runOnce(client)
+    const params = { runId: held.id }
+
+    const other = await client.approveRun({ params, body: { digest: 'sha256:other', by: 'ana' } })
+    const right = await client.approveRun({ params, body: { digest: held.digest ?? '', by: 'ana' } })
+    const run = await settled(client, held.id)
+
+    expect(held.state).toBe('held')
+    expect(other).toMatchObject({ status: 409, error: { name: 'conflict' } })
+    expect(right).toMatchObject({ status: 200, body: { state: 'delivering' } })
+    expect(run).toMatchObject({ state: 'finished', decidedBy: 'ana', confirmed: 10 })
+  })
+
+  test('refuses what it does not know, and says which kind of refusal it is', async () => {
+    await using opened = await open()
+    const { client } = opened
+
+    const answers = [
+      await client.startRun({ params: { connection: 'other' }, body: {} }),
+      await client.getRun({ params: { runId: unknownRun } }),
+      await client.getRun({ params: { runId: 'abc' } }),
+      await client.listChanges({ params: { runId: unknownRun }, query: {} }),
+      await client.approveRun({ params: { runId: unknownRun }, body: { digest: 'x', by: 'ana' } }),
+      await client.rejectRun({ params: { runId: unknownRun }, body: { by: '' } }),
+      await client.getPerson({ params: { connection: 'acme', identityId: 'E1/../ %' }, query: {} }),
+      await client.planConnection({ params: { connection: 'acme' }, query: {} }),
+    ]
+
+    expect(answers.map((answer) => ('error' in answer ? [answer.status, answer.error.name] : answer))).toEqual([
+      [404, 'not_found'],
+      [404, 'not_found'],
+      [400, 'MalformedAddress'],
+      [404, 'not_found'],
+      [404, 'not_found'],
+      [400, 'InvalidInput'],
+      [404, 'not_found'],
+      [422, 'source_unreadable'],
+    ])
+  })
+})
+
+describe('a daemon', () => {
+  test('lets nobody in without its token, on any operation', async () => {
+    await using at = await installed()
+    await using daemon = await start(at)
+    const paths = Object.values(control).map(({ method, path }) => ({
+      method,
+      url: `${daemon.url}${controlPrefix}${path}`,
+    }))
+
+    const statuses = await Promise.all(
+      paths.flatMap(({ method, url }) =>
+        [undefined, 'Bearer wrong', `Basic ${daemon.token}`].map(async (authorization) => {
+          const { status } = await fetch(url, { method, headers: authorization === undefined ? {} : { authorization } })
+          return status
+        }),
+      ),
+    )
+
+    expect(new Set(statuses)).toEqual(new Set([401]))
+  })
+
+  test('keeps its token for its owner alone, also over a restart', async () => {
+    await using at = await installed()
+
+    const tokens: (string | null)[] = []
+    for (const _start of [1, 2]) {
+      await using daemon = await start(at)
+      tokens.push(daemon.token)
+    }
+
+    expect(tokens[0]).toMatch(/^[\w-]{43}$/)
+    expect(tokens[1]).toBe(tokens[0])
+    expect((await stat(join(at.dataDir, 'control-token'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('answers the probes and describes its interface without a token', async () => {
+    await using at = await installed()
+    await using daemon = await start(at)
+    const get = async (path: string): Promise<Record<string, unknown>> =>
+      JSON.parse(await (await fetch(`${daemon.url}${path}`)).text())
+
+    const document = await get('/api/openapi.json')
+
+    expect(await get('/healthz')).toEqual({ status: 'ok' })
+    expect(await get('/readyz')).toEqual({ status: 'ready', store: 'ok', queue: 'ok' })
+    expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true })
+    expect(operationIdsOf(document)).toEqual(Object.keys(control).sort())
+  })
+
+  test('says where it listens while it runs, and no longer', async () => {
+    await using at = await installed()
+
+    let during: unknown
+    {
+      await using daemon = await start(at)
+      during = [await readAddress(at.dataDir), daemon.url]
+    }
+
+    expect(during).toMatchObject([
+      { pid: process.pid, url: expect.stringContaining('http://127.0.0.1:') },
+      expect.anything(),
+    ])
+    expect(await readAddress(at.dataDir)).toBeNull()
+  })
+
+  test('that cannot start leaves nothing open', async () => {
+    await using at = await installed()
+    await using other = await installed()
+    await using daemon = await start(other)
+    const config = await loadConfig(at.configFile, process.env)
+    const taken = { ...config, server: { ...config.server, port: Number(new URL(daemon.url).port) } }
+
+    const failure = await startDaemon(taken, { events: silentEvents() }).catch((error: unknown) => error)
+    await using second = await start(at)
+
+    expect(failure).toBeInstanceOf(Failure)
+    expect(failure).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('EADDRINUSE') })
+    expect(await second.client.status({})).toMatchObject({ status: 200 })
+  })
+
+  test('catches up at start with the night that it was down for', async () => {
+    await using at = await installed()
+    await at.hrSays(staff(3))
+    const config = await loadConfig(at.configFile, process.env)
+    const schedule = { cron: '0 2 * * *', timeZone: 'Europe/Berlin' }
+    const connections = new Map([...config.connections].map(([name, acme]) => [name, { ...acme, schedule }]))
+    const nightly = { ...config, connections }
+    const finished = Promise.withResolvers<{ readonly confirmed: number }>()
+    const missed: string[] = []
+    const events = silentEvents((event) => {
+      if (event.event === 'run.finished') finished.resolve(event)
+      if (event.event === 'schedule.missed') missed.push(event.slot)
+    })
+    const onDay = (day: string) => ({ events, now: () => new Date(`${day}T12:00:00Z`) })
+
+    await (await startDaemon(nightly, onDay('2026-11-19')))[Symbol.asyncDispose]()
+    await using _daemon = await startDaemon(nightly, onDay('2026-11-20'))
+
+    expect(await finished.promise).toMatchObject({ confirmed: 3 })
+    expect(missed).toEqual(['2026-11-20T02:00'])
+    expect((await peopleOn(at.platform)).size).toBe(3)
+  })
+})
+
+function operationIdsOf(document: object): string[] {
+  const { paths } = document as { paths: Record<string, Record<string, { operationId: string }>> }
+  return Object.values(paths)
+    .flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
+    .sort()
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { controlHere } from '../../../src/cli/control-client.ts'
+import type { Problem } from '../../../src/contract/control/shapes.ts'
+import { deliveryFailures } from '../../../src/contract/failures.ts'
+import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
+import { type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
+
+const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: { cron: '0 2 * * *', timeZone: 'UTC' } }
+const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: { cron: '0 4 * * 0', timeZone: 'UTC' } }
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** A world that is asked as the control API is. */
+async function open(...schedules: readonly Scheduled[]) {
+  const { client } = await host.tenant()
+  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const about = { version: '1.2.3', daemon: null, database: '', queue: '', platform: '' }
+  const { signal } = new AbortController()
+  const control = controlHere({ sync: world.sync, schedules, alerts: { overdueMinutes: 60 }, about, signal })
+  return {
+    world,
+    sound: client,
+    control,
+    standing: async () => (await control.status({})).connections[0],
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
+
+test('problems come page by page, and each page says where the next one begins', async () => {
+  await using opened = await open()
+  const { world, control } = opened
+  reach(world, withWrongKey(host))
+  await world.night(staff(5))
+
+  const pages: string[][] = []
+  let after: string | null | undefined
+  do {
+    const page: { data: Problem[]; next: string | null } = await control.listProblems({
+      query: { limit: 2, ...(after && { after }) },
+    })
+    pages.push(page.data.map(({ identityId }) => identityId))
+    after = page.next
+  } while (after)
+
+  expect(pages).toEqual([['E0001', 'E0002'], ['E0003', 'E0004'], ['E0005']])
+})
+
+test('a problem tells its age, and when it is tried again', async () => {
+  await using opened = await open(nightly, weekly)
+  const { world, sound, control } = opened
+  reach(world, refusing(sound, 'E0002'))
+  await world.night(staff(3))
+  const again: (string | null | undefined)[] = []
+
+  world.clock.now = new Date(world.clock.now.getTime() + 90_000)
+  const { data } = await control.listProblems({ query: {} })
+  for (const instant of ['2026-11-20T12:00:00Z', '2026-11-22T03:00:00Z']) {
+    world.clock.now = new Date(instant)
+    again.push((await control.listProblems({ query: {} })).data[0]?.nextAt)
+  }
+
+  expect(data).toMatchObject([{ identityId: 'E0002', state: 'refused', code: 'item_refused', ageSeconds: 90 }])
+  expect(again).toEqual(['2026-11-21T02:00:00.000Z', '2026-11-22T04:00:00.000Z'])
+})
+
+test('a refused person of a connection that no schedule runs waits for whoever asks', async () => {
+  await using opened = await open()
+  const { world, sound, control } = opened
+  reach(world, refusing(sound, 'E0002'))
+
+  await world.night(staff(3))
+
+  expect((await control.listProblems({ query: {} })).data).toMatchObject([{ state: 'refused', nextAt: null }])
+})
+
+test('the status counts whom the platform refused and who cannot be delivered apart, and the leavers among them', async () => {
+  await using opened = await open(nightly, weekly)
+  const { world, sound, standing } = opened
+  reach(world, refusing(sound, 'E0002'))
+  await world.night(staff(5))
+  reach(world, withWrongKey(host))
+  await world.night(without(staff(6), 'E0003'), { asOf: '2026-11-21T01:00:00.000Z' })
+
+  const found = await standing()
+
+  // Whom it refused is tried again by the run that now waits behind the block.
+  expect(found).toMatchObject({
+    problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 3, leavers: 1 } },
+    blocked: { status: 401, code: 'key_refused', probeAt: expect.stringMatching(/Z$/) },
+    nextAt: '2026-11-21T02:00:00.000Z',
+    nextVerifyAt: '2026-11-22T04:00:00.000Z',
+  })
+})
+
+test('a block is lifted on request, and what was due behind it is delivered', async () => {
+  await using opened = await open()
+  const { world, sound, control, standing } = opened
+  reach(world, withWrongKey(host))
+  await world.night(staff(5))
+  reach(world, sound)
+
+  const answer = await control.unblockConnection({ params: { connection: 'acme' }, body: { by: 'ana' } })
+  await world.drain()
+  const again = await control.unblockConnection({ params: { connection: 'acme' }, body: { by: 'ana' } })
+
+  expect([answer, again]).toEqual([
+    { wasBlocked: true, due: 5 },
+    { wasBlocked: false, due: 0 },
+  ])
+  expect(world.events).toContainEqual({ event: 'connection.unblocked', connection: 'acme', by: 'ana' })
+  expect(await standing()).toMatchObject({ blocked: null, people: { due: 0 } })
+  expect((await peopleOn(sound)).size).toBe(5)
+})
+
+test('every answer of the platform is explained', async () => {
+  await using opened = await open()
+
+  const { data } = await opened.control.listFailures({})
+
+  expect(data.map(({ code }) => code)).toEqual(Object.keys(deliveryFailures))
+  expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', unsettled: false })
+})
+
+test('a connection that nobody knows has no problems and no block', async () => {
+  await using opened = await open()
+  const { control } = opened
+
+  const asked = [
+    control.listProblems({ query: { connection: 'other' } }),
+    control.unblockConnection({ params: { connection: 'other' }, body: { by: 'ana' } }),
+  ]
+
+  for (const answer of asked) await expect(answer).rejects.toMatchObject({ code: 'not_found' })
+})

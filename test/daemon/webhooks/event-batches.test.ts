@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { createEventBatches, type Outcome } from '../../../src/daemon/webhooks/event-batches.ts'
+import type { NewEvent } from '../../../src/store/inbox/inbox.ts'
+
+type Call = PromiseWithResolvers<readonly Outcome[]> & { readonly keys: readonly string[] }
+
+function event(key: string, bytes = 10): NewEvent {
+  const times = { signedAt: null, receivedAt: new Date(0) }
+  return { connection: 'acme', key, eventId: null, ...times, body: Buffer.alloc(bytes), isTest: false }
+}
+
+/** Batches over a store that answers when the test says so. */
+function openBatches({ patienceMs = 10_000 } = {}) {
+  const calls: Call[] = []
+  const told: string[] = []
+  let next = Promise.withResolvers<void>()
+  const batches = createEventBatches({
+    patienceMs,
+    gatherMs: 1,
+    store: (events) => {
+      const call = { ...Promise.withResolvers<readonly Outcome[]>(), keys: events.map(({ key }) => key) }
+      calls.push(call)
+      next.resolve()
+      next = Promise.withResolvers()
+      return call.promise
+    },
+    committed: (events) => told.push(`committed ${events.map(({ key }) => key)}`),
+    failed: (events) => told.push(`failed ${events.map(({ key }) => key)}`),
+  })
+  return {
+    add: (...events: NewEvent[]) => events.map((one) => batches.add(one)),
+    told,
+    /** The store's call of this number, once it has come. */
+    async call(number: number): Promise<Call> {
+      while (calls[number] === undefined) await next.promise
+      return calls[number]
+    },
+  }
+}
+
+const stored = (count: number): Outcome[] => Array.from({ length: count }, () => 'stored')
+
+test('what comes while a batch is written makes the next one', async () => {
+  const batches = openBatches()
+  const first = batches.add(event('a'), event('b'))
+  const one = await batches.call(0)
+  const second = batches.add(event('c'), event('d'))
+
+  one.resolve(['stored', 'seen before'])
+  const two = await batches.call(1)
+  two.resolve(stored(2))
+
+  expect([one.keys, two.keys]).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+  expect(await Promise.all([...first, ...second])).toEqual(['stored', 'seen before', 'stored', 'stored'])
+  expect(batches.told).toEqual(['committed a,b', 'committed c,d'])
+})
+
+test('a batch holds 200 events or four MiB at most, but one event in any case', async () => {
+  const batches = openBatches()
+  const mebibyte = 1024 * 1024
+  const many = Array.from({ length: 201 }, (_, index) => event(`${index}`))
+  const large = [event('x', 3 * mebibyte), event('y', 2 * mebibyte), event('z', 5 * mebibyte), event('last')]
+
+  const answers = batches.add(...many, ...large)
+  const sizes: number[] = []
+  for (let number = 0; number < 5; number += 1) {
+    const call = await batches.call(number)
+    sizes.push(call.keys.length)
+    call.resolve(stored(call.keys.length))
+  }
+
+  expect(sizes).toEqual([200, 2, 1, 1, 1])
+  expect(await Promise.all(answers)).toHaveLength(205)
+})
+
+test('a failed batch fails for all that are in it and for nobody else', async () => {
+  const batches = openBatches()
+  const [a, b] = batches.add(event('a'), event('b'))
+  const one = await batches.call(0)
+  const [c] = batches.add(event('c'))
+
+  one.reject(new Error('no'))
+  const two = await batches.call(1)
+  two.resolve(stored(1))
+
+  await expect(a).rejects.toThrow('no')
+  await expect(b).rejects.toThrow('no')
+  expect(await c).toBe('stored')
+  expect(batches.told).toEqual(['failed a,b', 'committed c'])
+})
+
+test('a batch that does not come back holds up no other, and is told of when it does', async () => {
+  const batches = openBatches({ patienceMs: 50 })
+  const [a] = batches.add(event('a'))
+  const one = await batches.call(0)
+  await expect(a).rejects.toThrow('50 ms')
+
+  const [b] = batches.add(event('b'))
+  const two = await batches.call(1)
+  two.resolve(stored(1))
+  await b
+  one.resolve(stored(1))
+  const [c] = batches.add(event('c'))
+  const three = await batches.call(2)
+  three.resolve(stored(1))
+  await c
+
+  expect(batches.told).toEqual(['failed a', 'committed b', 'committed a', 'committed c'])
+})
+
+test('a store that never answers is given four batches, and goes on when it answers again', async () => {
+  const batches = openBatches({ patienceMs: 20 })
+  const calls: Call[] = []
+  for (let turn = 0; turn < 4; turn += 1) {
+    const [answer] = batches.add(event(`${turn}`))
+    calls.push(await batches.call(turn))
+    await expect(answer).rejects.toThrow('20 ms')
+  }
+
+  const [fifth] = batches.add(event('5'))
+  await expect(fifth).rejects.toThrow('20 ms')
+  calls[0]?.resolve(stored(1))
+  await calls[0]?.promise
+  const [sixth] = batches.add(event('6'))
+  const next = await batches.call(4)
+  next.resolve(stored(1))
+
+  expect(next.keys).toEqual(['6'])
+  expect(await sixth).toBe('stored')
+})

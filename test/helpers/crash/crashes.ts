@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { type Control, controlOverHttp } from '../../../src/cli/control-client.ts'
+import { readControlToken } from '../../../src/daemon/control/token.ts'
+import type { Workplace } from '../workplace.ts'
+
+const program = fileURLToPath(new URL('daemon.ts', import.meta.url))
+const restless: readonly string[] = ['waiting', 'reading', 'planned', 'delivering']
+const endings: readonly string[] = ['run.finished', 'run.unchanged', 'run.held', 'run.failed']
+
+/** An event as the daemon told it before anything followed from it. */
+export type Told = { readonly event: string } & Readonly<Record<string, unknown>>
+
+/** A daemon in a process of its own that can be killed, or told at which of its steps to die. */
+export type CrashDaemon = AsyncDisposable & {
+  /** Everything it has told so far. */
+  readonly told: readonly Told[]
+  /** Nobody has killed it, and it has not ended by itself. */
+  readonly lives: boolean
+  /** Lets it begin, and resolves when it serves. */
+  start(): Promise<void>
+  /** From now on it dies by its own hand at a step, see `crash-daemon.ts`. */
+  dieAt(step: string, nth?: number): Promise<void>
+  /** Resolves when it has told an event; rejects when it ends before. */
+  tells(event: string): Promise<void>
+  /** The same for so many events of any kind. */
+  tellsSoMany(count: number): Promise<void>
+  /** Resolves when it is gone, with its exit code or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>
+  kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
+  /** The control API of a daemon that serves. */
+  control(): Promise<Control>
+  /** Resolves when every run has come to rest. */
+  atRest(): Promise<void>
+}
+
+/** Gets a daemon ready that begins when it is told to. What is compiled on the way is kept beside its configuration for the next one. */
+export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
+  const child = spawn(process.execPath, [program, configFile], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: `${folder}/compiled` },
+  })
+  // Whoever is told something just when it dies does not hear it.
+  child.stdin.on('error', () => {})
+  const told: Told[] = []
+  const lines = createInterface(child.stdout)
+  const ended = once(child, 'close').then(([code, signal]): number | NodeJS.Signals | null => code ?? signal)
+  const state = { lives: true }
+  child.on('exit', () => {
+    state.lives = false
+  })
+  lines.on('line', (line) => told.push(JSON.parse(line)))
+
+  /** Resolves as soon as `found` answers something, looking at once and after each event. */
+  async function until<T>(what: string, found: () => T | undefined): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const look = () => {
+      const answer = found()
+      if (answer !== undefined) resolve(answer)
+    }
+    lines.on('line', look)
+    look()
+    ended.then((end) => reject(new Error(`the daemon ended (${end}) before ${what}`)))
+    return await promise.finally(() => lines.off('line', look))
+  }
+
+  const tell = (line: string) => {
+    child.stdin.write(`${line}\n`)
+  }
+  const addressOf = () => told.find(({ event }) => event === 'daemon.started')?.address
+  const timesTold = (...events: readonly string[]) => told.filter(({ event }) => events.includes(event)).length
+
+  const daemon: CrashDaemon = {
+    told,
+    get lives() {
+      return state.lives
+    },
+    ended,
+    async start() {
+      tell('start')
+      await until('it served', addressOf)
+    },
+    async dieAt(step, nth = 1) {
+      const before = timesTold('armed')
+      tell(`die ${step} ${nth}`)
+      await until('it was armed', () => timesTold('armed') > before || undefined)
+    },
+    async tells(event) {
+      await until(`it told ${event}`, () => told.find((one) => one.event === event))
+    },
+    async tellsSoMany(count) {
+      await until(`it told ${count} events`, () => told.length >= count || undefined)
+    },
+    async kill(signal = 'SIGKILL') {
+      if (state.lives) child.kill(signal)
+      state.lives = false
+      return await ended
+    },
+    async control() {
+      const baseUrl = String(addressOf())
+      const token = await readControlToken({ dataDir: `${folder}/data`, configured: null })
+      return controlOverHttp({ baseUrl, token: token ?? '' })
+    },
+    async atRest() {
+      const control = await daemon.control()
+      for (;;) {
+        const before = timesTold(...endings)
+        const { data } = await control.listRuns({ query: { limit: 1000 } })
+        if (!data.some(({ state: runState }) => restless.includes(runState))) return
+        await until('its runs came to rest', () => timesTold(...endings) > before || undefined)
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await daemon.kill()
+    },
+  }
+  return daemon
+}

@@ -1,0 +1,271 @@
+import { deliveryOperations } from '../../../src/contract/platform/delivery-operations.ts'
+import {
+  byIdentityId,
+  type Identity,
+  type IdentityRecord,
+} from '../../../src/contract/platform/hris-user-identities.ts'
+import { Failure } from '../../../src/errors.ts'
+import { createClient } from '../../../src/http/client.ts'
+import { Postponed } from '../../../src/queue/postponed.ts'
+import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections.ts'
+import { takeOwner } from '../../../src/store/workers/leases.ts'
+import type { Run } from '../../../src/store/runs/runs.ts'
+import type { PlatformClient } from '../../../src/sync/context.ts'
+import { type CircuitOptions, createPace, type Pace } from '../../../src/sync/deliver/pace.ts'
+import { requestRun, sweep } from '../../../src/sync/sync.ts'
+import { pglitePlace } from '../servers/databases.ts'
+import { type Fault, type OperationName, type Passed, pass, type Seen, startFaultProxy } from './proxy.ts'
+import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
+import { judge } from '../crash/judge.ts'
+import { type Host, openWorld, peopleOn } from '../world.ts'
+
+const changing: readonly (OperationName | null)[] = [
+  'upsertHrisUserIdentities',
+  'updateHrisUserIdentity',
+  'deleteHrisUserIdentity',
+]
+const firstDay = Temporal.PlainDate.from('2026-11-20')
+const patientMs = 30_000
+const impatientMs = 500
+/** More hours than any trouble keeps a batch waiting for. */
+const mostHours = 30
+
+export type StoryOptions = {
+  readonly people?: number
+  readonly delivery?: Partial<{ batchSize: number; batchBytes: number; updateWave: number }>
+}
+
+/** A company with a fault proxy on the way to a platform of its own. E0004 and E0005 have left; nothing has been delivered yet. */
+export async function openStory(host: Host, { people = 12, delivery = {} }: StoryOptions = {}) {
+  await using opening = new AsyncDisposableStack()
+  const { key, client } = await host.tenant()
+  const { at } = opening.use(await pglitePlace())
+  const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
+  const clientTo = (baseUrl: string, timeoutMs = patientMs): PlatformClient =>
+    createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs })
+  const world = opening.use(
+    await openWorld({
+      at,
+      client: clientTo(proxy.baseUrl),
+      connection: { delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100, ...delivery } },
+    }),
+  )
+  const { connection, sync } = world
+  const hr = createHr(people)
+  hr.leave('E0004', '2026-10-01')
+  hr.leave('E0005', '2026-11-10')
+  let nights = 0
+  let stopping = new AbortController()
+  let meanwhile = (): void => {}
+  const kept = opening.move()
+
+  /** Works off whatever is queued. What fails is gone from the queue, and due in the store; bugs reach the test. */
+  async function drain(): Promise<void> {
+    for (let job = world.jobs.shift(); job; job = world.jobs.shift()) {
+      if (job.name !== 'run') meanwhile()
+      await world.workOn(job, stopping.signal).catch((error: unknown) => {
+        if (!(error instanceof Postponed || error instanceof Failure || stopping.signal.aborted)) throw error
+      })
+    }
+  }
+
+  async function targetId(): Promise<number> {
+    const [state] = await connectionStates(sync.store.db)
+    return state?.targetId ?? 0
+  }
+
+  function use(platform: Partial<typeof sync.platform>): void {
+    Object.assign(sync, { platform: { ...sync.platform, ...platform } })
+  }
+
+  // The platform's wishes are waited for by the world's clock, and failures open no circuit unless a test is about that.
+  const plainPace: Pace = { send: async (request) => await request(), pause: async () => {} }
+  use({ pace: plainPace })
+
+  return {
+    world,
+    proxy,
+    hr,
+    /** Past the proxy. */
+    client,
+
+    /** HR's next export is read, and delivered as far as it goes. */
+    async night(options: { verify?: boolean } = {}): Promise<Run> {
+      const day = firstDay.add({ days: nights++ })
+      const { rows, asOf } = hr.night(`${day}T01:00:00.000Z`)
+      world.clock.now = new Date(Math.max(world.clock.now.getTime(), Date.parse(`${day}T03:00:00.000Z`)))
+      world.hrSays(rows, asOf)
+      const { id } = await requestRun(sync, { connection: connection.name, trigger: 'schedule', options })
+      await drain()
+      return await world.runOf(id)
+    },
+
+    /** What the daemon does every minute, after so many of them. */
+    async goBy(minutes: number): Promise<void> {
+      world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
+      await sweep(sync)
+      await drain()
+    },
+
+    /** Lets hours go by until the run has ended; answers what became of it. */
+    async end({ id }: Run): Promise<Run> {
+      for (let hours = 0; hours < mostHours; hours++) {
+        const run = await world.runOf(id)
+        if (run.state !== 'delivering') return run
+        await this.goBy(61)
+      }
+      return await world.runOf(id)
+    },
+
+    /** From now on every request that would change somebody meets this. */
+    trouble(fault: Fault | ((seen: Seen) => Fault)): void {
+      proxy.fault((seen) => {
+        if (!changing.includes(seen.operation)) return pass
+        return typeof fault === 'function' ? fault(seen) : fault
+      })
+    },
+
+    /** From now on requests go to this address. */
+    reach: (baseUrl: string) => use({ client: clientTo(baseUrl) }),
+
+    /** From now on an answer is waited for briefly only. */
+    impatient: () => use({ client: clientTo(proxy.baseUrl, impatientMs) }),
+
+    /** From now on failures open a circuit. */
+    useCircuit(circuit: CircuitOptions): void {
+      const { inFlight } = sync.platform
+      const budget = { pool: sync.store.pool, platform: 'proxy', requestsPerMinute: 1_000_000, inFlight }
+      use({ pace: createPace({ ...budget, circuit }) })
+    },
+
+    /** Aborts the work that is under way. */
+    stop: () => stopping.abort(),
+
+    /** Happens before each delivery. */
+    beforeDelivery(happens: () => void): void {
+      meanwhile = happens
+    },
+
+    /** Puts the connection into the configuration, or takes it out. */
+    configure(given: boolean): void {
+      Object.assign(sync, { connections: new Map(given ? [[connection.name, connection]] : []) })
+    },
+
+    /** All is well again here and on the way, with a process that has just started. */
+    async heal(): Promise<void> {
+      stopping = new AbortController()
+      meanwhile = () => {}
+      use({ client: clientTo(proxy.baseUrl), pace: plainPace })
+      this.configure(true)
+      await proxy.heal()
+      proxy.forget()
+    },
+
+    /** Closed together with the story. */
+    use: <T extends AsyncDisposable>(opened: T): T => kept.use(opened),
+
+    /** Somebody else writes to the platform. */
+    async platformHolds(record: IdentityRecord): Promise<void> {
+      await client.upsertHrisUserIdentities({ params: { connectionId: await targetId() }, body: [record] })
+    },
+
+    async platformLoses(identityId: string): Promise<void> {
+      const params = { connectionId: await targetId(), userIdentityId: byIdentityId(identityId) }
+      await client.deleteHrisUserIdentity({ params })
+    },
+
+    /** Adds a connection of the same name, and has the right one looked up again. Answers how that one goes away. */
+    async rivalConnection(): Promise<() => Promise<unknown>> {
+      const made = await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
+      await sync.store.db.updateTable('connections').set({ target_id: null }).execute()
+      const connectionId = made.status === 201 ? made.body.id : 0
+      return () => client.deleteCustomConnection({ params: { connectionId } })
+    },
+
+    /** Another process that lives has begun to look the connection up. Answers how it ends. */
+    async lookedUpElsewhere(): Promise<() => Promise<unknown>> {
+      const { db } = sync.store
+      const owner = kept.use(await takeOwner(sync.store))
+      await db.updateTable('connections').set({ target_id: null }).execute()
+      await claimTarget(db, { connection: connection.name, owner })
+      return () => releaseTarget(db, connection.name)
+    },
+
+    /** The requests that would change somebody, since the trouble began or ended. */
+    changes: (): Passed[] => proxy.requests.filter(({ operation }) => changing.includes(operation)),
+
+    /** How often each of them named whom. */
+    timesSent(): Record<string, number> {
+      const named = this.changes().flatMap(({ identityIds }) => identityIds)
+      return Object.fromEntries([...Map.groupBy(named, (id) => id)].map(([id, times]) => [id, times.length]))
+    },
+
+    /** Who stands in the problems as refused. */
+    async refused(): Promise<string[]> {
+      const rows = await sync.store.db.selectFrom('problems').select('identity_id').orderBy('identity_id').execute()
+      return rows.map(({ identity_id }) => identity_id)
+    },
+
+    /** What stands about the batches of a run. */
+    async batchesOf({ id }: Run) {
+      return await sync.store.db
+        .selectFrom('deliveries')
+        .selectAll()
+        .where('run_id', '=', id)
+        .orderBy('batch')
+        .execute()
+    },
+
+    /** How many people the platform has. */
+    confirmed: async (): Promise<number> => (await peopleOn(client)).size,
+
+    async blocked() {
+      const [state] = await connectionStates(sync.store.db)
+      return state?.blocked ?? null
+    },
+
+    findings: () => judge({ client, expected: hr.expected(), db: sync.store.db }),
+
+    /** Whom the platform does not hold as HR says now. */
+    async unlike(): Promise<string[]> {
+      const people = await peopleOn(client)
+      return [...hr.expected()]
+        .filter(([id, person]) => !isAs(people.get(id), person, [person.separatedAt]))
+        .map(([id]) => id)
+    },
+
+    /** Whom the platform holds neither as HR said the night before nor as it says now; a date may be missing in between. */
+    async astray(): Promise<string[]> {
+      const before = hr.expected(hr.nights.slice(0, -1))
+      const now = hr.expected()
+      return [...(await peopleOn(client)).values()]
+        .filter((identity) => {
+          const told = [before.get(identity.identityId), now.get(identity.identityId)].filter((person) => !!person)
+          return !told.some((person) => isAs(identity, person, [person.separatedAt, null]))
+        })
+        .map(({ identityId }) => identityId)
+    },
+
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+export type Story = Awaited<ReturnType<typeof openStory>>
+
+/** Somebody joins, changes, leaves, comes back, is corrected: everything that can happen, in two batches. */
+export function everythingHappens({ hr }: Story): void {
+  hr.hire('J0001', { start: '2026-11-21' })
+  hr.change('E0002', { title: 'Director' })
+  hr.leave('E0003', '2026-11-19')
+  hr.comeBack('E0004', '2026-11-21')
+  hr.correct('E0005', '2026-11-05')
+}
+
+function isAs(
+  identity: Identity | undefined,
+  { separatedAt: _date, ...fields }: ExpectedPerson,
+  dates: readonly (string | null)[],
+): boolean {
+  if (!identity || !dates.includes(identity.separatedAt)) return false
+  return Object.entries(fields).every(([name, value]) => identity[name as keyof typeof fields] === value)
+}

@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import type { HrEvent } from '../events.ts'
+import type { Employee, Hr } from './hr-model.ts'
+import type { Model } from './story.ts'
+import type { Trial } from './trial.ts'
+
+/** Whom of those in question something is about; taken modulo their number. */
+export const place = fc.nat({ max: 30 })
+/** Days before the first one of the story: a leaving date or a start. */
+const date = fc
+  .integer({ min: 1, max: 60 })
+  .map((days) => Temporal.PlainDate.from('2026-11-20').subtract({ days }).toString())
+/** Few, so that much is taken back again. */
+const details = fc.record({ title: fc.constantFrom('Director', 'Engineer') })
+
+/** Something that HR does, and of what kind the event is that may tell of it. `act` answers whom it concerned. */
+type Act = {
+  readonly name: string
+  readonly tells: 'hired' | 'updated' | 'terminated' | null
+  readonly act: (hr: Hr) => string | undefined
+}
+export type ToldAct = Act & { readonly isTold: boolean }
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  fc.constant({
+    name: 'a hire',
+    tells: 'hired' as const,
+    act: (hr: Hr) => {
+      const id = `E${String(hr.people.size + 1).padStart(4, '0')}`
+      hr.hire(id)
+      return id
+    },
+  }),
+  fc.tuple(place, details).map(([at, news]) => ({
+    name: `${at} gets${said(news)}`,
+    tells: 'updated' as const,
+    act: about(at, isListed, (hr, id) => hr.change(id, news)),
+  })),
+  fc.tuple(place, fc.option(date)).map(([at, left]) => ({
+    name: `${at} leaves on ${left}`,
+    tells: 'terminated' as const,
+    act: about(at, isActive, (hr, id) => hr.leave(id, left === null ? undefined : notBeforeStart(hr, id, left))),
+  })),
+  fc.tuple(place, date).map(([at, left]) => ({
+    name: `${at} left on ${left} after all`,
+    tells: 'terminated' as const,
+    act: about(at, hasLeft, (hr, id) => hr.correct(id, notBeforeStart(hr, id, left))),
+  })),
+  fc.tuple(place, fc.option(date, { freq: 2 })).map(([at, start]) => ({
+    name: start === null ? `${at} has never left` : `${at} is back since ${start}`,
+    tells: 'hired' as const,
+    act: about(at, isGone, (hr, id) => hr.comeBack(id, start ?? hr.people.get(id)?.start ?? '')),
+  })),
+  place.map((at) => ({
+    name: `${at} is not listed any more`,
+    tells: null,
+    act: about(at, isListed, (hr, id) => hr.vanish(id)),
+  })),
+)
+
+/** Some things that HR does one after the other. */
+export const acts: fc.Arbitrary<readonly ToldAct[]> = fc.array(
+  fc.tuple(act, fc.boolean()).map(([what, isTold]) => ({ ...what, isTold })),
+  { minLength: 1, maxLength: 5 },
+)
+
+/** Has HR do all that; answers the events that tell of it. */
+export function carryOut(done: readonly ToldAct[], { hr, outbox }: Model, { world }: Trial): HrEvent[] {
+  const fresh = done.flatMap(({ act, tells, isTold }) => {
+    const id = act(hr)
+    return id !== undefined && tells !== null && isTold ? [hr.event(tells, id, world.sync.now().toISOString())] : []
+  })
+  outbox.push(...fresh)
+  return fresh
+}
+
+export function names(done: readonly ToldAct[]): string {
+  return done.map(({ name, tells, isTold }) => (isTold && tells ? `${name} (told)` : name)).join(', ') || 'nothing'
+}
+
+function about(
+  at: number,
+  whom: (person: Employee) => boolean,
+  what: (hr: Hr, id: string) => void,
+): (hr: Hr) => string | undefined {
+  return (hr) => {
+    const id = pick([...hr.people.values()].filter(whom), at)?.id
+    if (id !== undefined) what(hr, id)
+    return id
+  }
+}
+
+function isListed({ listed }: Employee): boolean {
+  return listed
+}
+
+function isActive({ listed, status }: Employee): boolean {
+  return listed && status === 'Active'
+}
+
+function hasLeft({ status }: Employee): boolean {
+  return status === 'Inactive'
+}
+
+function isGone(person: Employee): boolean {
+  return !isActive(person)
+}
+
+/** Nobody leaves before they came; what a source makes of that is not for this model to say. */
+function notBeforeStart(hr: Hr, id: string, date: string): string {
+  const start = hr.people.get(id)?.start ?? date
+  return date < start ? start : date
+}
+
+/** Undefined where there are none. */
+export function pick<T>(some: readonly T[], at: number): T | undefined {
+  return some[at % Math.max(some.length, 1)]
+}
+
+/** What is so and not otherwise, for the name of a command. */
+export function said(what: object): string {
+  const words = Object.entries(what).filter(([, value]) => value !== false && value !== null)
+  return words.length > 0 ? ` ${JSON.stringify(Object.fromEntries(words))}` : ''
+}

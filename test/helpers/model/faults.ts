@@ -1,0 +1,106 @@
+import type { ItemResult } from '../../../src/contract/platform/hris-user-identities.ts'
+import type { AnyAnswer } from '../../../src/http/answer.ts'
+import type { PlatformClient } from '../../../src/sync/context.ts'
+
+/** How a request goes wrong. `answer` takes the way to the platform and says what comes back. */
+type Fault = (call: Call, about: { readonly name: string; readonly input: Input }) => Promise<AnyAnswer>
+type Call = (input: Input) => Promise<AnyAnswer>
+type Input = { readonly body?: unknown; readonly params?: unknown; readonly query?: unknown }
+
+/** The next so many requests go wrong in this way. */
+export type Outage = { fault: FaultName | null; left: number }
+
+const changing = ['upsertHrisUserIdentities', 'updateHrisUserIdentity', 'deleteHrisUserIdentity']
+
+/** Everything that a platform and the way to it do to a request; what a fault is not about passes. */
+const faults = {
+  'cannot be reached': async () => unreachable('connect', false),
+  'is lost on the way': async () => unreachable('reset', true),
+  'has its answer lost': async (call, { input }) => {
+    await call(input)
+    return unreachable('reset', true)
+  },
+  'takes too long': async (call, { input }) => {
+    await call(input)
+    return unreachable('timeout', true)
+  },
+  'has its answer cut short': async (call, { input }) => {
+    await call(input)
+    return { status: 'unreadable', httpStatus: 200, reason: 'the body ends too early' }
+  },
+  'is answered by a proxy': async () => undeclared(502),
+  'is answered 503': async () => undeclared(503),
+  'is answered 429': async () => undeclared(429, 20),
+  'is answered 500 after all': async (call, { input }) => {
+    await call(input)
+    return refusal(500)
+  },
+  'is answered 500 half-way': async (call, about) => {
+    if (Array.isArray(about.input.body) && about.input.body.length > 1) {
+      await call({ ...about.input, body: about.input.body.slice(0, Math.ceil(about.input.body.length / 2)) })
+    }
+    return refusal(500)
+  },
+  'has a key that is not known': async () => refusal(401),
+  'lacks the plan': async () => refusal(402),
+  'lacks a permission': async () => refusal(403),
+  'lacks the terms': async () => refusal(412),
+  'is too large': async (call, { name, input }) =>
+    name === 'upsertHrisUserIdentities' && Array.isArray(input.body) && input.body.length > 1
+      ? refusal(400)
+      : await call(input),
+  'has one person refused': async (call, { name, input }) => {
+    if (name === 'updateHrisUserIdentity' || name === 'deleteHrisUserIdentity') return refusal(400)
+    if (!Array.isArray(input.body) || name !== 'upsertHrisUserIdentities') return await call(input)
+    const refused: ItemResult = { statusCode: 400, data: null, error: { message: 'not this one' } }
+    const [, ...rest] = input.body
+    if (rest.length === 0) return { status: 207, body: [refused], headers: {} }
+    return withResults(await call({ ...input, body: rest }), (results) => [refused, ...results])
+  },
+  'has its results shuffled': async (call, { input }) =>
+    withResults(await call(input), (results) => results.toReversed()),
+  'has a result too few': async (call, { input }) => withResults(await call(input), (results) => results.slice(1)),
+  'has a result too many': async (call, { input }) =>
+    withResults(await call(input), (results) => [...results, ...results.slice(0, 1)]),
+  'has results without data': async (call, { input }) =>
+    withResults(await call(input), (results) => results.map((result) => ({ ...result, data: null }))),
+} as const satisfies Record<string, Fault>
+
+export type FaultName = keyof typeof faults
+export const faultNames = Object.keys(faults) as FaultName[]
+
+/** A client whose requests go wrong while an outage lasts. `step` is told of each request, and of each that changes something once it has come through. */
+export function faultyClient(
+  client: PlatformClient,
+  { outage, step }: { outage: Outage; step: (kind: 'any' | 'change') => Promise<void> },
+): PlatformClient {
+  const calls = Object.entries(client).map(([name, call]) => [
+    name,
+    async (input: Input, options?: { signal?: AbortSignal }) => {
+      await step('any')
+      const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, options)
+      const fault = outage.left > 0 ? outage.fault : null
+      outage.left--
+      const answer = fault === null ? await send(input) : await faults[fault](send, { name, input })
+      if (changing.includes(name)) await step('change')
+      return answer
+    },
+  ])
+  return Object.fromEntries(calls)
+}
+
+function withResults(answer: AnyAnswer, make: (results: readonly ItemResult[]) => readonly ItemResult[]): AnyAnswer {
+  return 'body' in answer && Array.isArray(answer.body) ? { ...answer, body: make(answer.body) } : answer
+}
+
+function unreachable(reason: 'connect' | 'reset' | 'timeout', sent: boolean): AnyAnswer {
+  return { status: 'unreachable', reason, message: reason, sent }
+}
+
+function undeclared(httpStatus: number, retryAfterMs: number | null = null): AnyAnswer {
+  return { status: 'undeclared', httpStatus, error: { message: 'unwell', code: null, name: null }, retryAfterMs }
+}
+
+function refusal(status: number): AnyAnswer {
+  return { status, error: { message: 'no', code: status, name: null }, headers: {} }
+}

@@ -1,0 +1,254 @@
+import type { HrEvent } from '../events.ts'
+import type { HrPerson } from '../world.ts'
+
+/** A person as the platform has to answer them. Dates are full instants; what HR never said is null. */
+export type ExpectedPerson = {
+  readonly email: string | null
+  readonly firstName: string | null
+  readonly jobTitle: string | null
+  readonly startedAt: string | null
+  /** The last day of employment: as HR stated it or, where HR only fell silent, the day of the export that showed it first. */
+  readonly separatedAt: string | null
+}
+
+/** An export of HR: everybody listed at that moment. */
+export type Night = { readonly asOf: string; readonly rows: readonly HrPerson[]; readonly csv: string }
+
+/** What HR told the daemon: a whole export, or one event. */
+export type Telling = Night | HrEvent
+
+type Details = Pick<HrPerson, 'email' | 'first' | 'title' | 'start'>
+/** `listed`: an export has a row of them. */
+export type Employee = HrPerson & { readonly listed: boolean }
+
+const columns = {
+  'Worker ID': 'id',
+  Email: 'email',
+  'First Name': 'first',
+  'Job Title': 'title',
+  'Start Date': 'start',
+  'Leaving Date': 'left',
+  Status: 'status',
+} as const
+
+/**
+ * An imaginary HR department and what has to come of what it says, worked out from the rules of the product and from nothing of its code:
+ *
+ * - An export speaks of everybody at its time, an event of one person at its own. Newer facts win: what is older than what was last
+ *   accepted about a person changes nothing, and an accepted export has spoken about everybody who was known when it was accepted.
+ * - Whether somebody works here is a fact of its own, with a time of its own: exports, hires and departures speak of it, an event that
+ *   tells of a change does not. One that is older than the rest of what is known, and not older than what was last said of the
+ *   employment, decides about the leaving date alone.
+ * - The silence of an export about somebody counts, unless everything known of them is newer and nobody has spoken of their employment.
+ * - A leaving date is the last day of employment, in UTC. It lies in the past here: nothing is ever deferred.
+ * - Somebody who is inactive, or whom an export does not list, without a date that HR once stated, left on the day of the export (or
+ *   event) that showed it first. That date stays until HR states one, or lists the person as active again.
+ * - An event that tells of a change does not bring a leaver back; one that tells of a hire does.
+ * - Nobody is ever deleted.
+ *
+ * Every field has a value, and no value needs quoting in CSV.
+ */
+export function createHr(count = 0) {
+  const people = new Map<string, Employee>()
+  const nights: Night[] = []
+
+  const hr = {
+    hire(id: string, details: Details = {}): void {
+      if (people.has(id)) throw new Error(`${id} was hired before; they can come back`)
+      people.set(id, { id, ...detailsOf(id), ...details, status: 'Active', listed: true })
+    },
+
+    change(id: string, details: Details): void {
+      set(id, details)
+    },
+
+    /** Without a date HR only says that the person is inactive, which a source has to read from the status. */
+    leave(id: string, date?: string): void {
+      set(id, { left: date ?? '', status: 'Inactive' })
+    },
+
+    /** Somebody who left, or whom the export had ceased to list, works here again. */
+    comeBack(id: string, startDate: string): void {
+      set(id, { start: startDate, left: '', status: 'Active', listed: true })
+    },
+
+    /** Another leaving date than the one that HR had said. */
+    correct(id: string, date: string): void {
+      set(id, { left: date })
+    },
+
+    /** The export does not list the person any more. Whoever is listed last should stay: an export without them looks cut off. */
+    vanish(id: string): void {
+      set(id, { listed: false })
+    },
+
+    /** Everybody whom an export lists now, in the order of hiring. */
+    rows(): HrPerson[] {
+      return [...people.values()].filter(({ listed }) => listed).map(({ listed: _listed, ...person }) => person)
+    },
+
+    csv(): string {
+      return csvOf(hr.rows())
+    },
+
+    /** Takes an export of this moment; `asOf` is when its facts are true. */
+    night(asOf: string): Night {
+      const rows = hr.rows()
+      const night = { asOf, rows, csv: csvOf(rows) }
+      nights.push(night)
+      return night
+    },
+
+    /** The event that tells of what HR now holds of a person: of a leaver their date, of others the rest. */
+    event(type: 'hired' | 'updated' | 'terminated', id: string, at: string): HrEvent {
+      const { email = '', first = '', title = '', start = '', left = '' } = employee(id)
+      const employed = { id, email, first, title, start }
+      return { type, at, employee: type === 'terminated' ? { id, ...(left !== '' && { left }) } : employed }
+    },
+
+    /**
+     * Everybody whom the platform has to hold once these tellings were accepted, in this order; without an argument every night so
+     * far, with a number the first so many. What was told in between (a run that failed, or is held) has changed nothing.
+     */
+    expected(accepted: readonly Telling[] | number = nights.length): Map<string, ExpectedPerson> {
+      return whatFollows(typeof accepted === 'number' ? nights.slice(0, accepted) : accepted)
+    },
+
+    /** The nights whose exports are these, by the time of their facts and in that order, as the runs that accepted them have it. */
+    nightsOf(times: readonly string[]): Night[] {
+      return times.map((asOf) => {
+        const night = nights.find((one) => Date.parse(one.asOf) === Date.parse(asOf))
+        if (!night) throw new Error(`HR took no export at ${asOf}`)
+        return night
+      })
+    },
+
+    /** Whom HR knows, whether an export lists them or not. */
+    people: people as ReadonlyMap<string, Employee>,
+    nights: nights as readonly Night[],
+  }
+
+  for (let number = 1; number <= count; number++) hr.hire(`E${String(number).padStart(4, '0')}`)
+  return hr
+
+  function employee(id: string): Employee {
+    const known = people.get(id)
+    if (!known) throw new Error(`HR knows no ${id}`)
+    return known
+  }
+
+  function set(id: string, news: Partial<Employee>): void {
+    people.set(id, { ...employee(id), ...news })
+  }
+}
+
+export type Hr = ReturnType<typeof createHr>
+
+function detailsOf(id: string): Required<Details> {
+  return { email: `${id.toLowerCase()}@acme.example`, first: `First ${id}`, title: 'Engineer', start: '2020-01-06' }
+}
+
+function csvOf(rows: readonly HrPerson[]): string {
+  const fields = Object.values(columns)
+  const lines = rows.map((person) => fields.map((field) => person[field] ?? '').join(','))
+  return `${[Object.keys(columns).join(','), ...lines].join('\n')}\n`
+}
+
+/** `at` and `employmentAt`: of when the newest word is about the person, and about whether they work here. */
+type Known = { readonly person: ExpectedPerson; readonly at: number; readonly employmentAt: number }
+
+const never = Number.NEGATIVE_INFINITY
+
+function whatFollows(tellings: readonly Telling[]): Map<string, ExpectedPerson> {
+  const known = new Map<string, Known>()
+  for (const telling of tellings) {
+    if ('rows' in telling) hearExport(known, telling)
+    else hearEvent(known, telling)
+  }
+  return new Map([...known].map(([id, { person }]) => [id, person]))
+}
+
+function hearExport(known: Map<string, Known>, { asOf, rows }: Night): void {
+  const at = Date.parse(asOf)
+  const listed = new Map(rows.map((row) => [row.id, row]))
+  for (const [id, before] of known) {
+    const row = listed.get(id)
+    const said = row ? asListed(row, before.person, at) : asMissed(before, at)
+    known.set(id, {
+      person: newest(before, { said, at, isOfEmployment: true }),
+      at: Math.max(at, before.at),
+      employmentAt: Math.max(at, before.employmentAt),
+    })
+  }
+  for (const [id, row] of listed) {
+    if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at })
+  }
+}
+
+function hearEvent(known: Map<string, Known>, event: HrEvent): void {
+  const at = Date.parse(event.at)
+  const id = event.employee.id ?? ''
+  const before = known.get(id)
+  const said = asTold(event, before?.person, at)
+  const isOfEmployment = event.type === 'hired' || event.type === 'terminated'
+  const employmentAt = isOfEmployment ? at : never
+  if (!before) return void known.set(id, { person: said, at, employmentAt })
+  known.set(id, {
+    person: newest(before, { said, at, isOfEmployment }),
+    at: Math.max(at, before.at),
+    employmentAt: Math.max(employmentAt, before.employmentAt),
+  })
+}
+
+/** What is known after a word about a person, of which the older parts count for nothing. */
+function newest(
+  before: Known,
+  { said, at, isOfEmployment }: { said: ExpectedPerson; at: number; isOfEmployment: boolean },
+): ExpectedPerson {
+  if (at >= before.at) return said
+  const decides = isOfEmployment && at >= before.employmentAt
+  return decides ? { ...before.person, separatedAt: said.separatedAt } : before.person
+}
+
+function asMissed({ person, at, employmentAt }: Known, exportAt: number): ExpectedPerson {
+  const firstHeardOfLater = employmentAt === never && exportAt < at
+  return firstHeardOfLater ? person : { ...person, separatedAt: person.separatedAt ?? dayOf(exportAt) }
+}
+
+function asListed(row: HrPerson, before: ExpectedPerson | undefined, at: number): ExpectedPerson {
+  const { email = '', first = '', title = '', start = '', left = '', status } = row
+  const unsaid = status === 'Inactive' ? (before?.separatedAt ?? dayOf(at)) : null
+  return {
+    email: email || null,
+    firstName: first || null,
+    jobTitle: title || null,
+    startedAt: midnight(start),
+    separatedAt: midnight(left) ?? unsaid,
+  }
+}
+
+function asTold({ type, employee }: HrEvent, before: ExpectedPerson | undefined, at: number): ExpectedPerson {
+  const { email, first, title, start, left = '' } = employee
+  const until = before?.separatedAt ?? null
+  const separatedAt = {
+    hired: null,
+    updated: until,
+    terminated: midnight(left ?? '') ?? until ?? dayOf(at),
+    purged: until,
+  }
+  return {
+    email: email ?? before?.email ?? null,
+    firstName: first ?? before?.firstName ?? null,
+    jobTitle: title ?? before?.jobTitle ?? null,
+    startedAt: start ? midnight(start) : (before?.startedAt ?? null),
+    separatedAt: separatedAt[type],
+  }
+}
+
+function midnight(date: string): string | null {
+  return date === '' ? null : `${date}T00:00:00.000Z`
+}
+
+function dayOf(at: number): string | null {
+  return midnight(new Date(at).toISOString().slice(0, 10))
+}

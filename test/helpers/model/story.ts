@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import type { RunRow } from '../../../src/store/schema.ts'
+import { requestRun } from '../../../src/sync/sync.ts'
+import type { HrEvent } from '../events.ts'
+import { createHr, type ExpectedPerson, type Hr, type Telling } from './hr-model.ts'
+import { judge } from '../crash/judge.ts'
+import type { Setup, Trial } from './trial.ts'
+import { peopleOn, type World } from '../world.ts'
+
+/** What should be: HR, what of its words was accepted so far, and whom an operator withholds. */
+export type Model = {
+  readonly hr: Hr
+  /** In the order in which the runs accepted it. */
+  readonly told: Telling[]
+  readonly counted: Set<string>
+  readonly withheld: Set<string>
+  /** Events that HR has sent off, and those that came in, by what they are known by. */
+  readonly outbox: HrEvent[]
+  readonly received: Map<string, HrEvent>
+  /** Everything that the platform may ever say of a person. */
+  readonly sayable: Map<string, ExpectedPerson[]>
+  /** Whom somebody else has changed on the platform. */
+  readonly tampered: Set<string>
+}
+
+export function createModel({ people, leavers }: Setup): Model {
+  const hr = createHr(people)
+  for (const id of [...hr.people.keys()].slice(0, leavers)) hr.leave(id, '2026-11-02')
+  return {
+    hr,
+    told: [],
+    counted: new Set(),
+    withheld: new Set(),
+    outbox: [],
+    received: new Map(),
+    sayable: new Map(),
+    tampered: new Set(),
+  }
+}
+
+/** Everybody whom the platform has to hold after what was accepted. */
+export function expectedNow({ hr, told, withheld }: Model): Map<string, ExpectedPerson> {
+  return new Map([...hr.expected(told)].filter(([id]) => !withheld.has(id)))
+}
+
+export async function takeExport(
+  { hr }: Model,
+  trial: Trial,
+  options: { full?: boolean; verify?: boolean } = {},
+): Promise<string> {
+  trial.show(hr.night(trial.world.sync.now().toISOString()))
+  return (await requestRun(trial.world.sync, { connection: 'acme', trigger: 'operator', options })).id
+}
+
+/** Has delivered what cancelled runs, refusals and others on the platform left undone: by a run that reads nothing new. */
+export async function deliverWhatIsLeft(model: Model, trial: Trial): Promise<void> {
+  const options = { verify: model.tampered.size > 0 }
+  await requestRun(trial.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
+  await trial.calm()
+  await listen(model, trial)
+}
+
+/** Notes what runs have accepted since the last time. */
+export async function listen(model: Model, { world }: Trial): Promise<void> {
+  const { told, counted, withheld, sayable } = model
+  const { rows } = await world.sync.store.pool.query<RunRow>(
+    `select runs.* from runs where state in ('unchanged', 'finished', 'finished_with_problems', 'delivering')
+      or exists (select 1 from deliveries where run_id = runs.id) order by started_at`,
+  )
+  for (const run of rows) {
+    if (counted.has(run.id)) continue
+    counted.add(run.id)
+    if (run.options.retract) withheld.add(run.options.retract.identityId)
+    told.push(...(await toldBy(run, model, world)))
+    for (const [id, person] of expectedNow({ ...model, withheld: new Set() }))
+      sayable.set(id, [...(sayable.get(id) ?? []), person])
+  }
+}
+
+async function toldBy(run: RunRow, { hr, received }: Model, { sync }: World): Promise<Telling[]> {
+  if (run.feed === 'source') return run.source && run.as_of ? hr.nightsOf([run.as_of.toISOString()]) : []
+  if (run.feed !== 'webhook') return []
+  const { rows } = await sync.store.pool.query<{ dedup_key: string }>(
+    `select dedup_key from inbox where run_id = $1 and state = 'settled'`,
+    [run.id],
+  )
+  const settled = rows.flatMap(({ dedup_key }) => received.get(dedup_key) ?? [])
+  return settled.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+}
+
+/** What is wrong once everything has been worked off. */
+export async function findings(model: Model, { client, world }: Trial): Promise<string[]> {
+  const { db, pool } = world.sync.store
+  const judged = await judge({ client, expected: expectedNow(model), db })
+  const { rows: failed } = await pool.query<{ id: string; reason: string }>(
+    // Whoever asks for a look at what the platform holds learns that it lets nobody in.
+    `select id, reason from runs where state = 'failed' and failure <> 'blocked'`,
+  )
+  const { rows: events } = await pool.query<{ dedup_key: string; state: string }>(
+    // What an operator cancelled waits for the next event.
+    `select dedup_key, case when inbox.state = 'pending' and coalesce(runs.state, '') not in ('held', 'cancelled')
+     then 'forgotten' else inbox.state end as state from inbox left join runs on runs.id = inbox.run_id`,
+  )
+  const states = new Map(events.map(({ dedup_key, state }) => [dedup_key, state]))
+  return [
+    ...judged,
+    ...failed.map(({ id, reason }) => `run ${id} failed: ${reason}`),
+    ...[...model.received].flatMap(([key, { type, at }]) => {
+      const state = states.get(key) ?? 'lost'
+      return ['forgotten', 'lost'].includes(state) ? [`the event ${type} of ${at} is ${state}`] : []
+    }),
+  ]
+}
+
+/** At no time does the platform say of anybody what no accepted word of HR has said, but that a leaver is still here. */
+export async function nothingUnsaid(model: Model, { client }: Trial): Promise<void> {
+  const { sayable, tampered } = model
+  for (const [id, identity] of await peopleOn(client)) {
+    if (tampered.has(id)) continue
+    const { email, firstName, jobTitle, startedAt, separatedAt } = identity
+    const isSaid = (sayable.get(id) ?? []).some(
+      (one) =>
+        one.email === email &&
+        one.firstName === firstName &&
+        one.jobTitle === jobTitle &&
+        one.startedAt === startedAt &&
+        (separatedAt === null || one.separatedAt === separatedAt),
+    )
+    if (!isSaid) throw new Error(`the platform says of ${id} what HR never said: ${JSON.stringify(identity)}`)
+  }
+}
+
+/** What the receiver knows an event by. */
+export function keyOf(event: HrEvent): string {
+  return createHash('sha256').update(JSON.stringify(event)).digest('hex')
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KyselyPlugin } from 'kysely'
+import pg from 'pg'
+import { Failure } from '../../../src/errors.ts'
+import { Guards } from '../../../src/identity/guards.ts'
+import type { Enqueued } from '../../../src/queue/jobs.ts'
+import { Postponed } from '../../../src/queue/postponed.ts'
+import { foldEvents, sweep } from '../../../src/sync/sync.ts'
+import { webhookFeed } from '../events.ts'
+import type { Night } from './hr-model.ts'
+import { faultyClient, type Outage } from './faults.ts'
+import { type Host, openWorld, type World } from '../world.ts'
+
+/** With how many people a story begins, how many of them have left, and how they are delivered. */
+export type Setup = {
+  readonly people: number
+  readonly leavers: number
+  readonly batchSize: number
+  readonly updateWave: number
+}
+
+/** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
+export type Interruption = { readonly how: 'dies' | 'aborts'; readonly at: 'any' | 'change'; readonly number: number }
+
+export type Trial = Awaited<ReturnType<typeof openTrial>>
+
+const minuteMs = 60_000
+
+/**
+ * A daemon's store (a database on a PostgreSQL server, which is emptied first), workers and queue against a real platform, in the hands of whoever breaks them: jobs get lost or doubled, the
+ * platform fails, and the process dies at any statement or request, without a word and with its sessions, as a killed one does.
+ */
+export async function openTrial({ host, at, setup }: { host: Host; at: string; setup: Setup }) {
+  await using opening = new AsyncDisposableStack()
+  const operator = await connect(at)
+  opening.defer(() => operator.end())
+  await emptyStore(operator)
+  const { client } = await host.tenant()
+  const outage: Outage = { fault: null, left: 0 }
+  const bugs: unknown[] = []
+  let life = createLife()
+  let world = await open()
+  const opened = opening.move()
+
+  async function open(): Promise<World> {
+    const born = createLife()
+    life = born
+    const next = await openWorld({
+      at,
+      client: faultyClient(client, { outage, step: born.step }),
+      connection: {
+        guards: Guards.parse({ leavers: { count: 2, share: 0 }, shrink: { count: 2, share: 0 } }),
+        delivery: { batchSize: setup.batchSize, batchBytes: 1_000_000, updateWave: setup.updateWave },
+      },
+      webhook: webhookFeed(),
+    })
+    const { store } = next.sync
+    Object.assign(next.sync, {
+      store: { ...store, db: store.db.withPlugin(born.plugin) },
+      // No two things happen at the same time.
+      now: () => {
+        next.clock.now = new Date(next.clock.now.getTime() + 1)
+        return next.clock.now
+      },
+    })
+    return next
+  }
+
+  async function reopen(kept: readonly Enqueued[]): Promise<void> {
+    const { clock, source } = world
+    world = await open()
+    world.clock.now = clock.now
+    Object.assign(world.source, source)
+    world.jobs.push(...kept)
+  }
+
+  /** As SIGKILL does: nothing that was under way goes on, and the server ends the sessions with whatever they had begun. */
+  async function die(): Promise<void> {
+    life.dead = true
+    const { sync } = world
+    sync.store.pool.end().catch(() => undefined)
+    await operator.query(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    sync.owner[Symbol.asyncDispose]().catch(() => undefined)
+  }
+
+  const trial = {
+    client,
+    outage,
+    get world(): World {
+      return world
+    },
+
+    passTime(ms: number): void {
+      world.clock.now = new Date(world.clock.now.getTime() + ms)
+    },
+
+    /** HR puts this export where the source looks. */
+    show({ rows, asOf }: Night): void {
+      world.hrSays(rows, asOf)
+    },
+
+    /** What the daemon does every minute; like everything else it may meet a failing database, and comes round again. */
+    async minute(): Promise<void> {
+      await foldEvents(world.sync)
+      await sweep(world.sync)
+    },
+
+    /**
+     * Works on jobs, several at a time: so many rounds of everything that is queued. `stalled`: what a dead process was at comes
+     * back from the queue. Doubled jobs run twice at the same time.
+     */
+    async work({
+      rounds,
+      doubled,
+      stalled,
+      interruption,
+    }: {
+      rounds: number
+      doubled: boolean
+      stalled: boolean
+      interruption: Interruption | null
+    }): Promise<void> {
+      const controller = new AbortController()
+      const atWork = life
+      if (interruption) atWork.interrupt(interruption, () => controller.abort())
+      for (let round = 0; round < rounds && world.jobs.length > 0 && !atWork.dead; round++) {
+        const taken = world.jobs.splice(0)
+        const working = (doubled ? [...taken, ...taken] : taken).map((job) => attempt(job, controller.signal))
+        await Promise.race([Promise.all(working), atWork.death])
+        if (!atWork.dead) continue
+        const kept = [...world.jobs, ...(stalled ? taken : [])]
+        await die()
+        await reopen(kept)
+      }
+      atWork.interrupt(null, () => undefined)
+    },
+
+    /** The daemon is stopped in peace and started again; the queue may have kept its jobs. */
+    async restart(keepsJobs: boolean): Promise<void> {
+      const kept = keepsJobs ? [...world.jobs] : []
+      await world[Symbol.asyncDispose]()
+      await reopen(kept)
+    },
+
+    /** Ends whatever is wrong, and lets time pass until there is nothing left to do. */
+    async calm(): Promise<void> {
+      outage.fault = null
+      for (let hour = 0; hour < 48; hour++) {
+        trial.passTime(61 * minuteMs)
+        await trial.minute()
+        await trial.work({ rounds: 50, doubled: false, stalled: false, interruption: null })
+        if (await isAtRest(world)) return
+        // The breaks of the world's circuit go by the machine's own clock.
+        await sleep(2)
+      }
+      throw new Error('two days after everything has become well again there is still something left to do')
+    },
+
+    /** Throws what nobody foresaw: an error that has neither a code nor to do with an interruption. */
+    complain(): void {
+      const [first] = bugs
+      if (first !== undefined) throw first
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      life.dead = true
+      await world[Symbol.asyncDispose]()
+      await opened.disposeAsync()
+    },
+  }
+  return trial
+
+  async function attempt(job: Enqueued, signal: AbortSignal): Promise<void> {
+    const atWork = life
+    try {
+      await world.workOn(job, signal)
+    } catch (error) {
+      if (atWork.dead || signal.aborted || error instanceof Failure || error instanceof Postponed) return
+      bugs.push(error)
+    }
+  }
+}
+
+/** What a process does, step by step: each statement and each request, until it is dead. */
+function createLife() {
+  const { promise: death, resolve: isDead } = Promise.withResolvers<void>()
+  const never = new Promise<never>(() => undefined)
+  let ends: (Interruption & { left: number; abort: () => void }) | null = null
+  const life = {
+    dead: false,
+    death,
+    interrupt(interruption: Interruption | null, abort: () => void): void {
+      ends = interruption && { ...interruption, left: interruption.number, abort }
+    },
+    /** Waits for ever in a dead process. */
+    async step(kind: Interruption['at']): Promise<void> {
+      if (life.dead) await never
+      if (!ends || (ends.at === 'change' && kind !== 'change') || --ends.left > 0) return
+      const { how, abort } = ends
+      ends = null
+      if (how === 'aborts') return abort()
+      life.dead = true
+      isDead()
+      await never
+    },
+    plugin: {
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        await life.step('any')
+        return result
+      },
+    } satisfies KyselyPlugin,
+  }
+  return life
+}
+
+async function isAtRest({ sync }: World): Promise<boolean> {
+  const { rows } = await sync.store.pool.query<{ busy: boolean }>(`
+    select exists (select 1 from runs where state in ('waiting', 'reading', 'planned', 'delivering'))
+      or exists (select 1 from inbox where state = 'pending' and run_id is null)
+      or exists (select 1 from roster where doubted) as busy`)
+  return rows[0]?.busy === false
+}
+
+/** Deletes what a former story left behind, which for a handful of rows is far cheaper than to truncate every table. Runs name a connection. */
+async function emptyStore(operator: pg.Client): Promise<void> {
+  const { rows } = await operator.query<{ statement: string }>(
+    `select format('delete from %I.%I', schemaname, tablename) as statement from pg_tables
+    where schemaname = 'rollcall' and tablename <> 'migrations' order by tablename = 'connections'`,
+  )
+  if (rows.length > 0) await operator.query(rows.map(({ statement }) => statement).join(';'))
+}
+
+async function connect(at: string): Promise<pg.Client> {
+  const client = new pg.Client(at)
+  await client.connect()
+  return client
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+
+type Schema = {
+  readonly description?: string | undefined
+  readonly default?: unknown
+  readonly enum?: readonly unknown[] | undefined
+  readonly const?: unknown
+  readonly required?: readonly string[] | undefined
+  readonly properties?: Readonly<Record<string, Schema>> | undefined
+  readonly additionalProperties?: boolean | Schema | undefined
+  readonly anyOf?: readonly Schema[] | undefined
+  readonly oneOf?: readonly Schema[] | undefined
+}
+
+const Schema: z.ZodType<Schema> = z.lazy(() =>
+  z.looseObject({
+    description: z.string().optional(),
+    enum: z.array(z.unknown()).optional(),
+    required: z.array(z.string()).optional(),
+    properties: z.record(z.string(), Schema).optional(),
+    additionalProperties: z.union([z.boolean(), Schema]).optional(),
+    anyOf: z.array(Schema).optional(),
+    oneOf: z.array(Schema).optional(),
+  }),
+)
+
+type Setting = {
+  readonly path: string
+  readonly values: string
+  readonly meaning: string
+  /** The types of source that have it, where not all do. */
+  readonly types?: readonly string[]
+}
+
+const source = 'connections.NAME.source'
+const webhook = 'connections.NAME.webhook'
+
+const head = `# Every setting
+
+Made from the schema of the configuration by \`npx vitest run test/house.test.ts -u\`; a test holds it to the schema.
+[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for a name of your own,
+\`FIELD\` for one of the fields of a person. Settings that every type of source has stand first, then those of some types.
+`
+
+/** The page docs/settings.md: every setting with its values, its default and its meaning. */
+export function settingsPage(): string {
+  const all = settingsOf(Schema.parse(jsonSchema()), '')
+  const sections = [...Map.groupBy(withoutRepeats(all), sectionOf)]
+  return [head, ...sections.map(([title, settings]) => `## ${title}\n\n${table(settings)}`)].join('\n')
+}
+
+/** Every setting below a place of the schema that has something to say. */
+function settingsOf(schema: Schema, base: string, isRequired = false): Setting[] {
+  const own = { path: base, values: valuesOf(schema, isRequired), meaning: meaningOf(schema) }
+  const below = base === source ? byType(schema) : settingsBelow(schema, base)
+  const isGroup = below.length > 0 && own.meaning === ''
+  return isGroup ? below : [own, ...below]
+}
+
+function settingsBelow(schema: Schema, base: string): Setting[] {
+  const inner = alternatives(schema).flatMap((alternative) => {
+    const { properties = {}, required = [], additionalProperties } = alternative
+    const named = Object.entries(properties).flatMap(([name, below]) =>
+      settingsOf(below, join(base, name), alternative === schema && required.includes(name)),
+    )
+    const isMap = base === 'connections' && typeof additionalProperties === 'object'
+    return isMap ? [...named, ...settingsOf(additionalProperties, join(base, 'NAME'))] : named
+  })
+  return base.endsWith('.fields') ? byField(inner) : unique(inner)
+}
+
+/** Settings that every type of source has, once; those that only some have, with the names of these. */
+function byType(schema: Schema): Setting[] {
+  const [, ...sources] = alternatives(schema)
+  const split = sources.flatMap((each) => {
+    const type = String(each.properties?.type?.const)
+    return settingsBelow(each, source).map((setting) => ({ ...setting, type }))
+  })
+  const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
+  return [...groups.values()].flatMap((members) => {
+    const [first] = members
+    if (first === undefined) return []
+    const { path, values, meaning } = first
+    const types = members.length === sources.length ? [] : members.map(({ type }) => type)
+    return [{ path, values, meaning, types }]
+  })
+}
+
+/** A webhook maps its events as a source maps its rows: what they share below a setting is not said again. */
+function withoutRepeats(settings: readonly Setting[]): Setting[] {
+  const nameOf = ({ path, values, meaning }: Setting) => [path.replace(webhook, source), values, meaning].join('\n')
+  const ofSources = new Set(settings.filter(({ path }) => path.startsWith(source)).map(nameOf))
+  return settings.flatMap((setting) => {
+    if (!setting.path.startsWith(webhook) || !ofSources.has(nameOf(setting))) return [setting]
+    const isTop = setting.path.split('.').length === webhook.split('.').length + 1
+    return isTop ? [{ ...setting, meaning: `${setting.meaning} As that of a source.` }] : []
+  })
+}
+
+/** Settings that several fields share, once; those that only some have, with the names of these. */
+function byField(settings: readonly Setting[]): Setting[] {
+  const split = settings.map((setting) => {
+    const [, start = '', field = '', rest = ''] = /^(.*\.fields\.)([^.]+)(.*)$/.exec(setting.path) ?? []
+    return { ...setting, field, path: `${start}FIELD${rest}` }
+  })
+  const fields = new Set(split.map(({ field }) => field))
+  const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
+  const [start = ''] = /^.*\.FIELD/.exec(split[0]?.path ?? '') ?? []
+  const meaning = `A column, or settings; null takes the field out of the preset. FIELD is ${listed([...fields])}.`
+  const options = [...groups.values()].flatMap((members) => {
+    const [first] = members
+    if (first === undefined) return []
+    const of = members.length === fields.size ? '' : ` Of ${listed(members.map(({ field }) => field))}.`
+    return [{ path: first.path, values: first.values, meaning: `${first.meaning}${of}` }]
+  })
+  return [{ path: start, values: '', meaning }, ...options]
+}
+
+function listed(names: readonly string[]): string {
+  return names.map(code).join(', ')
+}
+
+function alternatives(schema: Schema): Schema[] {
+  return [schema, ...[...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap(alternatives)]
+}
+
+function unique(settings: readonly Setting[]): Setting[] {
+  return [
+    ...new Map(settings.map((setting) => [`${setting.path}\n${setting.values}\n${setting.meaning}`, setting])).values(),
+  ]
+}
+
+/** The values that a setting may have, the default first. */
+function valuesOf(schema: Schema, isRequired: boolean): string {
+  const known = alternatives(schema).flatMap(({ enum: members = [], const: only }) => [
+    ...members,
+    ...(only === undefined ? [] : [only]),
+  ])
+  const { default: preset } = schema
+  const hasDefault = preset !== undefined && !(typeof preset === 'object' && preset !== null)
+  const others = known.filter((value) => value !== preset)
+  return [
+    ...(isRequired ? ['required'] : []),
+    ...(hasDefault ? [preset === '' ? 'empty' : `**${code(preset)}**`] : []),
+    ...others.map(code),
+  ].join(', ')
+}
+
+function code(value: unknown): string {
+  return `\`${String(value)}\``
+}
+
+function meaningOf({ description = '' }: Schema): string {
+  return description.replaceAll('<', '&lt;').replaceAll('|', '\\|').replaceAll('\n', ' ')
+}
+
+function sectionOf({ path, types = [] }: Setting): string {
+  const [top = '', , area] = path.split('.')
+  if (top !== 'connections') return top
+  if (area === undefined) return 'connections'
+  return types.length === 0 ? `connections.NAME.${area}` : `connections.NAME.${area} of type ${types.join(', ')}`
+}
+
+function join(base: string, name: string): string {
+  return base === '' ? name : `${base}.${name}`
+}
+
+function table(settings: readonly Setting[]): string {
+  const rows = settings.map(
+    ({ path, values, meaning }) => `| \`${path.replace(/^connections\.NAME\./, '')}\` | ${values} | ${meaning} |`,
+  )
+  return ['| Setting | Values, default in bold | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
+}

@@ -1,0 +1,79 @@
+import { installServer, startBinary } from './binaries.ts'
+import { startContainer } from './containers.ts'
+
+export type ServerKind = 'redis' | 'postgres'
+
+/** A server that a test run may use; disposing ends it where this process started it. */
+export type Server = AsyncDisposable & {
+  readonly url: string
+  /** Where it comes from, for the line that a run prints. */
+  readonly origin: string
+}
+
+/** A server that this process started, and may treat as badly as life does. */
+export type StartedServer = Server & {
+  /** Ends all of it at once, without a word. PostgreSQL keeps what was committed, Redis keeps nothing. */
+  kill(): Promise<void>
+  /** Starts it again after a `kill`, at the same address; resolves when it can be used. */
+  start(): Promise<void>
+  /** Stops it in the middle of whatever it does; its connections stay open, and nobody answers there. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** Keeps it on these processors, a list of their numbers, from here on until it ends. */
+  keepOn(processors: string): Promise<void>
+}
+
+/** Gives a server, or the reason why this way is closed. */
+type Way<S extends Server> = (kind: ServerKind) => Promise<S | string>
+type Ways<S extends Server> = Readonly<Record<string, Way<S>>>
+
+const names = { redis: 'Redis', postgres: 'PostgreSQL' } as const
+const variables = { redis: 'REDIS_URL', postgres: 'DATABASE_URL' } as const
+
+const ownWays: Ways<StartedServer> = {
+  containers: startContainer,
+  binaries: startBinary,
+  install: async (kind) => (await installServer(kind)) ?? startBinary(kind),
+}
+const ways: Ways<Server> = { environment: fromEnvironment, ...ownWays }
+
+/**
+ * Finds or starts a server, the nearest way first, and prints on stderr which way it took. `ROLLCALL_TEST_SERVERS` names
+ * one way and closes the others. Where no way leads anywhere, it throws with the reason of each.
+ */
+export async function startServer(kind: ServerKind): Promise<Server> {
+  const server = await nearest(kind, ways, onlyWay())
+  process.stderr.write(`test servers: ${names[kind]} from ${server.origin}\n`)
+  return server
+}
+
+/** Starts a server that nobody else uses: the nearest way of starting one, or the one that `ROLLCALL_TEST_SERVERS` names. */
+export async function startOwnServer(kind: ServerKind): Promise<StartedServer> {
+  const only = onlyWay()
+  return await nearest(kind, ownWays, only !== undefined && only in ownWays ? only : undefined)
+}
+
+function onlyWay(): string | undefined {
+  const only = process.env.ROLLCALL_TEST_SERVERS
+  if (only === undefined || only in ways) return only
+  throw new Error(`ROLLCALL_TEST_SERVERS is "${only}"; it can be ${Object.keys(ways).join(', ')}`)
+}
+
+async function nearest<S extends Server>(kind: ServerKind, open: Ways<S>, only: string | undefined): Promise<S> {
+  const reasons: string[] = []
+  for (const [name, way] of Object.entries(open)) {
+    if (only !== undefined && name !== only) continue
+    const server = await way(kind)
+    if (typeof server !== 'string') return server
+    reasons.push(`${name}: ${server}`)
+  }
+  throw new Error(
+    `found no ${names[kind]} for the tests; set ${variables[kind]}, start a Docker engine or install it (docs/testing.md)\n  ${reasons.join('\n  ')}`,
+  )
+}
+
+async function fromEnvironment(kind: ServerKind): Promise<Server | string> {
+  const url = process.env[variables[kind]]
+  if (url === undefined || url === '') return `${variables[kind]} is not set`
+  return { url, origin: variables[kind], async [Symbol.asyncDispose]() {} }
+}

@@ -1,0 +1,195 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Control, controlOverHttp } from '../../../src/cli/control-client.ts'
+import { restingStates } from '../../../src/contract/control/shapes.ts'
+import { readControlToken } from '../../../src/daemon/control/token.ts'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import type { PlatformClient } from '../../../src/sync/context.ts'
+import { type Fault, type FaultProxy, pass, type Seen, startFaultProxy } from '../faults/proxy.ts'
+import { createHr, type Hr } from '../model/hr-model.ts'
+import { install } from '../installation.ts'
+import { acceptedExports, judge } from '../crash/judge.ts'
+import { type Served, serve } from '../served.ts'
+import type { Host } from '../world.ts'
+
+const lookAgainMs = 100
+const restWithinMs = 240_000
+
+/** A daemon of a site, in a process of its own. */
+export type SiteDaemon = Served & { readonly control: Control }
+
+/** Keeps batches waiting. */
+export type Gate = {
+  /** Resolves when so many stand before it. */
+  reached(batches: number): Promise<void>
+  /** Those that stand before it stay; whatever comes now passes by. */
+  leaveAside(): void
+  /** Lets everything through; resolves when those that stood before it have been answered. */
+  open(): Promise<void>
+}
+
+export type GateOptions = {
+  /** What is kept: requests, of which the platform does not hear, or of every other one the answer of the platform that has taken it. */
+  readonly keep?: 'requests' | 'both'
+  /** How many are kept; those that come then pass by. */
+  readonly atMost?: number
+}
+
+/** A company with people, a platform, a store that outlives its daemons, and as many daemons on it as a test starts. */
+export type Site = AsyncDisposable & {
+  readonly hr: Hr
+  readonly client: PlatformClient
+  /** Stands between the daemons and the platform. */
+  readonly proxy: FaultProxy
+  /** HR exports what it holds now. */
+  night(): Promise<void>
+  /** Starts another daemon, on a machine of its own as far as files go. */
+  daemon(): Promise<SiteDaemon>
+  /** From now on lets so many batches through, and keeps those that follow. */
+  gateAfter(batches: number, options?: GateOptions): Gate
+  /** Resolves when the newest run has come to rest, however often its daemon did not answer meanwhile; tells how it ended. */
+  atRest(control: Control, runs?: number): Promise<string>
+  /** Resolves when nothing is left to do: no run is under way, no batch due, and nobody's state on the platform in doubt. */
+  settled(): Promise<void>
+  /** What the platform holds otherwise than HR said. */
+  findings(): Promise<string[]>
+  /** What is wrong with what everything came to; empty when everybody is on the platform as HR said, once, and accounted for. */
+  account(): Promise<string[]>
+  /** How many people were sent to the platform, each as often as it was sent. */
+  peopleSent(): number
+}
+
+export type SiteOptions = {
+  readonly people: number
+  readonly batchSize: number
+  readonly database: string
+  readonly queue?: string
+}
+
+export async function openSite(host: Host, { people, batchSize, database, queue }: SiteOptions): Promise<Site> {
+  await using opening = new AsyncDisposableStack()
+  const { key, client } = await host.tenant()
+  const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
+  const settings = { baseUrl: proxy.baseUrl, key, database, ...(queue !== undefined && { queue }) }
+  const first = opening.use(await install(settings))
+  const path = join(first.folder, 'exports', 'people.csv')
+  const connection = `    delivery: { batchSize: ${batchSize}, updateWave: 0 }
+    guards: { leavers: { count: ${people} }, emailChanges: { count: ${people} }, shrink: { count: ${people} } }
+`
+  const hr = createHr(people)
+  const opened = opening.move()
+  let daemons = 0
+
+  const site: Site = {
+    hr,
+    client,
+    proxy,
+    async night() {
+      await first.hrSays(hr.rows())
+      hr.night((await stat(path)).mtime.toISOString())
+    },
+    async daemon() {
+      const work = daemons++ === 0 ? first : opened.use(await install(settings))
+      await work.configure({ connection, path })
+      const served = await serve(work)
+      const token = (await readControlToken({ dataDir: work.dataDir, configured: null })) ?? ''
+      return { ...served, control: controlOverHttp({ baseUrl: served.url, token }) }
+    },
+    gateAfter: (batches, options = {}) => gateAfter(proxy, batches, options),
+    atRest: (control, runs = 1) =>
+      until('every run had come to rest', async () => {
+        const { data } = await control.listRuns({ query: { limit: 100 } })
+        const resting = data.filter(({ state }) => restingStates.some((one) => one === state))
+        return data.length >= runs && resting.length === data.length ? data[0]?.state : undefined
+      }),
+    async settled() {
+      await using store = await openStore(database)
+      await until('nothing was left to do', async () => ((await leftToDo(store)) === 0 ? true : undefined))
+    },
+    findings: () => judge({ client, expected: hr.expected() }),
+    async account() {
+      await using store = await openStore(database)
+      const accepted = hr.nightsOf(await acceptedExports(store.db))
+      const unread = accepted.at(-1) === hr.nights.at(-1) ? [] : ['the last export was not accepted']
+      return [...unread, ...(await judge({ client, expected: hr.expected(accepted), db: store.db }))]
+    },
+    peopleSent: () => proxy.requests.filter(isBatch).reduce((sum, { identityIds }) => sum + identityIds.length, 0),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+  return site
+}
+
+/** Opens the store beside the daemons that work on it. */
+export function openStore(at: string): Promise<Database<StoreSchema>> {
+  return openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
+}
+
+/** Looks until there is something to see. What cannot be looked at just now is looked at again. */
+export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  const limit = AbortSignal.timeout(restWithinMs)
+  let trouble: unknown
+  for (;;) {
+    const seen = await look().catch((error: unknown) => {
+      trouble = error
+      return undefined
+    })
+    if (seen !== undefined) return seen
+    if (limit.aborted) throw new Error(`waited in vain until ${what}`, { cause: trouble })
+    await pause(lookAgainMs)
+  }
+}
+
+async function leftToDo({ pool }: Database<StoreSchema>): Promise<number> {
+  const { rows } = await pool.query<{ left: number }>(
+    `select (select count(*) from runs where state in ('waiting', 'reading', 'planned', 'delivering'))
+       + (select count(*) from takeovers) + (select count(*) from roster where doubted) as left`,
+  )
+  return rows[0]?.left ?? 0
+}
+
+function isBatch({ operation }: Pick<Seen, 'operation'>): boolean {
+  return operation === 'upsertHrisUserIdentities'
+}
+
+function gateAfter(
+  proxy: FaultProxy,
+  batches: number,
+  { keep = 'requests', atMost = Number.POSITIVE_INFINITY }: GateOptions,
+): Gate {
+  const opened = Promise.withResolvers<void>()
+  const standing: Promise<void>[] = []
+  let isClosed = true
+  let seen = 0
+  const kept = (what: 'request' | 'answer'): Fault => ({
+    name: `${what} kept`,
+    async play(exchange) {
+      if (what === 'answer') await exchange.forward()
+      const played = opened.promise.then(() => pass.play(exchange))
+      standing.push(played)
+      await played
+    },
+  })
+  proxy.fault((request) => {
+    if (!isClosed || !isBatch(request)) return pass
+    seen += 1
+    if (seen <= batches || seen > batches + atMost) return pass
+    return kept(keep === 'both' && seen % 2 === 0 ? 'answer' : 'request')
+  })
+  return {
+    reached: (requests) =>
+      until(`${requests} batches stood before the gate`, async () =>
+        standing.length >= requests ? true : undefined,
+      ).then(() => undefined),
+    leaveAside() {
+      isClosed = false
+    },
+    async open() {
+      isClosed = false
+      opened.resolve()
+      await Promise.all(standing)
+    },
+  }
+}

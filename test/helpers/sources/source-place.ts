@@ -1,0 +1,30 @@
+import { connect } from '../connected.ts'
+import { openWorkplace } from '../workplace.ts'
+import { type Host, type HrPerson, headers, peopleOn } from '../world.ts'
+
+/** A workplace whose configuration names one connection, and what the platform holds of it. */
+export async function openPlace(host: Host) {
+  const tenant = await host.tenant()
+  const { baseUrl } = host.platform
+  const work = await openWorkplace({ baseUrl, key: tenant.key })
+  return {
+    work,
+    connect: (source: object) =>
+      connect(work, { baseUrl, connections: { acme: { source: { mode: 'snapshot', ...source } } } }),
+    people: () => peopleOn(tenant.client),
+    /** Whom the platform holds as gone, with their last day. */
+    async leavers() {
+      const all = [...(await peopleOn(tenant.client)).values()]
+      return all.flatMap(({ identityId, separatedAt }) => (separatedAt ? [[identityId, separatedAt.slice(0, 10)]] : []))
+    },
+    [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
+  }
+}
+
+/** An export with the columns of the world's HR system. */
+export function csvOf(some: readonly HrPerson[]): string {
+  const rows = some.map(({ id, email = '', first = '', title = '', start = '', left = '', status = '' }) =>
+    [id, email, first, title, start, left, status].join(','),
+  )
+  return `${[headers.join(','), ...rows].join('\r\n')}\r\n`
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { mapRow } from '../../helpers/map-row.ts'
+
+describe('a row with a time zone', () => {
+  const format = ["yyyy-MM-dd'T'HH:mmXXX", 'yyyy-MM-dd']
+  const mapping = {
+    fields: { identityId: 'id', separatedAt: { column: 'end', format } },
+    rowTimeZone: { column: 'zone', optional: true },
+  }
+  const end = '2025-06-30T10:30Z'
+
+  test.each([
+    ['Pacific/Midway', '2025-06-29', { timeZone: 'Pacific/Midway' }],
+    ['Pacific/Kiritimati', '2025-07-01', { timeZone: 'Pacific/Kiritimati' }],
+    ['', '2025-06-30', {}],
+  ])('"%s" has its instants on the day %s', (zone, leavingDate, named) => {
+    const told = mapRow(mapping, { id: '1', end, zone }, { timeZone: 'Europe/Berlin' })
+
+    expect(told).toEqual({
+      identityId: '1',
+      fields: {},
+      leavingDate,
+      left: false,
+      statesEmployment: true,
+      origin: { file: 'people.csv', line: 41 },
+      ...named,
+    })
+  })
+
+  test.each(['+01:00', 'Berlin', 'Europe/Rosalind', 'Z', '2020-01-01T00:00[Europe/Berlin]', 'x'.repeat(10_000)])(
+    'that does not exist is rejected: %s',
+    (zone) => {
+      const told = mapRow(mapping, { id: '1', end, zone })
+
+      expect(told).toMatchObject({ column: 'zone', reason: 'the cell does not hold a time zone such as Europe/Berlin' })
+    },
+  )
+
+  test('has that of the source where there is no such column', () => {
+    const told = mapRow(mapping, { id: '1', end }, { timeZone: 'Pacific/Kiritimati' })
+
+    expect(told).toMatchObject({ leavingDate: '2025-07-01' })
+    expect(told).not.toHaveProperty('timeZone')
+  })
+
+  test('quotes a time that is none, as it looks like one', () => {
+    const told = mapRow(mapping, { id: '1', end: '2025-02-30T10:30Z' })
+
+    expect(told).toMatchObject({ reason: `"2025-02-30T10:30Z" is not a date (${format.join(' or ')})` })
+  })
+})

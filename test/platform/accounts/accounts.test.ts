@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { newCompany } from '../helpers/companies.ts'
+import { entitlement, openTestPlatform } from '../helpers/platforms.ts'
+
+const everybody = { query: {} }
+const minuteMs = 60_000
+
+describe.each(databases)('accounts on $name', ({ place }) => {
+  test('are listed with their terms, entitlements and how much they hold', async () => {
+    await using opened = await openTestPlatform(place)
+    const { name, send, delete: remove, sync } = await newCompany(opened)
+    await send([{ identityId: 'a', email: 'a@one.example' }, { identityId: 'b' }, { identityId: 'c' }])
+    await remove('c')
+    await sync()
+    const expiresAt = new Date(opened.clock.now().getTime() + minuteMs).toISOString()
+    await opened.operator.createKey({ account: name, name: 'brief', permissions: 'all', expiresAt })
+    const { id: ended } = await opened.operator.createKey({ account: name, name: 'ended', permissions: 'all' })
+    await opened.operator.revokeKey(ended)
+    opened.clock.advance(minuteMs)
+    const createdAt = '2026-03-02T10:00:00.000Z'
+    await opened.operator.createAccount({ name: 'Other', entitlements: ['b', 'B', 'a', 'a'], termsAcceptedAt: null })
+
+    const listed = await opened.operator.listAccounts()
+
+    expect(listed).toEqual([
+      {
+        id: expect.any(Number),
+        name,
+        createdAt,
+        termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+        entitlements: [entitlement],
+        counts: { workspaces: 0, personnel: 2, connections: 1, identities: 2, keys: 1 },
+      },
+      {
+        id: expect.any(Number),
+        name: 'Other',
+        createdAt: opened.clock.now().toISOString(),
+        termsAcceptedAt: null,
+        entitlements: ['B', 'a', 'b'],
+        counts: { workspaces: 0, personnel: 0, connections: 0, identities: 0, keys: 0 },
+      },
+    ])
+    expect(await opened.operator.showAccount('Other')).toEqual(listed[1])
+  })
+
+  test('accepting the terms opens the interface, and the first time is the one that is kept', async () => {
+    await using opened = await openTestPlatform(place)
+    const { name, client } = await opened.newAccount({ termsAcceptedAt: null })
+    const before = await client.listWorkspaces(everybody)
+    const first = opened.clock.now().toISOString()
+
+    await opened.operator.acceptTerms(name)
+    opened.clock.advance(minuteMs)
+    const again = await opened.operator.acceptTerms(name)
+
+    expect(again.termsAcceptedAt).toBe(first)
+    expect([before.status, (await client.listWorkspaces(everybody)).status]).toEqual([412, 200])
+  })
+
+  test('entitlements open and close what they stand for, and doing so twice changes nothing', async () => {
+    await using opened = await openTestPlatform(place)
+    const { name, client } = await opened.newAccount({ entitlements: [] })
+    const other = await opened.newAccount({ entitlements: ['KEPT'] })
+    const statuses = [(await client.listCustomConnections(everybody)).status]
+
+    await opened.operator.grantEntitlements(name, [entitlement, 'KEPT', 'KEPT'])
+    const granted = await opened.operator.grantEntitlements(name, [entitlement])
+    statuses.push((await client.listCustomConnections(everybody)).status)
+    await opened.operator.revokeEntitlements(name, [entitlement])
+    const revoked = await opened.operator.revokeEntitlements(name, [entitlement, 'NEVER_HELD'])
+    statuses.push((await client.listCustomConnections(everybody)).status)
+
+    expect(statuses).toEqual([402, 200, 402])
+    expect([granted.entitlements, revoked.entitlements]).toEqual([[entitlement, 'KEPT'], ['KEPT']])
+    expect((await opened.operator.showAccount(other.name)).entitlements).toEqual(['KEPT'])
+  })
+})
+
+test('an account that is not there is not found, whatever is asked of it', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+  const { operator } = opened
+
+  const attempts = await Promise.allSettled([
+    operator.showAccount('Nobody'),
+    operator.acceptTerms('Nobody'),
+    operator.grantEntitlements('Nobody', ['A']),
+    operator.revokeEntitlements('Nobody', ['A']),
+  ])
+
+  expect(attempts).toMatchObject(attempts.map(() => ({ reason: { code: 'not_found' } })))
+})

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { SchemaJudge } from '../../../../src/platform/core/json-schema/judge.ts'
+import type { SchemaTask } from '../../../../src/platform/core/json-schema/task.ts'
+
+const hurry = { taskMs: 1000, memoryMb: 256 }
+const stuckPattern = { properties: { a: { pattern: '^(a+)+$' } } }
+const stuckRecord = { a: `${'a'.repeat(40)}!` }
+
+function task(schema: SchemaTask['schema'], records: SchemaTask['records'] = [{}], cacheKey: number | null = null) {
+  return { schema, records, cacheKey }
+}
+
+test('records are judged by position, each by the rules of the dialect that the schema names', async () => {
+  await using judge = new SchemaJudge()
+  const items = { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } }
+
+  const verdicts = [
+    await judge.judge(1, task({ required: ['a'] }, [{ a: 1 }, {}, { a: null }])),
+    await judge.judge(1, task({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...items }, [{ a: ['', 1] }])),
+    await judge.judge(
+      1,
+      task({ $schema: 'http://json-schema.org/draft-07/schema', dependencies: { a: ['b'] } }, [{ a: 1 }]),
+    ),
+    await judge.judge(
+      1,
+      task({ $schema: 'https://json-schema.org/draft/2019-09/schema', dependentRequired: { a: ['b'] } }, [{ a: 1 }]),
+    ),
+  ]
+
+  const failing = verdicts.map((verdict) => ('failures' in verdict ? [...verdict.failures.keys()] : verdict))
+  expect(failing).toEqual([[1], [0], [0], [0]])
+})
+
+test('known formats are checked, unknown formats and keywords are left aside', async () => {
+  await using judge = new SchemaJudge()
+  const schema = { properties: { mail: { format: 'email' }, other: { format: 'own', 'x-own': 1 } } }
+
+  const verdict = await judge.judge(1, task(schema, [{ mail: 'no address', other: 'x' }, { mail: 'a@b.example' }]))
+
+  expect('failures' in verdict && [...verdict.failures.keys()]).toEqual([0])
+})
+
+test('a failure names at most five places, without a value and cut to a length', async () => {
+  await using judge = new SchemaJudge()
+  const record = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}-${'k'.repeat(500)}`, 'secret']))
+
+  const verdict = await judge.judge(1, task({ additionalProperties: { type: 'number' } }, [record]))
+
+  const text = ('failures' in verdict && verdict.failures.get(0)) || '[]'
+  expect(JSON.parse(text)).toHaveLength(5)
+  expect(text).not.toContain('secret')
+  expect(text.length).toBeLessThan(2000)
+})
+
+const doubling = Object.fromEntries(
+  Array.from({ length: 40 }, (_, index) => {
+    const next = { $ref: `#/definitions/d${index + 1}` }
+    return [`d${index}`, { allOf: [next, next] }]
+  }),
+)
+
+test.each<[string, SchemaTask]>([
+  ['a pattern', task(stuckPattern, [stuckRecord])],
+  ['references that double', task({ definitions: { ...doubling, d40: {} }, $ref: '#/definitions/d0' })],
+  [
+    'a comparison of everything with everything',
+    task({ properties: { a: { uniqueItems: true } } }, [
+      { a: Array.from({ length: 100_000 }, (_, index) => ({ index })) },
+    ]),
+  ],
+])('%s that takes for ever is given up, and the next task is judged', async (_what, stuck) => {
+  await using judge = new SchemaJudge(hurry)
+
+  const verdicts = [await judge.judge(1, stuck), await judge.judge(1, task({ required: ['a'] }))]
+
+  expect(verdicts).toMatchObject([{ refusal: 'judging takes longer than 1000 ms' }, { failures: expect.any(Map) }])
+})
+
+test('a task that takes too much memory is given up, and the next one is judged', async () => {
+  await using judge = new SchemaJudge({ taskMs: 30_000, memoryMb: 32 })
+  const greedy = task({ additionalProperties: { items: { type: 'string' } } }, [
+    { a: Array.from({ length: 400_000 }, () => 1) },
+  ])
+
+  const verdicts = [await judge.judge(1, greedy), await judge.judge(1, task({ required: ['a'] }))]
+
+  expect(verdicts).toMatchObject([{ refusal: expect.stringContaining('MiB of memory') }, { failures: expect.any(Map) }])
+})
+
+test('an account whose schemas get stuck holds up itself only', async () => {
+  await using judge = new SchemaJudge({ ...hurry, taskMs: 2000 })
+  const order: string[] = []
+  const note = (name: string) => () => order.push(name)
+
+  await Promise.all([
+    judge.judge(1, task(stuckPattern, [stuckRecord])).then(note('stuck')),
+    judge.judge(1, task(stuckPattern, [stuckRecord])).then(note('stuck again')),
+    judge.judge(1, task({})).then(note('behind it')),
+    judge.judge(2, task({})).then(note('another account')),
+  ])
+
+  expect(order).toEqual(['another account', 'stuck', 'stuck again', 'behind it'])
+})
+
+test('schemas that name themselves alike, or like a dialect, do not meet', async () => {
+  await using judge = new SchemaJudge()
+  const named = (required: string) => ({ $id: 'https://example.com/host', required: [required] })
+
+  const verdicts = [
+    await judge.judge(1, task(named('a'), [{ a: 1 }], 1)),
+    await judge.judge(2, task(named('b'), [{ a: 1 }], 2)),
+    await judge.judge(1, task({ $id: 'http://json-schema.org/draft-07/schema', type: 'string' })),
+    await judge.judge(
+      1,
+      task({ properties: { a: { $ref: 'http://json-schema.org/draft-07/schema#' } } }, [{ a: { type: 1 } }]),
+    ),
+  ]
+
+  const failing = verdicts.map((verdict) => ('failures' in verdict ? verdict.failures.size : 'refused'))
+  expect(failing).toEqual([0, 1, 'refused', 1])
+})
+
+test('more schemas than are kept are compiled anew, each as itself', async () => {
+  await using judge = new SchemaJudge()
+  const keys = Array.from({ length: 60 }, (_, index) => index)
+  const round = () =>
+    Promise.all(keys.map((key) => judge.judge(key % 3, task({ required: [`p${key}`] }, [{ [`p${key}`]: 1 }, {}], key))))
+
+  const verdicts = [...(await round()), ...(await round())]
+
+  const failing = verdicts.map((verdict) => ('failures' in verdict ? [...verdict.failures.keys()].join() : 'refused'))
+  expect(new Set(failing)).toEqual(new Set(['1']))
+})

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { syncAll } from '../../../src/platform/identity-sync/nightly.ts'
+import { SeedDocument } from '../../../src/platform/seed/document.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { newCompany } from '../helpers/companies.ts'
+import { bodyOf, openTestPlatform, type PlatformClient, type TestPlatform } from '../helpers/platforms.ts'
+
+describe.each(databases)('what events tell on $name', ({ place }) => {
+  let opened: TestPlatform
+  let acme: Awaited<ReturnType<typeof newCompany>>
+
+  beforeAll(async () => {
+    opened = await openTestPlatform(place)
+  })
+  afterAll(async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+  beforeEach(async () => {
+    acme = await newCompany(opened)
+  })
+
+  const told = async (client: PlatformClient, type?: string) => {
+    const query = { 'expand[]': ['metadata' as const], size: 500, ...(type && { type }) }
+    return bodyOf(await client.listEvents({ query }), 200).data
+  }
+  const sent = async (...records: { identityId: string; [field: string]: unknown }[]) => {
+    await acme.send(records)
+    await acme.sync()
+  }
+
+  test('an identity sync tells its counts, and nothing of each person who is new', async () => {
+    await sent(
+      { identityId: 'a', email: 'ana@acme.example', isContractor: false },
+      { identityId: 'b', email: 'bo@acme.example', isContractor: true },
+    )
+
+    const [event, ...others] = await told(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')
+
+    expect(others).toEqual([])
+    expect(event).toMatchObject({
+      category: 'PERSONNEL',
+      source: 'APP',
+      userId: null,
+      requestDescription: 'operator: sync-identities',
+      description: 'Identity sync read 2 HR records: 2 people were created and 0 changed',
+      metadata: { targetEntity: { kind: 'identitySync', id: expect.any(Number) } },
+      createdAt: opened.clock.now().toISOString(),
+    })
+    expect(await told(acme.client, 'EMPLOYMENT_STATUS_UPDATED')).toEqual([])
+  })
+
+  test('each person whose status an identity sync changed has an event, and nobody else', async () => {
+    await sent(
+      { identityId: 'a', email: 'ana@acme.example', isContractor: false },
+      { identityId: 'b', email: 'bo@acme.example', isContractor: false },
+      { identityId: 'c', email: 'cy@acme.example', isContractor: false },
+      { identityId: 'd', email: 'di@acme.example', isContractor: false },
+    )
+    const ids = new Map((await acme.persons()).map(({ id, user }) => [user?.email.slice(0, 2), id]))
+    await acme.delete('c')
+    await acme.setByHand('di@acme.example', 'OUT_OF_SCOPE')
+
+    await sent(
+      { identityId: 'a', separatedAt: '2026-02-28T00:00:00Z' },
+      { identityId: 'b', startedAt: '2025-01-01T00:00:00Z' },
+      { identityId: 'd', separatedAt: '2026-02-28T00:00:00Z' },
+    )
+
+    const events = await told(acme.client, 'EMPLOYMENT_STATUS_UPDATED')
+    expect(events.map(({ description, metadata }) => [metadata?.targetEntity, description])).toEqual([
+      [
+        { kind: 'personnel', id: ids.get('an') },
+        `The employment status of person ${ids.get('an')} changed from CURRENT_EMPLOYEE to FORMER_EMPLOYEE`,
+      ],
+      [
+        { kind: 'personnel', id: ids.get('cy') },
+        `The employment status of person ${ids.get('cy')} changed from CURRENT_EMPLOYEE to UNKNOWN`,
+      ],
+    ])
+    expect(events[0]).toMatchObject({ category: 'PERSONNEL', source: 'APP', userId: null })
+  })
+
+  test('a sync that changes nothing tells only that it ran', async () => {
+    await sent({ identityId: 'a', email: 'ana@acme.example', isContractor: false })
+    await acme.sync()
+
+    const events = await told(acme.client)
+
+    const ofSync = events.filter(({ category }) => category === 'PERSONNEL')
+    expect(ofSync.map(({ description }) => description)).toEqual([
+      'Identity sync read 1 HR records: 1 people were created and 0 changed',
+      'Identity sync read 1 HR records: 0 people were created and 0 changed',
+    ])
+  })
+
+  test('a scheduled sync says so', async () => {
+    await acme.send([{ identityId: 'a', email: 'ana@acme.example', isContractor: false }])
+    const { db } = opened.platform.database
+
+    await syncAll(db, { done: () => {}, failed: () => {} }, opened.clock.now)
+
+    expect(await told(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')).toMatchObject([
+      { source: 'SCHEDULED', userId: null, requestDescription: 'identity sync' },
+    ])
+  })
+
+  test('a reset tells whom it gave back to the identity sync, and which key asked for it', async () => {
+    await sent(
+      { identityId: 'a', email: 'ana@acme.example', isContractor: false },
+      { identityId: 'b', email: 'bo@acme.example', isContractor: false },
+      { identityId: 'c', email: 'cy@acme.example', isContractor: false },
+    )
+    const reset = (body: Parameters<PlatformClient['resetPersonnelSync']>[0]['body']) =>
+      acme.client.resetPersonnelSync({ body })
+    const byHand = async () => [
+      await acme.setByHand('ana@acme.example', 'OUT_OF_SCOPE'),
+      await acme.setByHand('bo@acme.example', 'OUT_OF_SCOPE'),
+    ]
+    const [ana = 0, bo = 0] = await byHand()
+
+    await reset({ action: 'reset-sync', personnelIds: [ana, ana] })
+    await byHand()
+    await reset({ action: 'reset-sync', personnelIds: [bo, ana, 999_999] })
+    await byHand()
+    await reset({ action: 'reset-sync-all' })
+    await reset({ action: 'reset-sync-all' })
+    await reset({ action: 'reset-sync', personnelIds: [ana] })
+
+    const events = (await told(acme.client)).filter(({ type }) => type.startsWith('FORCE_SYNC'))
+    const person = (id: number) => ({ kind: 'personnel', id })
+    const both = expect.toSatisfy((targets: readonly { id: number }[]) => {
+      return (
+        targets
+          .map(({ id }) => id)
+          .sort((one, other) => one - other)
+          .join() === [ana, bo].join()
+      )
+    })
+    expect(events).toMatchObject([
+      { type: 'FORCE_SYNC_ON_A_PERSON', metadata: { targetEntity: person(ana) } },
+      { type: 'FORCE_SYNC_ON_SOME', metadata: { targetEntity: { kind: 'account' }, targetEntities: both } },
+      { type: 'FORCE_SYNC_ON_ALL', metadata: { targetEntity: { kind: 'account' }, targetEntities: both } },
+    ])
+    expect(events[0]).toMatchObject({
+      source: 'PUBLIC_API',
+      userId: expect.any(Number),
+      requestDescription: 'POST /personnel/actions',
+      category: 'PERSONNEL',
+    })
+  })
+
+  test('the operator leaves a trail: the account, its plan, its terms and its keys', async () => {
+    const { operator } = opened
+    const name = `Trail ${acme.connectionId}`
+    await operator.createAccount({ name, entitlements: ['B', 'A', 'A'], termsAcceptedAt: null })
+    await operator.acceptTerms(name)
+    await operator.acceptTerms(name)
+    await operator.grantEntitlements(name, ['A', 'C'])
+    await operator.revokeEntitlements(name, ['B', 'D'])
+    const { id, key } = await operator.createKey({ account: name, name: 'first', permissions: 'all-read' })
+    const other = await operator.createKey({ account: name, name: 'second', permissions: 'all-read' })
+    await operator.revokeKey(other.id)
+    await operator.revokeKey(other.id)
+
+    const events = await told(opened.clientWith(key))
+
+    expect(
+      events.map(({ type, requestDescription, metadata }) => [type, requestDescription, metadata?.targetEntity?.id]),
+    ).toEqual([
+      ['COMPANY_DATA_UPDATED', 'operator: accounts create', expect.any(Number)],
+      ['ENTITLEMENT_ENABLED', 'operator: accounts create', 'A'],
+      ['ENTITLEMENT_ENABLED', 'operator: accounts create', 'B'],
+      ['TERMS_AGREED', 'operator: terms accept', expect.any(Number)],
+      ['ENTITLEMENT_ENABLED', 'operator: entitlements grant', 'C'],
+      ['ENTITLEMENT_DISABLED', 'operator: entitlements revoke', 'B'],
+      ['PUBLIC_API_KEY_CREATED', 'operator: keys create', id],
+      ['PUBLIC_API_KEY_CREATED', 'operator: keys create', other.id],
+      ['PUBLIC_API_KEY_REVOKED', 'operator: keys revoke', other.id],
+    ])
+    expect(events.every(({ source, userId }) => source === 'APP' && userId === null)).toBe(true)
+  })
+
+  test('a seed tells what it added, and nothing when there is nothing to add', async () => {
+    const name = `Seeded ${acme.connectionId}`
+    const document = SeedDocument.parse({
+      accounts: [
+        {
+          name,
+          entitlements: ['A'],
+          termsAcceptedAt: '2026-01-01T00:00:00Z',
+          company: { domain: 'seeded.example' },
+          workspaces: [{ name: 'Cloud', primary: true }],
+          people: [{ email: 'nora@acme.example', firstName: 'Nora', lastName: 'Berg', title: 'Pilot' }],
+        },
+      ],
+    })
+    await opened.operator.seed(document)
+    await opened.operator.seed(document)
+    const client = await opened.clientOf(name, 'all')
+
+    const events = (await told(client)).filter(({ requestDescription }) => requestDescription === 'operator: seed')
+
+    expect(events.map(({ type, description }) => [type, description])).toEqual([
+      ['COMPANY_DATA_UPDATED', 'The account was opened'],
+      ['TERMS_AGREED', 'The terms and conditions were accepted for the account'],
+      ['ENTITLEMENT_ENABLED', 'A was added to the plan'],
+      ['COMPANY_DATA_UPDATED', 'A seed added to the account: company 1, workspaces 1, people 1'],
+    ])
+    const nora = await client.getUser({ params: { userId: 'email:nora@acme.example' }, query: {} })
+    expect(bodyOf(nora, 200).jobTitle).toBe('Pilot')
+  })
+})

@@ -1,0 +1,58 @@
+import { ExceptionResponse, NamedExceptionResponse } from '../../../src/contract/platform/common.ts'
+import type { Operation } from '../../../src/contract/operation.ts'
+import { isNamedStatus } from '../../../src/http/refusal.ts'
+import type { NamedOperation } from './operations.ts'
+import type { RawAnswer, RawRequest } from '../helpers/raw-requests.ts'
+import type { World } from './world.ts'
+
+/** One request that must change nothing, with the statuses that may answer it. */
+export type Case = {
+  readonly what: string
+  readonly request: RawRequest
+  readonly expected: readonly number[]
+  /** A success is allowed that refuses every item by itself. */
+  readonly byItem?: boolean
+}
+
+/** One way in which requests can be bad, for every operation that can receive such requests. */
+export type Badness = {
+  readonly kind: string
+  readonly concerns: (operation: Operation, name: string) => boolean
+  readonly cases: (world: World, named: NamedOperation) => readonly Case[] | Promise<readonly Case[]>
+}
+
+const shownLength = 200
+const refusals = { named: NamedExceptionResponse.strict(), nameless: ExceptionResponse.strict() }
+
+/** What is wrong with the answer to a case, or null. */
+export function objection({ what, request, expected, byItem = false }: Case, answer: RawAnswer): string | null {
+  const problem = wrongStatus(expected, answer) ?? wrongBody(answer) ?? (byItem ? acceptedItem(answer) : null)
+  if (problem === null) return null
+  const sent = request.body === undefined ? '' : ` ${shown(request.body.toString())}`
+  return `${what}: ${request.method} ${shown(request.path)}${sent} was answered with ${answer.status} ${shown(answer.text)}; ${problem}`
+}
+
+function wrongStatus(expected: readonly number[], { status }: RawAnswer): string | null {
+  return expected.includes(status) ? null : `expected ${expected.join(' or ')}`
+}
+
+function wrongBody({ status, body }: RawAnswer): string | null {
+  if (status < 400) return null
+  const parsed = (isNamedStatus(status) ? refusals.named : refusals.nameless).safeParse(body)
+  if (!parsed.success) return `the body is not the one that the contract has for ${status}`
+  return parsed.data.statusCode === status ? null : 'the body names another status'
+}
+
+function acceptedItem({ status, body }: RawAnswer): string | null {
+  if (status >= 400) return null
+  const items: readonly unknown[] = Array.isArray(body) ? body : [body]
+  return items.length > 0 && items.every(isRefused) ? null : 'expected every item to be refused'
+}
+
+function isRefused(item: unknown): boolean {
+  return typeof item === 'object' && item !== null && 'statusCode' in item && Number(item.statusCode) >= 400
+}
+
+function shown(text: string): string {
+  return text.length > shownLength ? `${text.slice(0, shownLength)}… (${text.length})` : text
+}

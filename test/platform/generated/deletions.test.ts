@@ -1,0 +1,80 @@
+import { type Kysely, sql } from 'kysely'
+import { expect, test, vi } from 'vitest'
+import type { PlatformSchema } from '../../../src/platform/core/schema.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { newControlCompany } from '../helpers/control-company.ts'
+import { newPeople } from '../helpers/people.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+
+type Place = {
+  readonly table: 'controls' | 'workspaces' | 'custom_connections'
+  readonly id: number
+  readonly write: () => Promise<{ status: unknown }>
+}
+
+async function control(opened: TestPlatform) {
+  const company = await newControlCompany(opened, 'Acme')
+  const params = { workspaceId: company.workspaceId, controlId: company.controls['OWN-1'] ?? 0 }
+  return { ...company, params, table: 'controls', id: params.controlId } as const
+}
+
+// Only a database with several connections lets a request arrive between a deletion and its commit.
+test.each<[string, (opened: TestPlatform) => Promise<Place>]>([
+  [
+    'a note',
+    async (opened) => {
+      const { client, params, ...place } = await control(opened)
+      return { ...place, write: () => client.createControlNote({ params, body: { comment: 'Late.' } }) }
+    },
+  ],
+  [
+    'an owner',
+    async (opened) => {
+      const { client, users, params, ...place } = await control(opened)
+      return { ...place, write: () => client.addControlOwner({ params, body: { ownerId: users.ben ?? 0 } }) }
+    },
+  ],
+  [
+    'a control',
+    async (opened) => {
+      const { client, workspaceId } = await control(opened)
+      const body = { name: 'Late', description: 'Late.', code: 'LATE-1' }
+      const write = () => client.createControl({ params: { workspaceId }, body })
+      return { table: 'workspaces', id: workspaceId, write }
+    },
+  ],
+  [
+    'a batch of identities',
+    async (opened) => {
+      const people = await newPeople((await opened.newAccount()).client)
+      const write = () => people.send({ identityId: 'late' })
+      return { table: 'custom_connections', id: people.params.connectionId, write }
+    },
+  ],
+])('%s for what is just being deleted is 404', async (_what, prepare) => {
+  await using opened = await openTestPlatform(postgresPlace)
+  const { table, id, write } = await prepare(opened)
+  const { db } = opened.platform.database
+
+  const { writing } = await db.transaction().execute(async (trx) => {
+    await trx.deleteFrom(table).where('id', '=', id).execute()
+    const late = write()
+    await waitForBlocked(db)
+    return { writing: late }
+  })
+
+  expect((await writing).status).toBe(404)
+})
+
+async function waitForBlocked(db: Kysely<PlatformSchema>): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity
+        where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0
+      `.execute(db)
+      expect(rows).toHaveLength(1)
+    },
+    { timeout: 20_000, interval: 20 },
+  )
+}

@@ -1,0 +1,19 @@
+import type { Queryable } from '../../../src/database/pool.ts'
+
+/** For every table of the platform the number of its rows and a checksum of what they hold. */
+export type Fingerprint = Readonly<Record<string, string>>
+
+/** Takes fingerprints of all tables there are; `before` and `after` of a test are to be equal. */
+export async function fingerprints(pool: Queryable): Promise<() => Promise<Fingerprint>> {
+  const tables = await pool.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'platform' order by 1`,
+  )
+  const parts = tables.rows.map(
+    ({ name }) =>
+      `select '${name}' as name, count(*) || ' ' || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from platform."${name}" t`,
+  )
+  return async () => {
+    const { rows } = await pool.query<{ name: string; sum: string }>(parts.join(' union all '))
+    return Object.fromEntries(rows.map(({ name, sum }) => [name, sum]))
+  }
+}

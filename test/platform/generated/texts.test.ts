@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databases } from '../../helpers/servers/databases.ts'
+import { bodyWith } from './body-fields.ts'
+import { fingerprints } from './fingerprint.ts'
+import { validCall } from './operations.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
+import { nastyTexts, unstorableTexts } from './rubbish.ts'
+import { fieldName, freeTexts, isAllowed, otherwiseOf, writersOfTexts } from './text-fields.ts'
+import { roundTrip } from './text-round-trip.ts'
+import { openCompany } from './world.ts'
+
+const tooLong = ['x'.repeat(100_000), '\u{1f600}'.repeat(50_000)]
+// Both engines keep texts in the same way: one of them shows it for all, the other for a sample.
+const step = { PostgreSQL: 1, PGlite: 8 }
+
+describe.each(databases)('texts that are nasty to computers, on $name', ({ name: engine, place }) => {
+  const sample = nastyTexts.filter((_text, index) => index % step[engine] === 0)
+  let opened: TestPlatform
+  let http: RawClient
+
+  beforeAll(async () => {
+    opened = await openTestPlatform(place)
+    http = openRawClient(opened.platform.baseUrl)
+  })
+  afterAll(async () => {
+    await http[Symbol.asyncDispose]()
+    await opened[Symbol.asyncDispose]()
+  })
+
+  test.each(writersOfTexts)('are read back from $name as they were written', async (named) => {
+    const company = await openCompany(opened)
+    const { body } = validCall(named, company.things)
+    const fields = freeTexts(named, body)
+    const demanding = fields.filter((field) => otherwiseOf(named, field) === undefined)
+    const allowed = sample.filter((text) => demanding.every((field) => isAllowed(named, body, field, text)))
+
+    const found = await roundTrip({ http, company, named }, fields, allowed)
+
+    const sought = found.map(({ text }) => text).join('|')
+    expect(allowed.filter((text) => !sought.includes(text))).toEqual([])
+    expect(found.filter(({ text, values }) => values.some((value) => value !== text))).toEqual([])
+    expect(allowed.length).toBeGreaterThan(sample.length / 2)
+  })
+
+  test.each(writersOfTexts)('are refused by $name where they are no text for it', async (named) => {
+    const company = await openCompany(opened)
+    const call = validCall(named, company.things)
+    const bodies = freeTexts(named, call.body).flatMap((field) =>
+      [...nastyTexts, ...unstorableTexts, ...tooLong]
+        .filter((text) => !isAllowed(named, call.body, field, text))
+        .map((text) => ({ field: fieldName(field), text, body: bodyWith(call.body, field.path, text) })),
+    )
+    const fingerprint = await fingerprints(opened.platform.database.pool)
+    const before = await fingerprint()
+
+    const answers = await Promise.all(
+      bodies.map(async ({ field, text, body }) => {
+        const answer = await http.ask({ ...http.requestOf(named, call, company.key), body })
+        return { field, text: text.slice(0, 40), status: statusOf(answer) }
+      }),
+    )
+
+    expect(answers.length).toBeGreaterThan(unstorableTexts.length)
+    expect(answers.filter(({ status }) => status !== 400)).toEqual([])
+    expect(await fingerprint()).toEqual(before)
+  })
+})
+
+/** The status of the answer, or of the only item that was sent. */
+function statusOf({ status, body }: { status: number; body: unknown }): unknown {
+  if (status !== 207 || !Array.isArray(body)) return status
+  const [item]: { statusCode?: unknown }[] = body
+  return item?.statusCode
+}

@@ -1,0 +1,280 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ensureKeyFile } from '../../../src/platform/operators/key-file.ts'
+import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import { openOperator } from '../../../src/platform/operators/access.ts'
+import { readSeed } from '../../../src/platform/seed/file.ts'
+import { startService } from '../../../src/platform/serve.ts'
+import { openPlatformDatabase } from '../../../src/platform/start.ts'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
+
+const seedFile = 'config/platform-seed.yaml'
+const ownerOnly = 0o600
+const now = new Date('2026-03-02T10:00:00.000Z')
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rollcall-operator-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+function service(overrides: Partial<Parameters<typeof startService>[0]> = {}) {
+  return startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null, ...overrides })
+}
+
+async function mode(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777
+}
+
+describe.each(databases)('seeding on $name', ({ place }) => {
+  test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
+    await using opened = await openTestPlatform(place)
+    const seed = await readSeed(seedFile)
+
+    const first = await opened.operator.seed(seed)
+    const second = await opened.operator.seed(seed)
+
+    expect(first).toEqual({ accounts: 1, workspaces: 2, people: 12 })
+    expect(second).toEqual({ accounts: 0, workspaces: 0, people: 0 })
+    const client = await opened.clientOf('Acme', 'all')
+    const people = bodyOf(await client.listPersonnel({ query: { 'expand[]': ['user'] } }), 200).data
+    expect(people.map(({ user }) => user?.firstName)).toEqual(
+      seed.accounts[0]?.people.map((person) => person.firstName),
+    )
+    expect(new Set(people.map(({ employmentStatus }) => employmentStatus))).toEqual(new Set(['UNKNOWN']))
+    expect((await client.listCustomConnections({ query: {} })).status).toBe(200)
+    const audits = await opened.platform.database.db.selectFrom('audits').select('status').execute()
+    expect(audits.map(({ status }) => status).toSorted()).toEqual(['ACTIVE', 'COMPLETED', 'PREPARING'])
+  })
+
+  test('seeding again restores what is missing and keeps what was changed', async () => {
+    await using opened = await openTestPlatform(place)
+    const seed = await readSeed(seedFile)
+    await opened.operator.seed(seed)
+    const { db } = opened.platform.database
+    await db.deleteFrom('workspaces').where('name', '=', 'Acme Pay').execute()
+    await db.updateTable('workspaces').set({ description: 'edited' }).where('name', '=', 'Acme Cloud').execute()
+
+    const again = await opened.operator.seed(seed)
+
+    expect(again).toEqual({ accounts: 0, workspaces: 1, people: 0 })
+    const rows = await db.selectFrom('workspaces').select(['name', 'description']).orderBy('name').execute()
+    expect(rows[0]).toEqual({ name: 'Acme Cloud', description: 'edited' })
+  })
+})
+
+test.each([
+  ['a missing file', null, 'source_unreadable', 'ENOENT'],
+  ['no YAML', 'accounts: [', 'config_invalid', 'YAML'],
+  ['an unknown key', 'accounts: []\nacounts: []', 'config_invalid', 'acounts'],
+  [
+    'a wrong value',
+    'accounts:\n  - { name: 7, entitlements: [], termsAcceptedAt: null }',
+    'config_invalid',
+    'accounts.0.name',
+  ],
+])('a seed from %s is a failure that says where', async (_what, text, code, part) => {
+  const file = join(folder, 'seed.yaml')
+  if (text !== null) await writeFile(file, text)
+
+  const reading = readSeed(file)
+
+  await expect(reading).rejects.toMatchObject({ code, message: expect.stringContaining(part) })
+})
+
+test('an account name is taken once', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+  const { name } = await opened.newAccount()
+
+  const again = opened.operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+
+  await expect(again).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a folder that a service holds is operated through that service', async () => {
+  await using running = await service({ seed: seedFile })
+  const place = { database: join(folder, 'data') }
+
+  await using access = await openOperator(place)
+  const account = await access.operator.createAccount({ name: 'Other', entitlements: [], termsAcceptedAt: null })
+  const created = await access.operator.createKey({
+    account: 'Acme',
+    name: 'through HTTP',
+    permissions: ['personnel-get'],
+  })
+  const sync = await access.operator.syncIdentities('Acme')
+  await access.operator.revokeKey(created.id)
+  const listed = await access.operator.listKeys()
+
+  expect(account).toEqual({ id: expect.any(Number), name: 'Other' })
+  expect(sync).toMatchObject({ trigger: 'operator', counts: { UNKNOWN: 12 } })
+  expect(listed).toEqual([
+    expect.objectContaining({ id: created.id, state: 'revoked', permissions: ['personnel-get'] }),
+  ])
+  expect(running.database.kind).toBe('pglite')
+})
+
+test('accounts of a running service are shown and changed as on its database', async () => {
+  await using running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+  const name = 'a/b %?#. \u00fc'
+  await operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+
+  const granted = await operator.grantEntitlements(name, ['A', 'B'])
+  const revoked = await operator.revokeEntitlements(name, ['A'])
+  const accepted = await operator.acceptTerms(name)
+  const shown = await operator.showAccount(name)
+
+  expect([granted.entitlements, revoked.entitlements]).toEqual([['A', 'B'], ['B']])
+  expect(accepted).toEqual({ ...revoked, termsAcceptedAt: expect.any(String) })
+  expect(shown).toEqual(accepted)
+  expect(await operator.listAccounts()).toEqual(await databaseOperator(running.database.db).listAccounts())
+})
+
+test('refusals of a running service are the same failures as on the database', async () => {
+  await using _running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+
+  const attempts = [
+    operator.createAccount({ name: 'Acme', entitlements: [], termsAcceptedAt: null }),
+    operator.createKey({ account: 'Nobody', name: 'x', permissions: 'all' }),
+    operator.revokeKey(999),
+    operator.syncIdentities('Nobody'),
+    operator.createKey({ account: 'Acme', name: '', permissions: 'all' }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: ['personel-get'] }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', expiresAt: '2020-01-01T00:00:00Z' }),
+    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', allowedAddresses: ['here'] }),
+    operator.createAccount({ name: 'a\0b', entitlements: [], termsAcceptedAt: null }),
+    operator.grantEntitlements('Acme', []),
+    operator.grantEntitlements('Nobody', ['A']),
+    operator.revokeEntitlements('Nobody', ['A']),
+    operator.acceptTerms('Nobody'),
+    operator.showAccount('a\0b'),
+    operator.showAccount('Nobody'),
+  ]
+
+  const codes = await Promise.all(attempts.map((attempt) => attempt.catch((error: unknown) => error)))
+  expect(codes).toMatchObject(
+    [
+      ...['conflict', 'not_found', 'not_found', 'not_found', 'usage', 'usage', 'usage', 'usage', 'usage', 'usage'],
+      ...['not_found', 'not_found', 'not_found', 'usage', 'not_found'],
+    ].map((code) => ({ code })),
+  )
+})
+
+test('operators of the page are managed through a running service as on the database', async () => {
+  await using running = await service({ seed: seedFile })
+  await using access = await openOperator({ database: join(folder, 'data') })
+  const { operator } = access
+  const password = 'correct horse battery'
+
+  const everywhere = await operator.createOperator({ name: 'Ana of HR', account: null, password })
+  const confined = await operator.createOperator({ name: "Zoë d'Arc+1@acme.example", account: 'Acme', password })
+  await operator.setOperatorPassword({ name: confined.name, password: 'another horse battery' })
+  await operator.removeOperator(everywhere.name)
+  const refusals = await Promise.all(
+    [
+      operator.createOperator({ name: confined.name, account: null, password }),
+      operator.createOperator({ name: 'x', account: 'Nobody', password }),
+      operator.createOperator({ name: 'x', account: null, password: 'too short' }),
+      operator.createOperator({ name: '../x', account: null, password }),
+      operator.setOperatorPassword({ name: 'nobody', password }),
+      operator.removeOperator('nobody'),
+    ].map((attempt) => attempt.catch((error: unknown) => error)),
+  )
+
+  expect(await operator.listOperators()).toEqual([confined])
+  expect(await databaseOperator(running.database.db).listOperators()).toEqual([confined])
+  expect(confined).toMatchObject({ account: 'Acme' })
+  expect(refusals).toMatchObject(
+    ['conflict', 'not_found', 'usage', 'usage', 'not_found', 'not_found'].map((code) => ({ code })),
+  )
+  expect(JSON.stringify(refusals.map(String))).not.toContain('too short')
+})
+
+test('the operator token is readable by its owner only, and asked for', async () => {
+  const running = await service()
+  const file = join(folder, 'data', 'service.json')
+  const permissions = await mode(file)
+
+  const bare = await fetch(`${running.operatorUrl}/keys`)
+  const guessed = openOperator({ database: '', url: running.operatorUrl, token: 'guess' })
+
+  await using access = await guessed
+  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'blocked', exit: 77 })
+  expect([permissions, bare.status]).toEqual([ownerOnly, 401])
+  await running[Symbol.asyncDispose]()
+  await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
+test('an address without a platform behind it is unreachable', async () => {
+  const running = await service()
+  const url = running.operatorUrl
+  await running[Symbol.asyncDispose]()
+
+  await using access = await openOperator({ database: '', url, token: 'any' })
+
+  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'platform_unreachable', exit: 69 })
+})
+
+test('without an operator token the operator interface does not exist', async () => {
+  await using opened = await openTestPlatform(pglitePlace)
+
+  const answer = await fetch(`${opened.platform.operatorUrl}/keys`, { headers: { authorization: 'Bearer ' } })
+
+  expect(answer.status).toBe(404)
+})
+
+test('a service seeds a new database only', async () => {
+  const first = await service({ seed: seedFile })
+  await first.database.db.deleteFrom('workspaces').execute()
+  await first[Symbol.asyncDispose]()
+
+  await using second = await service({ seed: seedFile })
+
+  expect(await second.database.db.selectFrom('workspaces').selectAll().execute()).toEqual([])
+})
+
+test('a key file holds a working key for its owner only, and the same one after a restart', async () => {
+  const path = join(folder, 'shared', 'key')
+  const first = await service({ seed: seedFile, keyFile: path })
+  const key = (await readFile(path, 'utf8')).trim()
+  const answer = await fetch(`${first.baseUrl}/workspaces`, { headers: { authorization: `Bearer ${key}` } })
+  await first[Symbol.asyncDispose]()
+
+  await using second = await service({ seed: seedFile, keyFile: path })
+
+  expect([answer.status, await mode(path)]).toEqual([200, ownerOnly])
+  expect((await readFile(path, 'utf8')).trim()).toBe(key)
+  expect(await databaseOperator(second.database.db).listKeys()).toHaveLength(1)
+})
+
+test('a key file with a key that does not work gets a new one, and the old one ends', async () => {
+  const path = join(folder, 'key')
+  await using database = await openPlatformDatabase((await pglitePlace()).at)
+  const operator = databaseOperator(database.db, () => now)
+  await operator.seed(await readSeed(seedFile))
+  await ensureKeyFile(database.db, path, now)
+  await writeFile(path, 'rck_of-another-database\n')
+
+  await ensureKeyFile(database.db, path, now)
+
+  expect((await readFile(path, 'utf8')).trim()).toMatch(/^rck_[\w-]{43}$/)
+  expect((await operator.listKeys()).map(({ state }) => state)).toEqual(['revoked', 'active'])
+})
+
+test('a key file without an account to make it for is a failure', async () => {
+  await using database = await openPlatformDatabase((await pglitePlace()).at)
+
+  const making = ensureKeyFile(database.db, join(folder, 'key'), now)
+
+  await expect(making).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('--seed') })
+})

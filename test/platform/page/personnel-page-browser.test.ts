@@ -1,0 +1,281 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startChromium } from '../../helpers/servers/chromium.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { newPageCompany, password } from '../helpers/page-visitors.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+
+const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+/** Run in the page. */
+const whatHasTheFocus = `(() => {
+  const element = document.activeElement
+  if (element === document.body) return null
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const name = element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent ?? element.textContent
+  return { name: name.replaceAll(/\\s+/g, ' ').trim(), shows: outlineStyle !== 'none' && outlineWidth !== '0px' }
+})()`
+const desktop = { width: 1280, height: 900 }
+const phone = { width: 390, height: 844 }
+
+let opened: TestPlatform
+let chromium: Awaited<ReturnType<typeof startChromium>>
+
+beforeAll(async () => {
+  chromium = await startChromium()
+  opened = await openTestPlatform(postgresPlace)
+  await opened.newAccount()
+  await opened.operator.createOperator({ name: 'ana', account: null, password })
+})
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]()
+  await chromium[Symbol.asyncDispose]()
+})
+
+/** A window of its own, without the cookies of the others. What the page complains about fails the test that asks. */
+async function newWindow(options: { readonly scripts?: boolean } = {}) {
+  const context = await chromium.browser.createBrowserContext()
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('requestfailed', (request) => complaints.push(request.url()))
+  await page.setViewport(desktop)
+  await page.setJavaScriptEnabled(options.scripts ?? true)
+  const origin = new URL(opened.platform.baseUrl).origin
+  return {
+    page,
+    complaints,
+    go: (path: string) => page.goto(origin + path),
+    press: (name: string) => leave(page, async () => (await shown(page, `::-p-aria(${name})`)).click()),
+    [Symbol.asyncDispose]: () => context.close(),
+  }
+}
+
+async function shown(page: Page, selector: string) {
+  const element = await page.$(selector)
+  if (element === null) throw new Error(`there is no ${selector} on ${page.url()}`)
+  return element
+}
+
+/** Resolves when the page, which may load itself anew any number of times, has such an element. */
+async function untilShown(page: Page, selector: string): Promise<void> {
+  const found = Promise.withResolvers<void>()
+  const look = () => void page.$(selector).then((element) => element && found.resolve(), found.reject)
+  page.on('load', look)
+  look()
+  await found.promise
+  page.off('load', look)
+}
+
+async function leave(page: Page, act: () => Promise<unknown>): Promise<void> {
+  await Promise.all([page.waitForNavigation(), act()])
+}
+
+async function signIn(window: Awaited<ReturnType<typeof newWindow>>): Promise<void> {
+  await window.go('/personnel/sign-in')
+  await window.page.type('::-p-aria(Name)', 'ana')
+  await window.page.type('::-p-aria(Password)', password)
+  await window.press('Sign in')
+}
+
+function textOf(page: Page, selector: string): Promise<string> {
+  return page.$eval(selector, (element) => element.textContent.replaceAll(/\s+/g, ' ').trim())
+}
+
+/** What a reader of screens would stumble over, as axe finds it. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+}
+
+describe.each([
+  ['with scripts', true],
+  ['without scripts', false],
+])('in Chromium %s', (_how, scripts) => {
+  test('an operator signs in, looks for somebody, gives them back to the sync, syncs and signs out', async () => {
+    const acme = await newPageCompany(opened)
+    await using window = await newWindow({ scripts })
+    const { page, go, press } = window
+    await signIn(window)
+
+    await go(`/personnel?account=${acme.id}`)
+    await page.type('::-p-aria(Name or address)', 'desk front')
+    await press('Show')
+    const found = await textOf(page, '[aria-labelledby=people] [role=status]')
+    await press('Reset Front Desk')
+    const reset = await textOf(page, '.notice')
+    await press('Sync now')
+    const started = await textOf(page, '.notice')
+    await untilShown(page, '.sync button')
+    const result = await textOf(page, '.sync [role=status]')
+    const status = await textOf(page, 'td .badge')
+    await press('Sign out')
+
+    expect(found).toBe('1 person')
+    expect(reset).toBe('The next sync looks after 1 person again.')
+    expect(started).toBe('The sync has been started.')
+    expect(result).toContain('started by ana. 2 HR records in')
+    expect(status).toBe('Current contractor')
+    expect(await page.title()).toBe('Sign in · Rollcall')
+    expect(window.complaints).toEqual([])
+  })
+
+  test('everybody set by hand is given back after a question, and not without it', async () => {
+    const acme = await newPageCompany(opened)
+    await using window = await newWindow({ scripts })
+    await signIn(window)
+    await window.go(`/personnel?account=${acme.id}`)
+
+    await window.press('Reset everybody set by hand (1)')
+    await window.press('Cancel')
+    const kept = (await acme.person('desk@acme.example')).statusUpdatedAt
+    await window.press('Reset everybody set by hand (1)')
+    await window.press('Reset 1 person')
+
+    expect(kept).not.toBeNull()
+    expect(await textOf(window.page, '.notice')).toBe('The next sync looks after 1 person again.')
+    expect((await acme.person('desk@acme.example')).statusUpdatedAt).toBeNull()
+  })
+
+  test('a page that follows a sync reloads until the sync has ended, and then shows its result', async () => {
+    const acme = await newPageCompany(opened)
+    await using window = await newWindow({ scripts })
+    const { page } = window
+    await signIn(window)
+    await window.go(`/personnel?account=${acme.id}`)
+    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holding = opened.platform.database.db.transaction().execute(async (trx) => {
+      await trx.selectFrom('custom_connections').select('id').where('account_id', '=', acme.id).forUpdate().execute()
+      held.resolve()
+      await release.promise
+    })
+    await held.promise
+
+    await window.press('Sync now')
+    const running = await textOf(page, '.sync [role=status]')
+    await page.waitForNavigation()
+    const still = await textOf(page, '.sync [role=status]')
+    release.resolve()
+    await holding
+    await untilShown(page, '.sync button')
+
+    for (const text of [running, still])
+      expect(text).toMatch(/^Sync running since .* started by ana\. .*Stop reloading$/)
+    expect(await textOf(page, '.sync [role=status]')).toContain('started by ana. 2 HR records in')
+  })
+})
+
+test('the keyboard alone leads to everything, and what has the focus shows it', async () => {
+  const acme = await newPageCompany(opened)
+  await using window = await newWindow()
+  const { page, go } = window
+  await go('/personnel/sign-in')
+  await page.waitForFunction('document.activeElement.id === "name"')
+  await page.keyboard.type('ana')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(password)
+  await leave(page, () => page.keyboard.press('Enter'))
+  await go(`/personnel?account=${acme.id}`)
+  const met: string[] = []
+  const unseen: string[] = []
+  const focused = async () => (await page.evaluate(whatHasTheFocus)) as { name: string; shows: boolean } | null
+
+  for (;;) {
+    await page.keyboard.press('Tab')
+    const on = await focused()
+    if (on === null || met.length > 50) break
+    met.push(on.name)
+    if (!on.shows) unseen.push(on.name)
+  }
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  const skipped = await page.evaluate('document.activeElement.id')
+  for (let name = ''; name !== 'Reset Front Desk'; name = (await focused())?.name ?? '')
+    await page.keyboard.press('Tab')
+  await leave(page, () => page.keyboard.press('Enter'))
+  await page.waitForFunction('document.activeElement !== document.body')
+
+  expect(met).toEqual([
+    'Skip to the content',
+    'Rollcall',
+    'Sign out',
+    'Choose another account',
+    'Sync now',
+    'Everybody 3',
+    'Current employee 1',
+    'Out of scope 1',
+    'Unknown 1',
+    'Reset everybody set by hand (1)',
+    'Name or address',
+    'Employment status',
+    'Source',
+    'Show',
+    'Reset Front Desk',
+  ])
+  expect(unseen).toEqual([])
+  expect(skipped).toBe('content')
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('The next sync looks after 1 person again.')
+})
+
+test.each([
+  ['light', desktop],
+  ['dark', desktop],
+  ['light', phone],
+  ['dark', phone],
+] as const)('axe finds nothing in %s on a screen of %o', async (scheme, viewport) => {
+  const acme = await newPageCompany(opened)
+  await using window = await newWindow()
+  const { page, go } = window
+  await page.setViewport(viewport)
+  await page.emulateMediaFeatures([
+    { name: 'prefers-color-scheme', value: scheme },
+    { name: 'prefers-reduced-motion', value: 'reduce' },
+  ])
+  await go('/personnel/sign-in')
+  const found: (readonly [string, string[]])[] = [['sign-in', await violations(page)]]
+  await page.type('::-p-aria(Name)', 'ana')
+  await page.type('::-p-aria(Password)', 'wrong horse battery')
+  await window.press('Sign in')
+  found.push(['refused', await violations(page)])
+  await signIn(window)
+  found.push(['accounts', await violations(page)])
+  const started_at = opened.clock.now()
+  const syncs = opened.platform.database.db.insertInto('identity_sync_attempts')
+  const attempt = { account_id: acme.id, trigger: 'schedule', started_by: null, started_at } as const
+
+  await syncs.values({ ...attempt, ended_at: started_at }).execute()
+  for (const path of [
+    `/personnel?account=${acme.id}`,
+    `/personnel?account=${acme.id}&q=nobody&status=UNKNOWN`,
+    `/personnel/reset-all?account=${acme.id}`,
+    '/personnel/nothing',
+  ]) {
+    await go(path)
+    found.push([path, await violations(page)])
+  }
+  await syncs.values(attempt).execute()
+  await go(`/personnel?account=${acme.id}&source=by-hand`)
+  found.push(['running', await violations(page)])
+  await window.press('Reset Front Desk')
+  found.push(['told', await violations(page)])
+
+  expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  expect(overflow).toBe(0)
+})
+
+test('nothing is fetched from elsewhere', async () => {
+  const acme = await newPageCompany(opened)
+  await using window = await newWindow()
+  const asked = new Set<string>()
+  window.page.on('request', (request) => asked.add(new URL(request.url()).origin))
+  await signIn(window)
+
+  await window.go(`/personnel?account=${acme.id}`)
+
+  expect([...asked]).toEqual([new URL(opened.platform.baseUrl).origin])
+})

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import {
+  type ClaimedTelling,
+  claimTelling,
+  hastenTellings,
+  noteTold,
+  noteTroubles,
+  noteUntold,
+  openAlerts,
+} from '../../../src/store/alerts/alerts.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import type { Trouble } from '../../../src/store/alerts/conditions.ts'
+import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
+
+const start = new Date('2026-11-20T12:00:00.000Z')
+const hourMs = 60 * 60_000
+
+/** So many seconds after the start. */
+const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
+
+function trouble(given: Partial<Trouble> = {}): Trouble {
+  return {
+    connection: 'acme',
+    kind: 'blocked',
+    code: 'key_refused',
+    reason: 'the platform does not accept the API key (401)',
+    since: at(-5),
+    people: 3,
+    leavers: 1,
+    runId: null,
+    ...given,
+  }
+}
+
+describe.each(databases)('alerts on $name', ({ place }) => {
+  let placed: Place
+  let store: Database<StoreSchema>
+  beforeAll(async () => {
+    placed = await place()
+    store = await openDatabase<StoreSchema>({ at: placed.at, schemas: ['rollcall'], migrations })
+  })
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+    await placed[Symbol.asyncDispose]()
+  })
+  beforeEach(async () => {
+    await emptyTables(store, 'rollcall')
+    for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
+  })
+
+  const note = (found: readonly Trouble[], seconds: number) => noteTroubles(store.db, found, at(seconds))
+  const told = (claim: ClaimedTelling, seconds: number) =>
+    noteTold(store.db, claim, { now: at(seconds), remindAt: new Date(at(seconds).getTime() + 24 * hourMs) })
+
+  async function claim(seconds: number): Promise<ClaimedTelling> {
+    const claimed = await claimTelling(store.db, at(seconds))
+    if (!claimed) throw new Error('there was nothing to tell')
+    return claimed
+  }
+
+  /** Claims whatever is due and tells it; answers what was told of which connection. */
+  async function tellAll(seconds: number): Promise<string[]> {
+    const tellings: string[] = []
+    for (let next = await claimTelling(store.db, at(seconds)); next; next = await claimTelling(store.db, at(seconds))) {
+      await told(next, seconds)
+      tellings.push(`${next.type} ${next.alert.connection}`)
+    }
+    return tellings
+  }
+
+  test('a trouble raises one alert, however often it is found and by how many at once', async () => {
+    await Promise.all(Array.from({ length: 6 }, () => note([trouble()], 0)))
+    await note([trouble({ people: 4 })], 10)
+
+    const alerts = await openAlerts(store.db)
+
+    expect(alerts).toEqual([
+      {
+        ...trouble({ people: 4 }),
+        id: expect.any(String),
+        raisedAt: at(0),
+        clearedAt: null,
+        toldAt: null,
+        lastFailure: null,
+      },
+    ])
+  })
+
+  test('is told once when raised, and once when it is over', async () => {
+    await note([trouble()], 0)
+    const first = await tellAll(0)
+    await note([trouble({ people: 4 })], 10)
+    const meanwhile = await tellAll(10)
+    await note([], 20)
+    await note([], 50)
+
+    const last = await tellAll(50)
+
+    expect([first, meanwhile, last]).toEqual([['raised acme'], [], ['cleared acme']])
+    expect(await tellAll(100_000_000)).toEqual([])
+  })
+
+  test('a trouble that was away for less than half a minute is the same one', async () => {
+    await note([trouble()], 0)
+    const [before] = await openAlerts(store.db)
+    await note([], 10)
+    await note([], 39)
+    await note([trouble()], 40)
+    await note([], 41)
+    await note([], 70)
+
+    const [after] = await openAlerts(store.db)
+
+    expect(after?.id).toBe(before?.id)
+  })
+
+  test('is over since it was found to be gone, and what comes later is another one', async () => {
+    await note([trouble()], 0)
+    const [first] = await openAlerts(store.db)
+    await tellAll(0)
+    await note([], 10)
+    await note([], 40)
+    const over = await claim(40)
+    await told(over, 40)
+    await note([trouble({ since: at(95) })], 100)
+
+    const [second] = await openAlerts(store.db)
+
+    expect(over).toMatchObject({ type: 'cleared', alert: { id: first?.id, clearedAt: at(10) } })
+    expect(second).toMatchObject({ since: at(95), raisedAt: at(100) })
+    expect(second?.id).not.toBe(first?.id)
+  })
+
+  test('what was over before anybody could be told is told in full, in order', async () => {
+    await note([trouble()], 0)
+    await note([], 10)
+    await note([], 40)
+    await note([trouble({ connection: 'beta' })], 50)
+
+    const tellings = await tellAll(50)
+
+    expect(tellings).toEqual(['raised acme', 'cleared acme', 'raised beta'])
+  })
+
+  test('an alert that stays open is told again when a day has passed', async () => {
+    await note([trouble()], 0)
+    await tellAll(0)
+    const day = 24 * 60 * 60
+    const early = await tellAll(day - 1)
+
+    const reminder = await claim(day)
+
+    expect(early).toEqual([])
+    expect(reminder).toMatchObject({ type: 'raised', telling: 1 })
+  })
+
+  test('another cause of the same trouble is told again, at most every quarter of an hour', async () => {
+    const causes = (seconds: number) => trouble({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
+    await note([causes(0)], 0)
+    const first = await tellAll(0)
+    const flapping: string[] = []
+    for (let seconds = 30; seconds < 1800; seconds += 30) {
+      await note([causes(seconds)], seconds)
+      flapping.push(...(await tellAll(seconds)))
+    }
+
+    expect(first).toEqual(['raised acme'])
+    expect(flapping).toEqual(['raised acme'])
+  })
+
+  test('of many that would tell at once, one does', async () => {
+    await note([trouble()], 0)
+
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimTelling(store.db, at(0))))
+
+    expect(claims.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
+    await note([trouble()], 0)
+    const dead = await claim(0)
+    const early = await claimTelling(store.db, at(59))
+    const second = await claim(60)
+    const late = [await told(dead, 61), await noteUntold(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
+
+    const ended = await told(second, 63)
+
+    expect(early).toBeNull()
+    expect([dead.abandoned, second.abandoned]).toEqual([false, true])
+    expect(late).toEqual([false, false])
+    expect(ended).toBe(true)
+    expect(await openAlerts(store.db)).toMatchObject([{ toldAt: at(63), lastFailure: null }])
+  })
+
+  test('one that stood still over a telling, a reminder and a claim cannot write into the newer claim', async () => {
+    await note([trouble()], 0)
+    const still = await claim(0)
+    await told(await claim(60), 61)
+    const reminder = await claim(61 + 24 * 60 * 60)
+
+    const late = await told(still, 100_000)
+
+    expect(reminder.attempt).toBe(still.attempt)
+    expect(late).toBe(false)
+  })
+
+  test('an alert that is over while it is being told is told to be over next', async () => {
+    await note([trouble()], 0)
+    const telling = await claim(0)
+    await note([], 1)
+    await note([], 31)
+    await told(telling, 32)
+
+    const tellings = await tellAll(32)
+
+    expect(tellings).toEqual(['cleared acme'])
+  })
+
+  test('what could not be told waits for its time, or for another telling to go well', async () => {
+    await note([trouble()], 0)
+    const failing = await claim(0)
+    await noteUntold(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
+    const early = await claimTelling(store.db, at(899))
+    const open = await openAlerts(store.db)
+    await hastenTellings(store.db, at(100))
+
+    const hastened = await claim(100)
+
+    expect(early).toBeNull()
+    expect(open).toMatchObject([{ toldAt: null, lastFailure: 'answers 500' }])
+    expect(hastened).toMatchObject({ type: 'raised', telling: 0, attempt: 2, abandoned: false })
+  })
+
+  test('a telling that went well hastens no reminder', async () => {
+    await note([trouble()], 0)
+    await tellAll(0)
+    await hastenTellings(store.db, at(10))
+
+    const early = await claimTelling(store.db, at(10))
+
+    expect(early).toBeNull()
+  })
+
+  test('what is over and told is forgotten after ninety days, and never what is not told', async () => {
+    await note([trouble()], 0)
+    await told(await claim(0), 0)
+    await note([trouble({ connection: 'beta' })], 10)
+    await note([], 40)
+    await note([], 80)
+    await told(await claim(80), 80)
+    await note([], 91 * 24 * 60 * 60)
+
+    const { rows } = await store.pool.query<{ connection: string }>('select connection from alerts')
+
+    expect(rows).toEqual([{ connection: 'beta' }])
+  })
+})

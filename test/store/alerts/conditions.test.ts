@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { blockConnection } from '../../../src/store/connections.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { troubles } from '../../../src/store/alerts/conditions.ts'
+import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
+import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
+
+const now = new Date('2026-11-20T12:00:00.000Z')
+const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
+
+describe.each(databases)('troubles on $name', ({ place }) => {
+  let at: Place
+  let store: Database<StoreSchema>
+  beforeAll(async () => {
+    at = await place()
+    store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+  })
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+    await at[Symbol.asyncDispose]()
+  })
+  beforeEach(async () => {
+    await emptyTables(store, 'rollcall')
+    for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
+  })
+
+  const look = (connections: readonly string[] = ['acme', 'beta']) =>
+    troubles(store.db, { connections, overdueMinutes: 60, now })
+  const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
+  const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
+  const block = (connection: string) =>
+    blockConnection(store.db, {
+      connection,
+      status: 401,
+      code: 'key_refused',
+      reason: 'the platform does not accept the API key (401)',
+      now: ago(5),
+      probeAt: ago(-10),
+    })
+
+  test('a store in which all is well has none', async () => {
+    await run({ state: 'finished', at: ago(600) })
+    const delivering = await run({ state: 'delivering', at: ago(1) })
+    await batch({ runId: delivering, batch: 1, people: { E1: 'leave' }, dueAt: ago(1) })
+
+    const found = await look()
+
+    expect(found).toEqual([])
+  })
+
+  test('a blocked connection is one, with its reason and whom it keeps out', async () => {
+    const runId = await run({ state: 'delivering', at: ago(10) })
+    await batch({ runId, batch: 1, people: { E1: 'leave', E3: 'redate' }, dueAt: ago(-10) })
+    await batch({ runId, batch: 3, people: { E2: 'update' }, dueAt: ago(-10) })
+    await batch({ runId, batch: 2, people: { E4: 'leave' }, dueAt: ago(-10), state: 'done' })
+    await block('acme')
+
+    const found = await look()
+
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'blocked',
+        code: 'key_refused',
+        reason: 'the platform does not accept the API key (401)',
+        since: ago(5),
+        people: 3,
+        leavers: 2,
+        runId: null,
+      },
+    ])
+  })
+
+  test('a connection that is no longer configured counts only while a run of it is blocked', async () => {
+    await run({ connection: 'acme', state: 'delivering', at: ago(10) })
+    await run({ connection: 'beta', state: 'failed', at: ago(10) })
+    await block('acme')
+    await block('beta')
+
+    const found = await look([])
+
+    expect(found).toMatchObject([{ connection: 'acme', kind: 'blocked' }])
+  })
+
+  test('deliveries that have been failing for longer than the limit are one, with the failure of the oldest', async () => {
+    const runId = await run({ state: 'delivering', at: ago(300) })
+    const failing = { runId, dueAt: ago(-30), lastCode: 'server_error', lastFailure: 'the platform answers 503' }
+    await batch({ ...failing, batch: 1, people: { E1: 'leave', E2: 'leave' }, failingSince: ago(61) })
+    await batch({
+      ...failing,
+      batch: 2,
+      people: { E3: 'update' },
+      failingSince: ago(120),
+      lastFailure: 'the platform answers 500',
+    })
+    await batch({ ...failing, batch: 3, people: { E4: 'leave' }, failingSince: ago(59) })
+
+    const found = await look()
+
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'overdue',
+        code: 'server_error',
+        reason: '3 people (2 leavers) could not be delivered for more than 60 minutes: the platform answers 500',
+        since: ago(120),
+        people: 3,
+        leavers: 2,
+        runId,
+      },
+    ])
+  })
+
+  test('batches that nobody takes up are overdue as well, and those that somebody works on are not', async () => {
+    const runId = await run({ state: 'delivering', at: ago(300) })
+    await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90) })
+    await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), owner: 7 })
+
+    const found = await look()
+
+    expect(found).toMatchObject([
+      {
+        kind: 'overdue',
+        code: null,
+        reason: '1 person (1 leaver) could not be delivered for more than 60 minutes: no worker has taken them up',
+        since: ago(90),
+        people: 1,
+      },
+    ])
+  })
+
+  test('what a run that was cancelled left behind is not overdue', async () => {
+    const runId = await run({ state: 'cancelled', at: ago(300) })
+    await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90), failingSince: ago(90) })
+
+    const found = await look()
+
+    expect(found).toEqual([])
+  })
+
+  test('a held run is one, with the guards that hold it and whom it concerns', async () => {
+    const guards = [
+      { name: 'zeroRows', ok: true },
+      { name: 'shrinkRows', ok: false },
+      { name: 'leavers', ok: false },
+    ]
+    const runId = await run({
+      state: 'held',
+      at: ago(20),
+      guards,
+      counts: { join: 1, leave: 9, redate: 2, unchanged: 70, rejected: 3 },
+      reason: 'leavers: 9 of 40 people would be separated; the limit is 5',
+    })
+
+    const found = await look()
+
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'held',
+        code: 'leavers,shrinkRows',
+        reason: 'a run waits for an approval: leavers: 9 of 40 people would be separated; the limit is 5',
+        since: ago(20),
+        people: 12,
+        leavers: 11,
+        runId,
+      },
+    ])
+  })
+
+  test('several held runs are one trouble: since the oldest, about the newest', async () => {
+    await run({ state: 'held', at: ago(200), counts: { leave: 9 }, reason: 'leavers: many' })
+    const newest = await run({
+      state: 'held',
+      feed: 'webhook',
+      at: ago(20),
+      counts: { retract: 1 },
+      reason: 'retractions: 1',
+    })
+
+    const found = await look()
+
+    expect(found).toMatchObject([
+      {
+        kind: 'held',
+        reason: '2 runs wait for an approval; the newest: retractions: 1',
+        since: ago(200),
+        people: 10,
+        leavers: 9,
+        runId: newest,
+      },
+    ])
+  })
+
+  test('a failed run is one until the source has been read again, whatever became of that plan', async () => {
+    const failed = { state: 'failed', failure: 'source_unreachable', reason: 'cannot reach hr.example' }
+    await run({ ...failed, at: ago(3000) })
+    await run({ state: 'finished', at: ago(2000) })
+    await run({ ...failed, at: ago(200) })
+    const newest = await run({ ...failed, at: ago(100), failure: 'source_unreadable', reason: 'people.csv: no rows' })
+    const whileFailing = await look()
+    await run({ state: 'held', at: ago(10), reason: 'leavers: many' })
+
+    const afterwards = await look()
+
+    expect(whileFailing).toEqual([
+      {
+        connection: 'acme',
+        kind: 'run_failed',
+        code: 'source_unreadable',
+        reason: '2 runs failed, one after the other: people.csv: no rows',
+        since: ago(200),
+        people: null,
+        leavers: null,
+        runId: newest,
+      },
+    ])
+    expect(afterwards.map(({ kind }) => kind)).toEqual(['held'])
+  })
+
+  test.each([
+    ['a run of events', { feed: 'webhook', state: 'finished' }],
+    ['a run that was cancelled before it read anything', { state: 'cancelled', digest: null }],
+    ['a retraction', { state: 'finished', options: { retract: { identityId: 'E1', reason: 'x', by: 'ana' } } }],
+  ] as const)('%s does not make up for a source that could not be read', async (_case, later) => {
+    await run({ state: 'failed', at: ago(200) })
+    await run({ at: ago(100), ...later })
+
+    const found = await look()
+
+    expect(found).toMatchObject([{ kind: 'run_failed', since: ago(200) }])
+  })
+
+  test('reading back that failed is made up for by a source that was read, and not the other way round', async () => {
+    await run({ connection: 'acme', feed: 'roster', state: 'failed', at: ago(200) })
+    await run({ connection: 'acme', feed: 'source', state: 'unchanged', at: ago(100) })
+    await run({ connection: 'beta', feed: 'source', state: 'failed', at: ago(200) })
+    await run({ connection: 'beta', feed: 'roster', state: 'unchanged', at: ago(100) })
+
+    const found = await look()
+
+    expect(found).toMatchObject([{ connection: 'beta', kind: 'run_failed' }])
+  })
+
+  test('leavers whom the platform refuses are one; others are left to the list of problems', async () => {
+    const runId = await run({ state: 'finished_with_problems', at: ago(500) })
+    const problem = { connection: 'acme', run_id: runId, status: 400, message: 'no', last_at: ago(1), times: 3 }
+    await store.db
+      .insertInto('problems')
+      .values([
+        { ...problem, identity_id: 'E1', kind: 'leave', first_at: ago(400) },
+        { ...problem, identity_id: 'E2', kind: 'redate', first_at: ago(500) },
+        { ...problem, identity_id: 'E3', kind: 'update', first_at: ago(900) },
+        { ...problem, identity_id: 'E4', kind: 'update', first_at: ago(900), connection: 'beta' },
+      ])
+      .execute()
+
+    const found = await look()
+
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'problems',
+        code: null,
+        reason: 'the platform refuses the leaving dates of 2 people',
+        since: ago(500),
+        people: 2,
+        leavers: 2,
+        runId: null,
+      },
+    ])
+  })
+})

@@ -1,0 +1,290 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import {
+  type AttemptEnd,
+  claimDelivery,
+  closeRun,
+  dueDeliveries,
+  endDelivery,
+  recordOutcomes,
+  runsToClose,
+  stillHolds,
+  storeStep,
+} from '../../../src/store/deliveries/deliveries.ts'
+import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
+import { releaseLeft } from '../../../src/store/workers/stranded.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { type Owner, takeOwner, workingOn } from '../../../src/store/workers/leases.ts'
+import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
+import { doubtedKeys } from '../../../src/store/roster/roster.ts'
+import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
+import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+
+const now = new Date('2026-11-20T03:00:00.000Z')
+
+describe.each(databases)('claims on $name', ({ place }) => {
+  async function open() {
+    await using opening = new AsyncDisposableStack()
+    const { at } = opening.use(await place())
+    const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+    const me = opening.use(await takeOwner(store))
+    await ensureConnection(store.db, 'acme')
+    const opened = opening.move()
+    return { store, db: store.db, me, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  }
+
+  type Opened = Awaited<ReturnType<typeof open>>
+
+  const wait = ({ db }: Opened): Promise<string> =>
+    addWaitingRun(db, { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now })
+
+  /** A run with one due batch. */
+  async function delivering(opened: Opened): Promise<string> {
+    const { db, me } = opened
+    const runId = await wait(opened)
+    await claimRun(db, { id: runId, owner: me, now })
+    const record = { identityId: 'E1', firstName: 'Ana' }
+    await stagePeople(db, runId, [
+      {
+        identityId: 'E1',
+        entry: {
+          wanted: record,
+          inferred: false,
+          deferredTo: null,
+          asOf: now.toISOString(),
+          employmentAsOf: null,
+          absences: 0,
+        },
+        change: { kind: 'join', identityId: 'E1', record, fields: {}, inferred: false, carried: false },
+        origin: { file: 'people.csv', line: 2 },
+      },
+    ])
+    await moveRun(db, { id: runId, to: 'planned', now })
+    await moveRun(db, { id: runId, to: 'delivering', now })
+    await commitPlan(db, {
+      runId,
+      connection: 'acme',
+      limits: { batchSize: 10, batchBytes: 1000 },
+      speaksOfAbsent: true,
+      now,
+    })
+    return runId
+  }
+
+  const outcome = {
+    identityId: 'E1',
+    state: 'confirmed',
+    holds: 'wanted',
+    answer: { status: 201 },
+  } as const
+
+  const whole = { outcomes: [outcome], sentAt: now, now }
+
+  const ended: AttemptEnd = {
+    whole: null,
+    requests: 1,
+    dueAt: now,
+    failure: null,
+    as: 'settled',
+    progressed: true,
+    unsettled: false,
+    now,
+  }
+
+  /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
+  const standStill = async ({ db }: Opened, { id }: Owner): Promise<void> => {
+    await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(db)
+  }
+
+  test('a trigger that arrives while a run waits joins it, with what it asks for on top', async () => {
+    await using opened = await open()
+    const { db } = opened
+    const first = await addWaitingRun(db, {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'schedule',
+      options: { verify: true },
+      now,
+    })
+
+    const second = await addWaitingRun(db, {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'operator',
+      options: { full: true },
+      now,
+    })
+
+    expect(second).toBe(first)
+    expect((await getRun(db, first))?.options).toEqual({ verify: true, full: true })
+  })
+
+  test('of many that claim a run at once, one gets it', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const id = await wait(opened)
+
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimRun(db, { id, owner: me, now })))
+
+    expect(claims.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('while a run of the connection is active the waiting one cannot be claimed', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    await claimRun(db, { id: await wait(opened), owner: me, now })
+    const second = await wait(opened)
+
+    const claim = await claimRun(db, { id: second, owner: me, now })
+
+    expect(claim).toBeNull()
+    expect(await dueRuns(db)).toEqual([])
+  })
+
+  test('what a process that has ended was working on is due at once, under another job id', async () => {
+    await using opened = await open()
+    const { db, store } = opened
+    const runId = await delivering(opened)
+    const dead = await takeOwner(store)
+    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    const whileAlive = await dueDeliveries(db, { now })
+    await dead[Symbol.asyncDispose]()
+
+    const afterwards = await dueDeliveries(db, { now })
+
+    expect(whileAlive).toEqual([])
+    expect(afterwards).toMatchObject([{ runId, batch: 1, kind: 'upsert', jobId: `${runId}-1-1` }])
+  })
+
+  test('a slower, older attempt can neither send a step nor write an outcome', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    const dead = await takeOwner(store)
+    const older = await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    await dead[Symbol.asyncDispose]()
+    const newer = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    if (!older || !newer) throw new Error('both claims were meant to succeed')
+
+    const late = [
+      await storeStep(db, older, { identityIds: ['E1'], step: 'clearing' }),
+      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], sentAt: now, now }),
+      await stillHolds(db, older),
+      await endDelivery(db, older, ended),
+      await endDelivery(db, older, { ...ended, whole }),
+    ]
+    const end = await endDelivery(db, newer, { ...ended, whole })
+
+    expect(late).toEqual([false, false, false, null, null])
+    expect(end).toMatchObject({ remaining: 0, people: 1, confirmed: 1, refused: 0, isBlocked: false })
+    expect(await runsToClose(db)).toEqual([{ runId, connection: 'acme' }])
+    expect(await Promise.all([1, 2, 3].map(() => closeRun(db, runId, now)))).toContain(true)
+    expect(await closeRun(db, runId, now)).toBe(false)
+    expect(await getRun(db, runId)).toMatchObject({ state: 'finished', confirmed: 1, problems: 0 })
+  })
+
+  test('a batch that another attempt of this process works on is not claimed twice', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+
+    const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, owner: me, now })))
+
+    expect(claims.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('a batch is not claimed before its time', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const dueAt = new Date(now.getTime() + 1000)
+    if (claim) await endDelivery(db, claim, { ...ended, as: 'failed', dueAt, progressed: false })
+
+    const early = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const inTime = await claimDelivery(db, { runId, batch: 1, owner: me, now: dueAt })
+
+    expect(early).toBeNull()
+    expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
+  })
+
+  test('a batch of a process that stands still is taken over, unsettled, and doubted once that process has ended', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    const stopped = await takeOwner(store)
+    await claimDelivery(db, { runId, batch: 1, owner: stopped, now })
+    const whileMoving = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await standStill(opened, stopped)
+
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const whileItMayMove = await endedTakeovers(db, me)
+    await stopped[Symbol.asyncDispose]()
+    const afterItsEnd = await endedTakeovers(db, me)
+
+    expect(whileMoving).toBeNull()
+    expect(claim).toMatchObject({ attempt: 2, unsettled: true })
+    expect(whileItMayMove).toEqual([])
+    expect(afterItsEnd).toEqual([{ runId, batch: 1, owner: stopped.id, connection: 'acme' }])
+  })
+
+  test('a batch that this process left without letting go is let go, unsettled, and one that it works on is not', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseLeft(db, me))
+    const whileAtWork = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await releaseLeft(db, me)
+    const afterwards = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    expect(whileAtWork).toBeNull()
+    expect(afterwards).toMatchObject({ attempt: 2, unsettled: true })
+  })
+
+  test('a batch of a process that was killed is taken over without a doubt left behind', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    const dead = await takeOwner(store)
+    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    await dead[Symbol.asyncDispose]()
+
+    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    expect(claim).toMatchObject({ unsettled: true })
+    expect(await endedTakeovers(db, me)).toEqual([])
+  })
+
+  test('people of a batch that was tried are doubted when the run is cancelled, and those of one that was not are not', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const doubted = async (): Promise<string[]> => (await Array.fromAsync(doubtedKeys(db, 'acme'))).flat()
+    await dropPlan(db, runId, now)
+    const before = await doubted()
+    await sql`update changes set state = 'due' where run_id = ${runId}`.execute(db)
+    await sql`update deliveries set state = 'due' where run_id = ${runId}`.execute(db)
+    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+
+    await dropPlan(db, runId, now)
+
+    expect(before).toEqual([])
+    expect(await doubted()).toEqual(['E1'])
+  })
+
+  test('a run moves only as the table of moves says', async () => {
+    await using opened = await open()
+    const { db } = opened
+    const id = await wait(opened)
+
+    const moved = await moveRun(db, { id, to: 'finished', now })
+
+    expect(moved).toBe(false)
+    expect((await getRun(db, id))?.state).toBe('waiting')
+  })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { openStory } from '../../helpers/faults/story.ts'
+import { faults } from '../../helpers/faults/faults.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { json, makeCertificates, startHrServer } from '../../helpers/sources/hr-server.ts'
+import { type Host, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe('a first night, before the connection has been made', () => {
+  test.each([
+    ['a reset', faults.resetAfter],
+    ['a reset before it was applied', faults.resetBefore],
+    ['half of a body', faults.half('length')],
+    ['JSON that is cut short', faults.truncated],
+    ['a page for people', faults.html({ status: 200, forwarded: true })],
+    ['a failure', faults.answer({ status: 500, forwarded: true })],
+    ['silence', faults.hang({ forwarded: true })],
+  ])('the making of it answered with %s: it is made once', async (_name, fault) => {
+    await using story = await openStory(host)
+    story.impatient()
+    story.proxy.fault(({ operation }) => (operation === 'createCustomConnection' ? fault : faults.pass))
+    const run = await story.night()
+    await story.heal()
+
+    const ended = await story.end(run)
+
+    expect(run.state).toBe('delivering')
+    expect(ended.state).toBe('finished')
+    expect(await story.findings()).toEqual([])
+  })
+
+  test.each([
+    ['a page for people', faults.html({ status: 200 })],
+    ['patience', faults.answer({ status: 429 })],
+    ['a refused key', faults.answer({ status: 401 })],
+    ['a refusal', faults.answer({ status: 400 })],
+    ['nothing found', faults.answer({ status: 404 })],
+    ['silence', faults.hang({ forwarded: false })],
+  ])('everything answered with %s: nothing is made, and everybody comes once it is over', async (_name, fault) => {
+    await using story = await openStory(host)
+    story.impatient()
+    story.proxy.fault(() => fault)
+    const run = await story.night()
+    const made = story.proxy.requests.filter(({ applied }) => applied !== null)
+    await story.heal()
+
+    const ended = await story.end(run)
+
+    expect(run.state).toBe('delivering')
+    expect(made).toEqual([])
+    expect(ended.state).toBe('finished')
+    expect(story.timesSent()).toEqual(Object.fromEntries([...story.hr.people.keys()].map((id) => [id, 1])))
+    expect(await story.findings()).toEqual([])
+  })
+})
+
+test.each(['refused', 'reset', 'silent'] as const)(
+  'every connection %s on the first night: everybody comes once it is over',
+  async (line) => {
+    await using story = await openStory(host)
+    story.impatient()
+    await story.proxy.line(line)
+    const run = await story.night()
+    await story.heal()
+
+    const ended = await story.end(run)
+
+    expect(run.state).toBe('delivering')
+    expect(ended.state).toBe('finished')
+    expect(await story.findings()).toEqual([])
+  },
+)
+
+describe('the key goes to the configured address only', () => {
+  test.each([301, 302, 303, 307, 308])('whatever %i says', async (status) => {
+    await using elsewhere = await startHrServer(json({ data: [], pagination: {} }))
+    await using story = await openStory(host)
+    story.proxy.fault(() => faults.redirect({ status, to: elsewhere.url }))
+
+    const run = await story.night()
+
+    expect(elsewhere.requests).toEqual([])
+    expect(story.proxy.requests.map(({ fault }) => fault)).toEqual([`redirect ${status}`])
+    expect((await story.batchesOf(run))[0]).toMatchObject({ last_code: 'redirected', state: 'due' })
+  })
+
+  test('and only once the server there has proved who it is', async () => {
+    await using folder = await temporaryFolder()
+    const { server } = await makeCertificates(folder.path)
+    await using stranger = await startHrServer(json({ data: [], pagination: {} }), server)
+    await using story = await openStory(host)
+    story.reach(stranger.url)
+
+    const run = await story.night()
+
+    expect(stranger.requests).toEqual([])
+    expect((await story.batchesOf(run))[0]).toMatchObject({ last_code: 'tls_failed', state: 'due' })
+  })
+})
+
+describe('a list that is read to verify', () => {
+  test.each([
+    ['is cut short', faults.truncated],
+    ['breaks off', faults.half('chunked')],
+    ['is a page for people', faults.html({ status: 200 })],
+    ['fails', faults.answer({ status: 500 })],
+  ])('%s: nobody is taken for lost, and nothing is sent', async (_name, fault) => {
+    await using story = await openStory(host)
+    await story.night()
+    story.proxy.forget()
+    story.proxy.fault(({ operation }) => (operation === 'listHrisUserIdentities' ? fault : faults.pass))
+
+    await story.night({ verify: true })
+
+    expect(story.changes()).toEqual([])
+    await story.heal()
+    await story.goBy(61)
+    expect(story.changes()).toEqual([])
+    expect(await story.findings()).toEqual([])
+  })
+})

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { openStory, type Story } from '../../helpers/faults/story.ts'
+import { faults } from '../../helpers/faults/faults.ts'
+import { type Host, startHost } from '../../helpers/world.ts'
+
+const people = 1000
+/** The whole batch, and the halves that one attempt may send. */
+const mostInOneAttempt = 1 + 100
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** Every so many-eth person of the company. */
+function guilty(every: number): string[] {
+  const numbers = Array.from({ length: people }, (_, i) => i + 1)
+  return numbers.filter((number) => number % every === 0).map((number) => `E${String(number).padStart(4, '0')}`)
+}
+
+function refuse({ proxy }: Story, ids: readonly string[]): void {
+  const refused = new Set(ids)
+  const answer = faults.answer({ status: 400, body: { message: 'somebody in here will not do' } })
+  proxy.fault(({ identityIds }) => (identityIds.some((id) => refused.has(id)) ? answer : faults.pass))
+}
+
+/** Works the run off attempt by attempt; answers how many requests each of them sent. */
+async function attempts(story: Story): Promise<{ state: string; requests: number[] }> {
+  let run = await story.night()
+  const requests = [story.changes().length]
+  while (run.state === 'delivering') {
+    const sent = story.changes().length
+    await story.goBy(1)
+    requests.push(story.changes().length - sent)
+    run = await story.world.runOf(run.id)
+  }
+  return { state: run.state, requests }
+}
+
+test.each([
+  { count: 1, every: 700, most: 1 + 2 * 10 },
+  { count: 10, every: 100, most: 2 * 10 * 10 },
+  { count: 1000, every: 1, most: 2 * 1000 + 1000 },
+])(
+  '$count guilty of 1000 are found with a bounded number of requests, and everybody else is confirmed',
+  async ({ count, every, most }) => {
+    await using story = await openStory(host, { people })
+    const ids = guilty(every)
+    refuse(story, ids)
+
+    const { state, requests } = await attempts(story)
+    const confirmed = await story.confirmed()
+    const refused = await story.refused()
+
+    expect(ids).toHaveLength(count)
+    expect(state).toBe('finished_with_problems')
+    expect(Math.max(...requests)).toBeLessThanOrEqual(mostInOneAttempt)
+    expect(requests.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(most)
+    expect(refused).toEqual(ids)
+    expect(confirmed).toBe(people - count)
+    await story.heal()
+    await story.night()
+    expect(await story.findings()).toEqual([])
+  },
+)

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectionStates } from '../../../src/store/connections.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { PlatformClient } from '../../../src/sync/context.ts'
+import { resolveTarget } from '../../../src/sync/deliver/target.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { between, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+async function open() {
+  const { client } = await host.tenant()
+  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  return { world, client, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+const unknownKey = {
+  status: 401,
+  error: { message: 'the key is not known', code: null, name: null },
+  headers: {},
+} as const
+
+/** What each worker does before it sends. */
+async function lookUpOf({ sync }: World) {
+  const [connection] = sync.connections.values()
+  if (!connection) throw new Error('the world has no connection')
+  await ensureConnection(sync.store.db, connection.name)
+  return () => resolveTarget(sync, connection, { signal: new AbortController().signal })
+}
+
+test('workers that need a connection of the platform at once wait for the one that looks it up and makes it', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const lookUp = await lookUpOf(world)
+
+  const found = await Promise.all([1, 2, 3, 4, 5].map(lookUp))
+
+  const made = await client.listCustomConnections({ query: {} })
+  const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
+  expect(ids).toEqual([expect.any(Number)])
+  expect(found).toEqual(found.map(() => ids[0]))
+})
+
+test('whoever waits for a look-up that fails comes again, and says nothing of it', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const lookUp = await lookUpOf(world)
+  between(world, () => ({ listCustomConnections: async () => unknownKey }))
+
+  const found = await Promise.all([1, 2, 3].map(lookUp))
+
+  expect(found.map((stop) => typeof stop === 'object' && stop.code).toSorted()).toEqual([
+    'being_looked_up',
+    'being_looked_up',
+    'key_refused',
+  ])
+})
+
+test('a connection of the same name and another type is left alone, and one of the right type is made', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const other = await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['MDM'] } })
+
+  const run = await world.night(staff(5))
+
+  const [connection] = await connectionStates(world.sync.store.db)
+  expect(run.state).toBe('finished')
+  expect(other.status === 201 && other.body.id).not.toBe(connection?.targetId)
+})
+
+test('two connections of the same name block the delivery until one is named by id', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  for (const _ of [1, 2]) await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })
+
+  const run = await world.night(staff(5))
+
+  expect(run.state).toBe('delivering')
+  expect((await connectionStates(world.sync.store.db))[0]?.blocked?.reason).toMatch(
+    /2 HRIS connections named "Acme HRIS"/,
+  )
+})
+
+test.each([
+  ['does not exist', async () => 999_999, /has no custom connection 999999/],
+  [
+    'is of another type',
+    async (client: PlatformClient) => {
+      const made = await client.createCustomConnection({ body: { name: 'Devices', providerTypes: ['MDM'] } })
+      return made.status === 201 ? made.body.id : 0
+    },
+    /is of type MDM, not HRIS/,
+  ],
+] as const)('a connection id that %s blocks the delivery and changes nothing', async (_name, idOf, reason) => {
+  const { client } = await host.tenant()
+  const id = await idOf(client)
+  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { target: { id } } })
+
+  const run = await world.night(staff(5))
+
+  expect(run.state).toBe('delivering')
+  expect((await connectionStates(world.sync.store.db))[0]?.blocked?.reason).toMatch(reason)
+})

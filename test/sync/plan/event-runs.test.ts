@@ -1,0 +1,690 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
+import { pendingCount } from '../../../src/store/inbox/inbox.ts'
+import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
+import type { SourceFeed } from '../../../src/sync/context.ts'
+import {
+  approveRun,
+  cancelRun,
+  foldEvents,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+} from '../../../src/sync/sync.ts'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { type HrEvent, receive, webhookFeed } from '../../helpers/events.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+function terminated(id: string, left: string, at: string): HrEvent {
+  return { type: 'terminated', at, employee: { id, left } }
+}
+
+function updated(id: string, title: string, at: string): HrEvent {
+  return { type: 'updated', at, employee: { id, title } }
+}
+
+/** Lets the clock run on, and has the events that wait folded and delivered. */
+async function later(world: World, seconds: number): Promise<void> {
+  world.clock.now = new Date(world.clock.now.getTime() + seconds * 1000)
+  await foldEvents(world.sync)
+  await world.drain()
+}
+
+async function lastRun(world: World) {
+  const [run] = await listRuns(world.sync.store.db, { connection: 'acme', limit: 1 })
+  if (!run) throw new Error('no run')
+  return run
+}
+
+describe.each(databases)('on $name', ({ place }) => {
+  async function open(webhook = webhookFeed(), feed: Partial<SourceFeed> = {}) {
+    const stack = new AsyncDisposableStack()
+    const { at } = stack.use(await place())
+    const { client } = await host.tenant()
+    const world = stack.use(await openWorld({ at, client, webhook, feed }))
+    return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  describe('events', () => {
+    test('become one run after a quiet time, in the order of their own times', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(world, updated('E0003', 'Director', '2026-11-20T02:30:00.000Z'))
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
+
+      await later(world, 4)
+      const beforeQuiet = await lastRun(world)
+      await later(world, 2)
+
+      expect(beforeQuiet.feed).toBe('source')
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', trigger: 'webhook', state: 'finished', rows: 2 })
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Director')
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('that never stop coming become a run all the same', async () => {
+      await using opened = await open(webhookFeed({ quietSeconds: 5, quietMostSeconds: 20 }))
+      const { world } = opened
+      await world.night(staff(20))
+
+      for (let i = 0; i < 6; i++) {
+        await receive(world, updated('E0003', `Title ${i}`, '2026-11-20T02:10:00.000Z'))
+        await later(world, 4)
+      }
+
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'finished' })
+    })
+
+    test('say what they say and leave everything else as it is known', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({
+        jobTitle: 'Lead',
+        email: 'e3@acme.example',
+        firstName: 'Person 3',
+        startedAt: '2020-01-06T00:00:00.000Z',
+        separatedAt: null,
+      })
+    })
+
+    test('of a leaver separate, without a date by the day of the event', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await receive(world, { type: 'terminated', at: '2026-11-18T23:30:00.000Z', employee: { id: 'E0004' } })
+      await receive(world, { type: 'terminated', at: '2026-11-20T02:20:00.000Z', employee: { id: 'E0005' } })
+      await later(world, 6)
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0004')?.separatedAt, 'older than the export of 01:00').toBeNull()
+      expect(people.get('E0005')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('that say what the export has no column for are not forgotten by it', async () => {
+      const feed = webhookFeed()
+      const secondaryEmail = Mapping.parse({ fields: { identityId: 'x', secondaryEmail: 'employee.private' } })
+      Object.assign(feed.mapping.fields, { secondaryEmail: secondaryEmail.fields.secondaryEmail })
+      await using opened = await open(feed)
+      const { world } = opened
+      await world.night(staff(20))
+      const employee = { id: 'E0003', private: 'p@example.org' }
+      await receive(world, { type: 'updated', at: '2026-11-20T02:10:00.000Z', employee })
+      await later(world, 6)
+
+      await world.night(change(staff(20), { id: 'E0003', title: 'Lead' }), { asOf: '2026-11-21T01:00:00.000Z' })
+
+      const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
+      expect(known?.entry?.wanted).toMatchObject({ secondaryEmail: 'p@example.org', jobTitle: 'Lead' })
+    })
+
+    test('about something else are passed over, whatever they hold', async () => {
+      const feed = webhookFeed()
+      Object.assign(feed.mapping.action ?? {}, { ignore: ['*'] })
+      await using opened = await open(feed)
+      const { world } = opened
+      await world.night(staff(20))
+
+      await receive(world, '{"type":"payslip.ready","at":"2026-11-20T02:10:00.000Z"}')
+      await later(world, 6)
+
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged', counts: { rejected: 0 } })
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
+    })
+
+    test('are accounted for in the person’s history', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20))
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+
+      const known = await personOf(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })
+      expect(known?.changes[0]).toMatchObject({ origin: { event: '1', line: 1 }, state: 'confirmed' })
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([
+        { state: 'settled', bytes: 0 },
+      ])
+    })
+  })
+
+  describe('promise 1: no leaver is lost', () => {
+    test('an event that cannot be understood stays, with its reason, and is read again once it can be', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const { db } = world.sync.store
+      await world.night(staff(20))
+      await receive(world, terminated('E0003', '19.11.2026', '2026-11-20T02:10:00.000Z'))
+      await receive(world, terminated('E0004', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+
+      await later(world, 6)
+
+      const run = await lastRun(world)
+      expect(run.state).toBe('finished')
+      expect(await rejectsOf(db, run.id)).toMatchObject([
+        { reject: { event: '1', line: 1, column: 'employee.left', identityId: 'E0003' } },
+      ])
+      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toMatchObject([
+        { id: '1', reason: expect.stringMatching(/^item 1: employee\.left: .*is not a date/) },
+      ])
+
+      const separatedAt = world.connection.feeds.webhook?.mapping.fields.separatedAt
+      Object.assign(separatedAt ?? {}, { format: 'dd.MM.yyyy' })
+      await retryEvents(db, { connection: 'acme' })
+      await later(world, 6)
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0004')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toEqual([])
+    })
+
+    test('no event is let go where more items were rejected than are kept', async () => {
+      await using opened = await open(webhookFeed({ events: '/items' }))
+      const { world } = opened
+      await world.night(staff(20))
+      const items = Array.from({ length: 5001 }, () => ({ type: 'terminated', employee: {} }))
+      await receive(world, JSON.stringify({ items }), JSON.stringify({ items, more: true }))
+      await later(world, 6)
+      const { id, digest, state } = await lastRun(world)
+
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+
+      expect(state).toBe('held')
+      expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([
+        { state: 'rejected', reason: expect.stringContaining('too many items') },
+        { state: 'rejected', bytes: expect.toSatisfy((bytes: number) => bytes > 0) },
+      ])
+    })
+
+    test('a departure that comes in after a newer change of the record still separates', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await receive(world, { type: 'hired', at: '2026-11-20T02:00:00.000Z', employee: { id: 'E0003', first: 'Ana' } })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T02:30:00.000Z'))
+      await later(world, 6)
+
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      await later(world, 6)
+      await receive(world, updated('E0003', 'Former', '2026-11-20T02:40:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({
+        jobTitle: 'Former',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
+    test('events of a run whose job was lost are in it when it is found again', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
+      world.clock.now = new Date(world.clock.now.getTime() + 6000)
+      await foldEvents(world.sync)
+      world.jobs.length = 0
+
+      await world.minute()
+
+      expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    })
+
+    test('events of a run that was cancelled are in the next one', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+      await cancelRun(world.sync, { runId: (await lastRun(world)).id, by: 'ops' })
+
+      await receive(world, updated('E0010', 'Lead', '2026-11-20T02:40:00.000Z'))
+      await later(world, 6)
+      const { id, state, digest } = await lastRun(world)
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect(state).toBe('held')
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    })
+  })
+
+  describe('promise 2: no mass mistake', () => {
+    test('too many leavers hold the run; a newer event joins them in a newer plan', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+      const first = await lastRun(world)
+
+      await receive(world, terminated('E0007', '2026-11-19', '2026-11-20T02:20:00.000Z'))
+      await later(world, 6)
+
+      const second = await lastRun(world)
+      expect((await world.runOf(first.id)).state).toBe('superseded')
+      expect(second).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+    })
+
+    test('many small plans are no way around the limit of a large one', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      for (let i = 1; i <= 6; i++) {
+        await receive(world, terminated(`E000${i}`, '2026-11-19', `2026-11-20T02:1${i}:00.000Z`))
+        await later(world, 6)
+      }
+
+      expect(await lastRun(world)).toMatchObject({
+        state: 'held',
+        reason: expect.stringContaining('within a day by events'),
+      })
+      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(left.length).toBe(5)
+    })
+
+    test('an export whose end is cut off is held, also where an event has separated whom the last one named last', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, terminated('E0020', '2026-11-19', '2026-11-19T12:00:00.000Z'))
+      await later(world, 6)
+
+      const run = await world.night(staff(20).slice(0, 17), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      expect(run).toMatchObject({ state: 'held', reason: expect.stringContaining('endMissing') })
+    })
+
+    test('a rejected plan leaves its events with the rejected ones', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20))
+      await receive(
+        world,
+        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
+      )
+      await later(world, 6)
+
+      await rejectRun(world.sync, { runId: (await lastRun(world)).id, by: 'ops' })
+
+      const events = await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })
+      expect(events.length).toBe(6)
+      expect(events[0]?.reason).toBe('the plan was rejected')
+    })
+  })
+
+  test('promise 3: a retraction by an event always waits for a person', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    await world.night(staff(20))
+    await receive(world, { type: 'purged', at: '2026-11-20T02:10:00.000Z', employee: { id: 'E0003' } })
+
+    await later(world, 6)
+    const { id, state, digest } = await lastRun(world)
+    const before = (await peopleOn(client)).has('E0003')
+    await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect({ state, before }).toEqual({ state: 'held', before: true })
+    expect((await peopleOn(client)).has('E0003')).toBe(false)
+  })
+
+  describe('promise 5: newer facts win', () => {
+    test('an export taken at 01:00 never undoes an event of 01:30, whichever is read first', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T01:30:00.000Z'))
+      await receive(world, { type: 'hired', at: '2026-11-20T01:30:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+
+      await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      const people = await peopleOn(client)
+      expect(people.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+      expect(people.get('E0099')?.separatedAt).toBeNull()
+    })
+
+    test('an event that arrives late does not undo the export that came after it', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(change(staff(20), { id: 'E0003', title: 'Director' }), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0003', 'Intern', '2026-11-20T00:30:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Director')
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'unchanged' })
+    })
+
+    test('an export that is read late says who has left, and leaves the rest as an event said it since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await receive(world, updated('E0004', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+
+      const people = change(staff(20), { id: 'E0003', left: '2026-11-18' }).filter(({ id }) => id !== 'E0004')
+      await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      const found = await peopleOn(client)
+      expect(found.get('E0003')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
+    })
+
+    test('events of somebody whom the last export did not know count in their own order', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-20T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')).toMatchObject({
+        firstName: 'New',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+    })
+
+    test('and the next export speaks of that person as of everybody', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const withNew = [{ id: 'E0099', first: 'New', status: 'Active' }, ...staff(20)]
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, { type: 'hired', at: '2026-11-19T00:10:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await world.night(withNew, { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, terminated('E0099', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+      await later(world, 6)
+
+      expect((await peopleOn(client)).get('E0099')?.separatedAt).toBeNull()
+    })
+  })
+
+  test('an export whose silence means nothing has spoken of those whom it lists, and of nobody else', async () => {
+    await using opened = await open(webhookFeed(), { absence: 'ignore' })
+    const { world, client } = opened
+    await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+    await world.night(without(staff(20), 'E0003'), { asOf: '2026-11-20T01:00:00.000Z' })
+    await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+    await receive(world, terminated('E0004', '2026-11-19', '2026-11-20T00:20:00.000Z'))
+
+    await later(world, 6)
+
+    const found = await peopleOn(client)
+    expect(found.get('E0003')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    expect(found.get('E0004')?.separatedAt).toBeNull()
+  })
+
+  test('an older export that is approved speaks of somebody whom the newer one did not know', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    const person = { id: 'E0099', email: 'e99@acme.example', first: 'New', title: 'Engineer', start: '2026-11-18' }
+    await world.night(staff(20), { asOf: '2026-11-20T01:00:00.000Z' })
+    await receive(world, { type: 'hired', at: '2026-11-18T00:10:00.000Z', employee: person })
+    await later(world, 6)
+    const held = await world.night([{ ...person, status: 'Active' }, ...staff(20)], {
+      asOf: '2026-11-19T01:00:00.000Z',
+    })
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+
+    await receive(world, updated('E0099', 'Intern', '2026-11-18T12:00:00.000Z'))
+    await later(world, 6)
+
+    expect(held.state).toBe('held')
+    expect((await peopleOn(client)).get('E0099')?.jobTitle).toBe('Engineer')
+  })
+
+  describe('a held plan of one feed', () => {
+    const sixLeavers = Array.from({ length: 6 }, (_, i) =>
+      terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
+    )
+
+    /** The run that took the place of the held one. */
+    async function anewOf(world: World, feed: 'source' | 'webhook') {
+      const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 10 })
+      const anew = runs.find((run) => run.feed === feed && run.state !== 'superseded' && !run.options.retract)
+      if (!anew) throw new Error('no run')
+      return anew
+    }
+
+    async function approveAnew(world: World, feed: 'source' | 'webhook'): Promise<void> {
+      const { id, digest } = await anewOf(world, feed)
+      await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+      await world.drain()
+    }
+
+    test('is void once an older export was accepted, and made anew on what that said', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      const people = change(staff(20), { id: 'E0001', title: 'Moved' })
+      const export_ = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+      const approval = approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+
+      await expect(approval).rejects.toThrow(
+        `run ${held.id} is superseded, not held: facts about 6 of its people were accepted since, by run ${export_.id}`,
+      )
+      expect(held.state).toBe('held')
+      expect(export_.state).toBe('finished')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'held', counts: { leave: 6 } })
+      await approveAnew(world, 'webhook')
+      expect((await peopleOn(client)).get('E0001')).toMatchObject({
+        jobTitle: 'Moved',
+        separatedAt: '2026-11-19T00:00:00.000Z',
+      })
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('is made anew where an export was accepted that is newer and says nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await world.night(staff(20), { asOf: '2026-11-20T03:00:00.000Z' })
+
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'unchanged' })
+      expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('is made anew also where somebody cancels the run that was to do so', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      world.hrSays(change(staff(20), { id: 'E0001', title: 'Moved' }), '2026-11-20T01:00:00.000Z')
+      await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+      const job = world.jobs.find(({ name }) => name === 'run')
+      if (job) await world.workOn(job)
+
+      const { id, state } = await anewOf(world, 'webhook')
+      await cancelRun(world.sync, { runId: id, by: 'ops' })
+      await later(world, 6)
+
+      expect(state).toBe('waiting')
+      expect(await anewOf(world, 'webhook')).toMatchObject({ state: 'held', counts: { leave: 6 } })
+    })
+
+    test('does not infer the date of a leaver which an older event has stated since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(7), { asOf: '2026-11-20T01:00:00.000Z', full: true })
+      const stated = terminated('E0001', '2026-11-17', '2026-11-19T12:00:00.000Z')
+
+      await receive(world, stated)
+      await later(world, 6)
+
+      const anew = await anewOf(world, 'source')
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(anew).toMatchObject({ state: 'held', options: { full: true }, counts: { leave: 6 } })
+      await approveAnew(world, 'source')
+      const people = await peopleOn(client)
+      expect(people.get('E0001')?.separatedAt).toBe('2026-11-17T00:00:00.000Z')
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('loses nobody who leaves in it where an event has told something else of them since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const without = staff(20)
+        .slice(6)
+        .map((person) => ({ ...person, title: 'Moved' }))
+      const held = await world.night(without, { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, updated('E0001', 'Was here', '2026-11-20T01:30:00.000Z'))
+      await receive(world, terminated('E0010', '2026-11-20', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+      await approveAnew(world, 'source')
+
+      const people = await peopleOn(client)
+      expect(held.state).toBe('held')
+      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Was here', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0011')?.jobTitle).toBe('Moved')
+    })
+
+    test('of an export is void where older facts were accepted, also about people of whom it said nothing new', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Once', '2026-11-19T12:00:00.000Z'))
+      await receive(world, { type: 'hired', at: '2026-11-19T12:00:00.000Z', employee: { id: 'E0099', first: 'New' } })
+      await later(world, 6)
+      await approveAnew(world, 'source')
+
+      const people = await peopleOn(client)
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
+      expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('stays where facts were accepted about others only', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      const people = await peopleOn(client)
+      expect(people.get('E0001')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Lead', separatedAt: null })
+    })
+
+    test('does not retract anew whose retraction was taken back since', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      const person = { connection: 'acme', identityId: 'E0007' }
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const request = await retractPerson(world.sync, { ...person, reason: 'sent in error', by: 'ops' })
+      await approveRun(world.sync, { runId: request.id, digest: request.digest ?? '', by: 'ops' })
+      await cancelRun(world.sync, { runId: request.id, by: 'ops' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await restorePerson(world.sync, { ...person, by: 'ops' })
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 6, retract: 1 } })
+      expect((await personOf(world.sync.store.db, person))?.entry?.retracted).toBeNull()
+      expect((await peopleOn(client)).has('E0007')).toBe(true)
+    })
+
+    test('is made anew without a person who was retracted since; a request to retract waits on', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const retraction = { connection: 'acme', reason: 'sent in error', by: 'ops' }
+      const first = await retractPerson(world.sync, { ...retraction, identityId: 'E0001' })
+      const other = await retractPerson(world.sync, { ...retraction, identityId: 'E0002' })
+      const held = await world.night(staff(20).slice(8), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect((await world.runOf(other.id)).state).toBe('held')
+      expect(await anewOf(world, 'source')).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      await approveAnew(world, 'source')
+      const people = await peopleOn(client)
+      expect(people.has('E0001')).toBe(false)
+      expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect((await world.runOf(other.id)).state).toBe('held')
+    })
+  })
+
+  test('thin events are left to what they ask for where somebody asks for a run meanwhile', async () => {
+    await using opened = await open(webhookFeed({ thin: true }))
+    const { world } = opened
+    await receive(world, '{"type":"employee.changed","id":"E0003"}')
+
+    await world.night(staff(20))
+    await later(world, 6)
+
+    const { db } = world.sync.store
+    expect(await listEvents(db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
+    expect((await listRuns(db, { limit: 10 })).map(({ feed }) => feed)).not.toContain('webhook')
+  })
+
+  test('thin events have the source read, and are done with', async () => {
+    await using opened = await open(webhookFeed({ thin: true }))
+    const { world, client } = opened
+    await world.night(staff(20))
+    world.hrSays(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
+
+    await receive(world, '{"type":"employee.changed","id":"E0003"}')
+    await later(world, 6)
+
+    expect(await lastRun(world)).toMatchObject({ feed: 'source', trigger: 'webhook', state: 'finished' })
+    expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Lead')
+    expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+  })
+})

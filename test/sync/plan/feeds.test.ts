@@ -1,0 +1,380 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Connector, Reading, SourceIdentity } from '../../../src/connectors/connector.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
+import type { WebhookFeed } from '../../../src/sync/context.ts'
+import { approveRun, foldEvents, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { receive, webhookFeed } from '../../helpers/events.ts'
+import {
+  change,
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  without,
+} from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost((await pglitePlace()).at)
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const headers = ['Worker ID', 'Email', 'First Name', 'Job Title', 'Leaving Date', 'Action', 'Changed']
+const mapping = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: { column: 'Email', onBlank: 'keep' },
+    firstName: { column: 'First Name', onBlank: 'keep' },
+    jobTitle: { column: 'Job Title', onBlank: 'keep' },
+    separatedAt: 'Leaving Date',
+  },
+  action: { column: 'Action', join: ['J'], change: ['C'], leave: ['L'], retract: ['X'] },
+})
+
+type DeltaRow = HrPerson & { readonly action?: 'J' | 'C' | 'L' | 'X'; readonly changed?: string }
+
+/** A folder of deltas that takes each of them once, as the connector of real folders does. */
+function deltas() {
+  const files: { name: string; asOf: string; rows: readonly DeltaRow[] }[] = []
+  const settled: [string, string][] = []
+  const connector: Connector = {
+    async open({ taken, now }) {
+      const known = await taken(files.map(({ name }) => name))
+      const [next, ...others] = files.filter(({ name }) => !known.has(name))
+      if (!next) return reading({ source: null, asOf: now().toISOString(), rows: [] })
+      return reading({
+        asOf: next.asOf,
+        source: { name: next.name, bytes: 100, version: next.name, more: others.length > 0 },
+        rows: next.rows,
+        file: next.name,
+      })
+    },
+    async settle({ name }, outcome) {
+      settled.push([name, outcome])
+    },
+  }
+  return { files, settled, connector }
+}
+
+function reading(given: {
+  asOf: string
+  source: SourceIdentity | null
+  rows: readonly DeltaRow[]
+  file?: string
+}): Reading {
+  const { file = '' } = given
+  return {
+    mode: 'delta',
+    asOf: given.asOf,
+    source: given.source,
+    headers,
+    rows: (async function* () {
+      yield given.rows.map(
+        ({ id, email = '', first = '', title = '', left = '', action = 'C', changed = '2026-01-01' }, i) => ({
+          values: [id, email, first, title, left, action, changed],
+          origin: { file, line: i + 2 },
+        }),
+      )
+    })(),
+  }
+}
+
+describe.each(databases)('on $name', ({ place }) => {
+  async function open(feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {}, webhook?: WebhookFeed) {
+    const stack = new AsyncDisposableStack()
+    const { at } = stack.use(await place())
+    const { client } = await host.tenant()
+    const world = stack.use(await openWorld({ at, client, feed, ...(webhook && { webhook }) }))
+    return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  /** A world whose source is a folder of deltas, the first of which hires twenty people. */
+  async function openDeltas(rules: Partial<{ mapping: Mapping }> = {}, webhook?: WebhookFeed) {
+    const folder = deltas()
+    folder.files.push({
+      name: '01.csv',
+      asOf: '2026-11-19T01:00:00.000Z',
+      rows: staff(20).map((person) => ({ ...person, action: 'J' })),
+    })
+    const opened = await open({ connector: folder.connector, mapping, ...rules }, webhook)
+    const { world } = opened
+    async function ask() {
+      const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+      await world.drain()
+      return await world.runOf(id)
+    }
+    await ask()
+    return { ...opened, folder, ask }
+  }
+
+  describe('deltas', () => {
+    test('say who joined, changed and left; absence means nothing', async () => {
+      await using opened = await openDeltas()
+      const { client, folder, ask } = opened
+      folder.files.push({
+        name: '02.csv',
+        asOf: '2026-11-20T01:00:00.000Z',
+        rows: [
+          { id: 'E0003', title: 'Lead', action: 'C' },
+          { id: 'E0004', action: 'L' },
+          { id: 'E0005', left: '2026-11-18', action: 'L' },
+          { id: 'E0021', first: 'New', action: 'J' },
+        ],
+      })
+
+      const run = await ask()
+
+      const people = await peopleOn(client)
+      expect(run).toMatchObject({ mode: 'delta', state: 'finished', counts: { join: 1, update: 1, leave: 2 } })
+      expect(people.size).toBe(21)
+      expect(people.get('E0003')).toMatchObject({ jobTitle: 'Lead', firstName: 'Person 3', separatedAt: null })
+      expect(people.get('E0004')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+      expect(people.get('E0005')?.separatedAt).toBe('2026-11-18T00:00:00.000Z')
+    })
+
+    test('that wait are taken in order, one run after the other, and are put away', async () => {
+      await using opened = await openDeltas()
+      const { world, client, folder, ask } = opened
+      for (const [name, title] of [
+        ['02.csv', 'Second'],
+        ['03.csv', 'Third'],
+        ['04.csv', 'Fourth'],
+      ] as const) {
+        folder.files.push({ name, asOf: `2026-11-20T0${name[1]}:00:00.000Z`, rows: [{ id: 'E0003', title }] })
+      }
+
+      await ask()
+
+      const runs = await listRuns(world.sync.store.db, { limit: 10 })
+      const triggers = new Map(runs.map(({ source, trigger }) => [source?.name, trigger]))
+      expect([triggers.get('02.csv'), triggers.get('03.csv'), triggers.get('04.csv')]).toEqual([
+        'operator',
+        'file',
+        'file',
+      ])
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Fourth')
+      expect(folder.settled).toEqual(['01', '02', '03', '04'].map((name) => [`${name}.csv`, 'accepted']))
+    })
+
+    test('of which there is no new one change nothing, and a day that has come is still delivered', async () => {
+      await using opened = await openDeltas()
+      const { world, client, folder, ask } = opened
+      folder.files.push({
+        name: '02.csv',
+        asOf: '2026-11-20T01:00:00.000Z',
+        rows: [{ id: 'E0003', left: '2026-11-22', action: 'L' }],
+      })
+      await ask()
+      const before = await ask()
+      world.clock.now = new Date('2026-11-22T03:00:00.000Z')
+
+      const after = await ask()
+
+      expect(before).toMatchObject({ state: 'unchanged', source: null, rows: 0 })
+      expect(after).toMatchObject({ state: 'finished', source: null, counts: { leave: 1 } })
+      expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-22T00:00:00.000Z')
+    })
+
+    test('that retract are held, whatever else they say, and delete once somebody approves', async () => {
+      await using opened = await openDeltas()
+      const { world, client, folder, ask } = opened
+      folder.files.push({
+        name: '02.csv',
+        asOf: '2026-11-20T01:00:00.000Z',
+        rows: [
+          { id: 'E0003', action: 'X' },
+          { id: 'E0004', title: 'Lead' },
+        ],
+      })
+
+      const held = await ask()
+      const untouched = (await peopleOn(client)).has('E0003')
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      const people = await peopleOn(client)
+      expect({ state: held.state, untouched }).toEqual({ state: 'held', untouched: true })
+      expect(people.has('E0003')).toBe(false)
+      expect(people.get('E0004')?.jobTitle).toBe('Lead')
+    })
+
+    test('that a person rejects are put away as refused and not taken again', async () => {
+      await using opened = await openDeltas()
+      const { world, folder, ask } = opened
+      folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', action: 'X' }] })
+      const held = await ask()
+
+      await rejectRun(world.sync, { runId: held.id, by: 'ops' })
+
+      expect((await ask()).source).toBeNull()
+      expect(folder.settled.at(-1)).toEqual(['02.csv', 'refused'])
+    })
+
+    test('that are held are read again, and those behind them, once an event was accepted about their people', async () => {
+      await using opened = await openDeltas({}, webhookFeed())
+      const { world, client, folder, ask } = opened
+      const leaving = staff(6).map(({ id }) => ({ id, left: '2026-11-18', action: 'L' as const }))
+      folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: leaving })
+      folder.files.push({ name: '03.csv', asOf: '2026-11-20T02:00:00.000Z', rows: [{ id: 'E0009', title: 'Lead' }] })
+      const held = await ask()
+      await receive(world, {
+        type: 'updated',
+        at: '2026-11-20T00:30:00.000Z',
+        employee: { id: 'E0001', title: 'Once' },
+      })
+
+      world.clock.now = new Date(world.clock.now.getTime() + 6000)
+      await foldEvents(world.sync)
+      await world.drain()
+      const runs = await listRuns(world.sync.store.db, { limit: 10 })
+      const anew = runs.find(({ state }) => state === 'held')
+      await approveRun(world.sync, { runId: anew?.id ?? '', digest: anew?.digest ?? '', by: 'ops' })
+      await world.drain()
+
+      const people = await peopleOn(client)
+      expect((await world.runOf(held.id)).state).toBe('superseded')
+      expect(anew).toMatchObject({ feed: 'source', source: { name: '02.csv' } })
+      expect(people.get('E0001')).toMatchObject({ jobTitle: 'Once', separatedAt: '2026-11-18T00:00:00.000Z' })
+      expect(people.get('E0009')?.jobTitle).toBe('Lead')
+      expect(folder.settled).toEqual(['01', '02', '03'].map((name) => [`${name}.csv`, 'accepted']))
+    })
+
+    test('with an older fact do not undo a newer one', async () => {
+      await using opened = await openDeltas()
+      const { client, folder, ask } = opened
+      folder.files.push({ name: '02.csv', asOf: '2026-11-20T02:00:00.000Z', rows: [{ id: 'E0003', title: 'New' }] })
+      folder.files.push({ name: '03.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', title: 'Old' }] })
+
+      await ask()
+
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('New')
+    })
+  })
+
+  test('what could not be put away is tried again with the next run', async () => {
+    const folder = deltas()
+    folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
+    let broken = true
+    const settle: Connector['settle'] = async (source, outcome) => {
+      if (broken) throw new Error('the archive is full')
+      await folder.connector.settle?.(source, outcome)
+    }
+    await using opened = await open({ connector: { ...folder.connector, settle }, mapping })
+    const { world } = opened
+    await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+    await world.drain()
+    const before = [...folder.settled]
+    broken = false
+
+    await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+    await world.drain()
+
+    expect(before).toEqual([])
+    expect(folder.settled).toEqual([['01.csv', 'accepted']])
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ event: 'source.unsettled', source: '01.csv', reason: 'the archive is full' }),
+    )
+  })
+
+  describe('several rows of a person', () => {
+    const latest = Mapping.parse({ ...mapping, severalRows: { latest: { column: 'Changed', format: 'yyyy-MM-dd' } } })
+
+    test.each([
+      ['near each other', 0],
+      ['far apart', 2500],
+    ])('leave the latest one standing, %s', async (_where, between) => {
+      await using opened = await openDeltas({ mapping: latest })
+      const { client, folder, ask } = opened
+      const others = staff(between).map(({ id }) => ({ id: `F${id}`, action: 'J', changed: '2026-01-01' }) as const)
+      folder.files.push({
+        name: '02.csv',
+        asOf: '2026-11-20T01:00:00.000Z',
+        rows: [
+          { id: 'E0003', title: 'Old', changed: '2026-01-01' },
+          { id: 'E0004', title: 'New', changed: '2026-06-01' },
+          ...others,
+          { id: 'E0003', title: 'New', changed: '2026-06-01' },
+          { id: 'E0004', title: 'Old', changed: '2026-01-01' },
+        ],
+      })
+
+      const run = await ask()
+
+      const people = await peopleOn(client)
+      expect(run).toMatchObject({ state: 'finished', counts: { update: 2, rejected: 0 } })
+      expect(run.warnings).toContain('2 rows gave way to a newer row of the same person')
+      expect(people.get('E0003')?.jobTitle).toBe('New')
+      expect(people.get('E0004')?.jobTitle).toBe('New')
+    })
+
+    test('of equal rank are rejected, all of them', async () => {
+      await using opened = await openDeltas({ mapping: latest })
+      const { client, folder, ask } = opened
+      folder.files.push({
+        name: '02.csv',
+        asOf: '2026-11-20T01:00:00.000Z',
+        rows: [
+          { id: 'E0003', title: 'One', changed: '2026-06-01' },
+          { id: 'E0003', title: 'Two', changed: '2026-06-01' },
+        ],
+      })
+
+      const run = await ask()
+
+      expect(run.counts?.rejected).toBe(2)
+      expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Engineer')
+    })
+  })
+
+  describe('a snapshot that may have been cut off', () => {
+    test('is held where the person is missing whom the last one named last', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      const run = await world.night(without(staff(20), 'E0020'), { asOf: '2026-11-21T01:00:00.000Z' })
+
+      expect(run).toMatchObject({ state: 'held', reason: expect.stringContaining('endMissing') })
+      expect((await peopleOn(client)).get('E0020')?.separatedAt).toBeNull()
+    })
+
+    test('is not where that person had left long ago', async () => {
+      await using opened = await open()
+      const { world } = opened
+      const people = change(staff(20), { id: 'E0020', left: '2026-10-31' })
+      await world.night(people)
+
+      const run = await world.night(without(people, 'E0020'), { asOf: '2026-11-21T01:00:00.000Z' })
+
+      expect(run.state).toBe('unchanged')
+    })
+
+    test('is held where a fifth of its rows is gone, though few of them were people', async () => {
+      await using opened = await open()
+      const { world } = opened
+      const gone = staff(40)
+        .slice(0, 10)
+        .map((person) => ({ ...person, left: '2026-10-31' }))
+      await world.night([...gone, ...staff(40).slice(10)])
+
+      const run = await world.night(staff(40).slice(10), { asOf: '2026-11-21T01:00:00.000Z' })
+
+      expect(run).toMatchObject({ state: 'held', reason: expect.stringContaining('shrinkRows') })
+    })
+  })
+
+  test('a plan to look at takes no events and shows what waits', async () => {
+    await using opened = await openDeltas()
+    const { world, folder } = opened
+    folder.files.push({ name: '02.csv', asOf: '2026-11-20T01:00:00.000Z', rows: [{ id: 'E0003', title: 'Lead' }] })
+
+    const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+
+    expect(plan).toMatchObject({ mode: 'delta', source: { name: '02.csv' }, counts: { update: 1 } })
+    expect(await listRuns(world.sync.store.db, { limit: 10 })).toHaveLength(1)
+  })
+})
