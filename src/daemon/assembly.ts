@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../database/database.ts'
 import { createClient } from '../http/client.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import { migrations } from '../store/migrations/index.ts'
-import { takeOwner } from '../store/workers/leases.ts'
+import { takeLease } from '../store/workers/leases.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
@@ -38,12 +38,12 @@ export async function openParts(config: Config, { events, now }: PartsOptions): 
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStore(config))
   const queue = opening.use(await openJobs(config, { store, events }))
-  const owner = opening.use(await takeOwner(store))
+  const lease = opening.use(await takeLease(store))
   const platform = opening.use(openPlatform(config, store))
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
-  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, owner }
+  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease }
   const opened = opening.move()
   return { config, queue, sync, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -1,12 +1,12 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
-import { foldEvents, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
+import { requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
 import type { Parts } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
 const concurrency = 5
 const sweepMs = 60_000
-const foldMs = 1000
+const eventRunsMs = 1000
 const forgetMs = 60 * 60_000
 /** How long jobs in flight may take to end; the rest of the twenty seconds is for closing what they used. */
 const stopWithinMs = 12_000
@@ -19,7 +19,7 @@ export async function startWork({ queue, sync }: Parts): Promise<AsyncDisposable
   await sweep(sync, { anew: true })
   starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
-    starting.use(regularly('fold', foldMs, () => foldEvents(sync)))
+    starting.use(regularly('event-runs', eventRunsMs, () => requestEventRuns(sync)))
     starting.use(regularly('inbox', forgetMs, () => forgetEvents(sync.store.db, { now: sync.now() })))
   }
   return starting.move()

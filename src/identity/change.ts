@@ -1,6 +1,6 @@
 import type { FieldName, IdentityFields, IdentityRecord } from './record.ts'
 
-export const changeKinds = ['join', 'update', 'leave', 'return', 'redate', 'retract'] as const
+export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'retract'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
 export type FieldValue = IdentityFields[FieldName]
@@ -13,7 +13,7 @@ export type FieldChanges = { readonly [F in FieldName]?: FieldChange }
  */
 export type Change =
   | {
-      readonly kind: 'join' | 'update' | 'leave' | 'return' | 'redate'
+      readonly kind: 'join' | 'update' | 'leave' | 'return' | 'correct'
       readonly identityId: string
       readonly record: IdentityRecord
       readonly fields: FieldChanges

@@ -33,9 +33,9 @@ function differingFields(confirmed: IdentityRecord | null, wanted: IdentityRecor
   return fields
 }
 
-function kindOf(fields: FieldChanges): 'leave' | 'return' | 'redate' | 'update' | null {
+function kindOf(fields: FieldChanges): 'leave' | 'return' | 'correct' | 'update' | null {
   const { separatedAt } = fields
   if (separatedAt === undefined) return Object.keys(fields).length > 0 ? 'update' : null
   if (separatedAt.to === null) return 'return'
-  return separatedAt.from === null ? 'leave' : 'redate'
+  return separatedAt.from === null ? 'leave' : 'correct'
 }

@@ -104,7 +104,7 @@ export type Tally = {
 }
 
 export function tally(): Tally {
-  const counts = { join: 0, update: 0, leave: 0, return: 0, redate: 0, retract: 0, unchanged: 0, rejected: 0 }
+  const counts = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0, unchanged: 0, rejected: 0 }
   const news = { leavers: 0, emailChanges: 0, retractions: 0, unreadableKeys: 0, absent: 0 }
 
   function count(tallied: Tallied, step: 1 | -1): void {
@@ -145,7 +145,7 @@ const bits = {
   update: 2,
   leave: 4,
   return: 8,
-  redate: 16,
+  correct: 16,
   retract: 32,
   unchanged: 64,
   leavers: 128,

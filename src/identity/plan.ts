@@ -110,7 +110,7 @@ export function plan(
     update: 0,
     leave: 0,
     return: 0,
-    redate: 0,
+    correct: 0,
     retract: 0,
     unchanged: 0,
     rejected: untouched.size,

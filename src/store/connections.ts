@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { DeliveryFailureCode } from '../contract/failures.ts'
-import { type Owner, unowned } from './workers/leases.ts'
+import { type Lease, unleased } from './workers/leases.ts'
 import type { Db } from './schema.ts'
 
 export type Block = {
@@ -112,13 +112,13 @@ export async function setLacksUpdate(db: Db, connection: string): Promise<void> 
 /** Takes the right to look the target up, or to create it; false while somebody who lives does so. */
 export async function claimTarget(
   db: Db,
-  { connection, owner }: { connection: string; owner: Owner },
+  { connection, lease }: { connection: string; lease: Lease },
 ): Promise<boolean> {
   const claimed = await db
     .updateTable('connections')
-    .set({ resolver: owner.id })
+    .set({ resolver: lease.id })
     .where('name', '=', connection)
-    .where(unowned(sql`connections.resolver`))
+    .where(unleased(sql`connections.resolver`))
     .executeTakeFirst()
   return claimed.numUpdatedRows > 0n
 }

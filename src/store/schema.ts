@@ -41,7 +41,7 @@ type RunsTable = {
   state: string
   options: Json<RunOptions>
   attempt: Generated<number>
-  owner: number | null
+  lease: number | null
   feed: Generated<string>
   mode: string | null
   source: NullableJson<RunSource>
@@ -76,7 +76,7 @@ type RosterTable = {
   exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
-  doubted: Generated<boolean>
+  uncertain: Generated<boolean>
   recheck_at: Date | null
 }
 
@@ -155,7 +155,7 @@ export type StoreSchema = {
     state: string
     due_at: Date
     attempts: number
-    owner: number | null
+    lease: number | null
     requests: number
     people: Generated<number>
     confirmed: Generated<number>
@@ -169,8 +169,8 @@ export type StoreSchema = {
     last_code: string | null
     last_failure: string | null
   }
-  owners: { id: number; seen_at: Date }
-  takeovers: { run_id: string; batch: number; owner: number }
+  leases: { id: number; seen_at: Date }
+  takeovers: { run_id: string; batch: number; lease: number }
   rejects: {
     run_id: string
     line: number

@@ -7,7 +7,7 @@ import type { Guards } from '../identity/guards.ts'
 import type { Trap } from '../identity/lint/lint.ts'
 import type { Mapping } from '../identity/mapping/mapping.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Owner } from '../store/workers/leases.ts'
+import type { Lease } from '../store/workers/leases.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Pace } from './deliver/pace.ts'
@@ -63,5 +63,5 @@ export type SyncContext = {
   readonly platform: Platform
   readonly events: Events
   readonly now: () => Date
-  readonly owner: Owner
+  readonly lease: Lease
 }

@@ -17,7 +17,7 @@ import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } f
 import type { Db } from '../store/schema.ts'
 import { type Outcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
-import { readBackDoubted } from './repair/uncertain.ts'
+import { readBackUncertain } from './repair/uncertain.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
 import { preparePlan } from './plan/prepare.ts'
@@ -36,11 +36,11 @@ const attemptsAtUnreachable = 10
  * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
  */
 export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, signal: AbortSignal): Promise<void> {
-  await workingOn(ctx.owner, { kind: 'run', runId }, () => readAndAccept(ctx, runId, signal))
+  await workingOn(ctx.lease, { kind: 'run', runId }, () => readAndAccept(ctx, runId, signal))
 }
 
 async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSignal): Promise<void> {
-  const claim = await claimRun(ctx.store.db, { id: runId, owner: ctx.owner, now: ctx.now() })
+  const claim = await claimRun(ctx.store.db, { id: runId, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
   const connection = ctx.connections.get(claim.run.connection)
   if (!connection) {
@@ -91,7 +91,7 @@ async function readAndPlan(
   })
   await noteTarget(ctx, connection)
   const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
-  const unread = await readBackDoubted(ctx, connection, { claim, signal })
+  const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
   await settleSources(ctx, connection)

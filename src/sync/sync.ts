@@ -5,7 +5,7 @@ import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
 export { mainFeed, openFeed } from './plan/feeds.ts'
-export { foldEvents } from './plan/event-runs.ts'
+export { requestEventRuns } from './plan/event-runs.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'
 export { sweep } from './sweep.ts'

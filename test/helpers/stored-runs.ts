@@ -50,7 +50,7 @@ export type StoredBatch = {
   readonly people: Readonly<Record<string, string>>
   readonly state?: string
   readonly dueAt: Date
-  readonly owner?: number
+  readonly lease?: number
   readonly failingSince?: Date
   readonly lastCode?: string
   readonly lastFailure?: string
@@ -59,7 +59,7 @@ export type StoredBatch = {
 /** Writes a batch with its changes, as it stands in the store while a run delivers. */
 export async function storeBatch(
   db: Db,
-  { runId, batch, people, state = 'due', dueAt, owner, failingSince, lastCode, lastFailure }: StoredBatch,
+  { runId, batch, people, state = 'due', dueAt, lease, failingSince, lastCode, lastFailure }: StoredBatch,
 ): Promise<void> {
   const about = { run_id: runId, batch }
   await db
@@ -72,7 +72,7 @@ export async function storeBatch(
       attempts: 0,
       requests: 0,
       people: Object.keys(people).length,
-      owner: owner ?? null,
+      lease: lease ?? null,
       failing_since: failingSince ?? null,
       last_code: lastCode ?? null,
       last_failure: lastFailure ?? null,

@@ -11,7 +11,7 @@ import { type Platform, startPlatform } from '../../src/platform/start.ts'
 import type { Enqueued } from '../../src/queue/jobs.ts'
 import { Postponed } from '../../src/queue/postponed.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
-import { takeOwner } from '../../src/store/workers/leases.ts'
+import { takeLease } from '../../src/store/workers/leases.ts'
 import { getRun, type Run } from '../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFeed } from '../../src/sync/context.ts'
@@ -108,7 +108,7 @@ export async function openWorld({
 }) {
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
-  const owner = opening.use(await takeOwner(store))
+  const lease = opening.use(await takeLease(store))
   const opened = opening.move()
 
   const clock = { now: new Date('2026-11-20T03:00:00.000Z') }
@@ -165,7 +165,7 @@ export async function openWorld({
   }
   const sync: SyncContext = {
     store,
-    owner,
+    lease,
     connections: new Map([[connection.name, connection]]),
     enqueue: async (added) => {
       for (const job of added) if (!jobs.some(({ id }) => id === job.id)) jobs.push(job)

@@ -159,7 +159,7 @@ describe('a tally', () => {
       update: 0,
       leave: 3,
       return: 0,
-      redate: 0,
+      correct: 0,
       retract: 1,
       unchanged: 1,
       rejected: 2,

@@ -183,7 +183,7 @@ describe('leaving, returning and correcting', () => {
       name: 'a stated date replaces an inferred one',
       known: inferredInJune,
       seen: sighting('ana', { leavingDate: '2026-07-31', left: true }),
-      kind: 'redate',
+      kind: 'correct',
       separatedAt: july,
     },
     {
@@ -194,10 +194,10 @@ describe('leaving, returning and correcting', () => {
       separatedAt: june,
     },
     {
-      name: 'a corrected date is a redate',
+      name: 'a corrected date is a correction',
       known: leftInJune,
       seen: sighting('ana', { leavingDate: '2026-07-31' }),
-      kind: 'redate',
+      kind: 'correct',
       separatedAt: july,
     },
     {
@@ -530,7 +530,7 @@ describe('a whole plan', () => {
       update: 1,
       leave: 1,
       return: 0,
-      redate: 0,
+      correct: 0,
       retract: 0,
       unchanged: 1,
       rejected: 1,

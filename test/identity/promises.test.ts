@@ -143,7 +143,7 @@ describe('absence never deletes', () => {
 
         const { changes } = planOf(later, gone, contextOf(later, past.length + 1))
 
-        expect(changes.filter(({ kind }) => kind === 'redate' || kind === 'return')).toEqual([])
+        expect(changes.filter(({ kind }) => kind === 'correct' || kind === 'return')).toEqual([])
       }),
       runs,
     )

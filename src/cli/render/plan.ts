@@ -9,7 +9,7 @@ const sections: readonly { kind: Kind; title: string; sign: string; style: Style
   { kind: 'update', title: 'Movers', sign: '~', style: 'cyan', cut: true },
   { kind: 'leave', title: 'Leavers', sign: '-', style: 'red', cut: false },
   { kind: 'return', title: 'Returns', sign: '>', style: 'green', cut: false },
-  { kind: 'redate', title: 'Corrections', sign: '=', style: 'yellow', cut: false },
+  { kind: 'correct', title: 'Corrections', sign: '=', style: 'yellow', cut: false },
   { kind: 'retract', title: 'Retractions', sign: 'x', style: 'red', cut: false },
 ]
 const shownAdditions = 50

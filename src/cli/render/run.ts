@@ -22,7 +22,7 @@ const countNames = {
   update: ['mover', 'movers'],
   leave: ['leaver', 'leavers'],
   return: ['return', 'returns'],
-  redate: ['correction', 'corrections'],
+  correct: ['correction', 'corrections'],
   retract: ['retraction', 'retractions'],
   unchanged: ['unchanged', 'unchanged'],
   rejected: ['rejected row', 'rejected rows'],

@@ -5,7 +5,7 @@ import { readRows } from './rows.ts'
 import { fromLine } from './titles.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import type { ExportFormat } from '../file/format.ts'
-import { unwrapped } from '../file/decode/decode.ts'
+import { decoded } from '../file/decode/decode.ts'
 
 export type OpenedExport = {
   /** The header's cells as they stand. */
@@ -29,7 +29,7 @@ export async function openExport(
   const warnings: string[] = []
   const warn = (text: string) => void warnings.push(text)
   const text = (report?: typeof warn) => {
-    const chunks = decodeChunks(unwrapped(file, format, options), { name, encoding, ...(report && { warn: report }) })
+    const chunks = decodeChunks(decoded(file, format, options), { name, encoding, ...(report && { warn: report }) })
     return headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
   }
 

@@ -33,14 +33,14 @@ export const restingStates = [
   'cancelled',
 ] as const satisfies readonly RunState[]
 
-export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'redate', 'retract'])
+export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract'])
 
 export const Counts = z.object({
   join: Count,
   update: Count,
   leave: Count,
   return: Count,
-  redate: Count,
+  correct: Count,
   retract: Count,
   unchanged: Count.describe('People of the source whom the platform already has as HR says.'),
   rejected: Count.describe('Rows that could not become a record.'),

@@ -5,11 +5,11 @@ import {
   claimTelling,
   hastenTellings,
   noteTold,
-  noteTroubles,
+  noteConditions,
   noteUntold,
 } from '../../store/alerts/alerts.ts'
 import type { Db } from '../../store/schema.ts'
-import { troubles } from '../../store/alerts/conditions.ts'
+import { conditions } from '../../store/alerts/conditions.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { alertMessage } from './message.ts'
 import { createPoster, type Poster } from './post.ts'
@@ -40,7 +40,7 @@ const tellingsInOneTurn = 50
 /** Seldom enough for a receiver that is down, often enough to be heard soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
 
-/** Looks for trouble and tells of it, again and again until disposed. */
+/** Looks for alert conditions and tells of them, again and again until disposed. */
 export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): AsyncDisposable {
   const alerting = createAlerting(context)
   const looking = repeat(alerting.turn, {
@@ -56,7 +56,7 @@ export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): A
   }
 }
 
-/** What looks for trouble and tells of it. */
+/** What looks for alert conditions and tells of them. */
 export type Alerting = AsyncDisposable & { turn(): Promise<void> }
 
 /**
@@ -70,7 +70,11 @@ export function createAlerting(context: AlertContext, { timeoutMs = postTimeoutM
     async turn() {
       const { db, connections, settings, now } = context
       const at = now()
-      await noteTroubles(db, await troubles(db, { connections, overdueMinutes: settings.overdueMinutes, now: at }), at)
+      await noteConditions(
+        db,
+        await conditions(db, { connections, overdueMinutes: settings.overdueMinutes, now: at }),
+        at,
+      )
       await tellDue(context, poster, stopping.signal)
     },
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import type { AlertMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
 import { type Alert, type ClaimedTelling, openAlerts } from '../../store/alerts/alerts.ts'
 import type { Db } from '../../store/schema.ts'
-import { type Trouble, type TroubleSettings, troubles } from '../../store/alerts/conditions.ts'
+import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 
 /** What the receiver of alerts is sent. */
 export function alertMessage({ alert, type, telling }: ClaimedTelling, now: Date): AlertMessage {
@@ -19,15 +19,15 @@ export function alertMessage({ alert, type, telling }: ClaimedTelling, now: Date
 }
 
 /** What is wrong now, with what became of the alerts about it. */
-export async function alertViews(db: Db, settings: TroubleSettings): Promise<AlertView[]> {
-  const found = await troubles(db, settings)
+export async function alertViews(db: Db, settings: ConditionSettings): Promise<AlertView[]> {
+  const found = await conditions(db, settings)
   const open = new Map(found.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
-  return found.map((trouble) => alertView(trouble, open.get(nameOf(trouble))))
+  return found.map((condition) => alertView(condition, open.get(nameOf(condition))))
 }
 
-function alertView(trouble: Trouble, alert: Alert | undefined): AlertView {
+function alertView(condition: Condition, alert: Alert | undefined): AlertView {
   return {
-    ...about(trouble),
+    ...about(condition),
     id: alert?.id ?? null,
     raisedAt: alert?.raisedAt.toISOString() ?? null,
     toldAt: alert?.toldAt?.toISOString() ?? null,
@@ -35,10 +35,10 @@ function alertView(trouble: Trouble, alert: Alert | undefined): AlertView {
   }
 }
 
-function about({ connection, kind, code, reason, since, people, leavers, runId }: Trouble) {
+function about({ connection, kind, code, reason, since, people, leavers, runId }: Condition) {
   return { connection, kind, code, reason, since: since.toISOString(), people, leavers, runId }
 }
 
-function nameOf({ connection, kind }: Trouble): string {
+function nameOf({ connection, kind }: Condition): string {
   return `${connection} ${kind}`
 }

@@ -1,4 +1,4 @@
-export type InboxRoom = {
+export type InboxCapacity = {
   /** Counts what waits already; to be awaited once for each connection before anybody enters. */
   count(connection: string): Promise<void>
   /** Takes a place for one more event; null where there is none. */
@@ -25,7 +25,7 @@ const countedForMs = 1000
  * How full the inboxes are, without asking the store for each event: what it said a second ago, and what has been added since. Never
  * less than what waits, as far as this process knows.
  */
-export function createInboxRoom(pendingCount: (connection: string) => Promise<number>): InboxRoom {
+export function createInboxCapacity(pendingCount: (connection: string) => Promise<number>): InboxCapacity {
   const gauges = new Map<string, Gauge>()
   return { count, enter }
 

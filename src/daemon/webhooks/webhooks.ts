@@ -14,7 +14,7 @@ import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { Events } from '../../telemetry/events.ts'
 import { createEventBatches, type EventBatches, type Outcome } from './event-batches.ts'
-import { createInboxRoom, type InboxRoom } from './capacity.ts'
+import { createInboxCapacity, type InboxCapacity } from './capacity.ts'
 import { type RawBody, takeRawBodies } from './raw-bodies.ts'
 
 export type ServedWebhook = {
@@ -54,20 +54,23 @@ const unprintable = /\p{C}/u
 const unknown = '(unknown)'
 
 type Answer = { readonly received: string; readonly duplicate?: true } | { readonly ping: true }
-type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & { readonly batches: EventBatches; readonly room: InboxRoom }
+type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & {
+  readonly batches: EventBatches
+  readonly capacity: InboxCapacity
+}
 type Feed = ServedWebhook & { readonly connection: string }
 type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer }
 
 /** Serves `POST /webhooks/NAME` for each feed. An answer of 200 is given only to what is committed, was before, or needs no keeping. */
 export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptions): Promise<void> {
   const { feeds, db } = options
-  const room = createInboxRoom((connection) => pendingCount(db, connection))
+  const capacity = createInboxCapacity((connection) => pendingCount(db, connection))
   for (const connection of feeds.keys()) {
     await ensureConnection(db, connection)
-    await room.count(connection)
+    await capacity.count(connection)
   }
   const limits = { ...usualLimits, ...options.limits }
-  const receiver = { ...options, room, batches: openBatches(options, limits) }
+  const receiver = { ...options, capacity, batches: openBatches(options, limits) }
 
   await app.register(async (scope) => {
     takeRawBodies(scope, limits)
@@ -112,7 +115,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
 
   const value = readValue(body)
   const { id, key } = deduplicationKey({ settings, verified, body, value })
-  using place = receiver.room.enter(connection, settings.inboxLimit)
+  using place = receiver.capacity.enter(connection, settings.inboxLimit)
   if (place === null) throw refused('the inbox is full', full())
   const outcome = await stored({
     connection,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Db, StoreSchema } from '../schema.ts'
-import type { Trouble, TroubleKind } from './conditions.ts'
+import type { Condition, ConditionKind } from './conditions.ts'
 
-/** A trouble that was away for a moment only, as between two attempts, is still the same one. */
+/** A condition that was away for a moment only, as between two attempts, is still the same one. */
 const awayMs = 30_000
 /** A cause that changes to and fro is not told each time. */
 const changeMs = 15 * 60_000
@@ -11,7 +11,7 @@ const changeMs = 15 * 60_000
 const claimMs = 60_000
 const keepMs = 90 * 24 * 60 * 60_000
 
-export type Alert = Trouble & {
+export type Alert = Condition & {
   readonly id: string
   readonly raisedAt: Date
   readonly clearedAt: Date | null
@@ -33,12 +33,12 @@ export type ClaimedTelling = {
 }
 
 /** Brings the open alerts in line with what is wrong now: raises, updates, clears. Said twice, or by two processes, it does the same. */
-export async function noteTroubles(db: Db, found: readonly Trouble[], now: Date): Promise<void> {
-  const troubles = JSON.stringify(found.map((trouble) => ({ ...trouble, id: randomUUID() })))
+export async function noteConditions(db: Db, found: readonly Condition[], now: Date): Promise<void> {
+  const conditions = JSON.stringify(found.map((condition) => ({ ...condition, id: randomUUID() })))
   await sql`
     insert into alerts (id, connection, kind, code, reason, since, people, leavers, run_id, raised_at, next_at)
     select id, connection, kind, code, reason, since, people, leavers, "runId", ${now}, ${now}
-    from jsonb_to_recordset(${troubles}::jsonb) as t(id uuid, connection text, kind text, code text, reason text,
+    from jsonb_to_recordset(${conditions}::jsonb) as t(id uuid, connection text, kind text, code text, reason text,
       since timestamptz, people integer, leavers integer, "runId" uuid)
     on conflict (connection, kind) where cleared_at is null do update set
       code = excluded.code, reason = excluded.reason, since = excluded.since, people = excluded.people,
@@ -49,7 +49,7 @@ export async function noteTroubles(db: Db, found: readonly Trouble[], now: Date)
       is distinct from (excluded.code, excluded.reason, excluded.since, excluded.people, excluded.leavers, excluded.run_id,
         null::timestamptz)`.execute(db)
   const isAway = sql`cleared_at is null and not exists (
-    select 1 from jsonb_to_recordset(${troubles}::jsonb) as t(connection text, kind text)
+    select 1 from jsonb_to_recordset(${conditions}::jsonb) as t(connection text, kind text)
     where t.connection = alerts.connection and t.kind = alerts.kind)`
   await sql`
     update alerts set cleared_at = gone_at, next_at = ${now}
@@ -142,7 +142,7 @@ function toAlert(row: AlertRow): Alert {
   return {
     id: row.id,
     connection: row.connection,
-    kind: row.kind as TroubleKind,
+    kind: row.kind as ConditionKind,
     code: row.code,
     reason: row.reason,
     since: row.since,

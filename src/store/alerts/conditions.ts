@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-export const troubleKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems'] as const
-export type TroubleKind = (typeof troubleKinds)[number]
+export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems'] as const
+export type ConditionKind = (typeof conditionKinds)[number]
 
-/** Something that an operator should look at. A connection has at most one trouble of each kind. */
-export type Trouble = {
+/** Something that an operator should look at. A connection has at most one condition of each kind. */
+export type Condition = {
   readonly connection: string
-  readonly kind: TroubleKind
+  readonly kind: ConditionKind
   /** Tells causes of one kind apart. */
   readonly code: string | null
   readonly reason: string
@@ -18,7 +18,7 @@ export type Trouble = {
   readonly runId: string | null
 }
 
-export type TroubleSettings = {
+export type ConditionSettings = {
   /** The connections of the configuration. */
   readonly connections: readonly string[]
   /** How long deliveries may fail, or wait for somebody to take them up. */
@@ -27,15 +27,15 @@ export type TroubleSettings = {
 }
 
 /** What is wrong now, by connection and kind: read from what the store holds, so that no event can be missed. */
-export async function troubles(db: Db, settings: TroubleSettings): Promise<Trouble[]> {
-  const found: Trouble[] = []
+export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
+  const found: Condition[] = []
   for (const find of [blocked, overdue, held, runFailed, problems]) found.push(...(await find(db, settings)))
   return found.toSorted(
-    (a, b) => byName(a.connection, b.connection) || troubleKinds.indexOf(a.kind) - troubleKinds.indexOf(b.kind),
+    (a, b) => byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind),
   )
 }
 
-const leaverKinds = sql`('leave', 'redate')`
+const leaverKinds = sql`('leave', 'correct')`
 
 type Waiting = { readonly people: number; readonly leavers: number }
 
@@ -49,7 +49,7 @@ const tally = sql`
 const stillDue = sql`runs.state = 'delivering' and deliveries.state = 'due' and deliveries.answer is null`
 
 /** A connection that is no longer configured counts for as long as a run of it is under way. */
-async function blocked(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+async function blocked(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & Waiting>`
     select name, coalesce(blocked_code, blocked_status::text) as code, coalesce(blocked_reason, '') as reason,
       blocked_at as since, waiting.people, waiting.leavers
@@ -58,13 +58,13 @@ async function blocked(db: Db, { connections }: TroubleSettings): Promise<Troubl
       where runs.connection = connections.name and ${stillDue}) waiting
     where blocked_at is not null and (name = any(${connections}) or exists (
       select 1 from runs where runs.connection = connections.name and runs.state = 'delivering'))`.execute(db)
-  return rows.map(({ name, ...trouble }) => ({ ...trouble, connection: name, kind: 'blocked', runId: null }))
+  return rows.map(({ name, ...condition }) => ({ ...condition, connection: name, kind: 'blocked', runId: null }))
 }
 
 /** Also of batches that nobody has taken up since they became due, as where the queue cannot be reached. */
-async function overdue(db: Db, { connections, overdueMinutes, now }: TroubleSettings): Promise<Trouble[]> {
+async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
   const latest = new Date(now.getTime() - overdueMinutes * 60_000)
-  const due = sql`case when deliveries.owner is null then deliveries.due_at end`
+  const due = sql`case when deliveries.lease is null then deliveries.due_at end`
   const { rows } = await sql<
     { name: string; code: string | null; failure: string | null; since: Date; runId: string } & Waiting
   >`
@@ -79,14 +79,14 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: TroubleSett
       run_id as "runId", waiting.people, waiting.leavers
     from late join waiting using (connection)
     order by connection, since, run_id, batch`.execute(db)
-  return rows.map(({ name, failure, ...trouble }) => {
+  return rows.map(({ name, failure, ...condition }) => {
     const why = failure ?? 'no worker has taken them up'
-    const reason = `${peopleText(trouble)} could not be delivered for more than ${overdueMinutes} minutes: ${why}`
-    return { ...trouble, connection: name, kind: 'overdue', reason }
+    const reason = `${peopleText(condition)} could not be delivered for more than ${overdueMinutes} minutes: ${why}`
+    return { ...condition, connection: name, kind: 'overdue', reason }
   })
 }
 
-async function held(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+async function held(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<
     { name: string; code: string; reason: string; since: Date; runId: string; runs: number } & Waiting
   >`
@@ -96,14 +96,14 @@ async function held(db: Db, { connections }: TroubleSettings): Promise<Trouble[]
       tally.runs, tally.since, tally.people, tally.leavers
     from runs join (
       select connection, count(*)::int as runs, min(coalesce(started_at, created_at)) as since,
-        sum(${planned('join', 'update', 'leave', 'return', 'redate', 'retract')})::int as people,
-        sum(${planned('leave', 'redate')})::int as leavers
+        sum(${planned('join', 'update', 'leave', 'return', 'correct', 'retract')})::int as people,
+        sum(${planned('leave', 'correct')})::int as leavers
       from runs where state = 'held' and connection = any(${connections}) group by connection
     ) tally on tally.connection = runs.connection
     where runs.state = 'held'
     order by runs.connection, runs.created_at desc, runs.id`.execute(db)
-  return rows.map(({ name, runs, reason, ...trouble }) => ({
-    ...trouble,
+  return rows.map(({ name, runs, reason, ...condition }) => ({
+    ...condition,
     connection: name,
     kind: 'held',
     reason:
@@ -124,7 +124,7 @@ function planned(...kinds: readonly string[]) {
  * Runs that failed with nothing read since, by feed: what one feed can read says nothing of another. Reading back (the feed `roster`)
  * comes round once a week only, so a source that was read afterwards makes up for it.
  */
-async function runFailed(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string; reason: string; since: Date; runId: string; runs: number }>`
     with read as (
       select names.connection, feeds.feed, (
@@ -146,8 +146,8 @@ async function runFailed(db: Db, { connections }: TroubleSettings): Promise<Trou
     join runs newest on newest.connection = read.connection and newest.feed = read.feed and newest.state = 'failed'
       and newest.created_at = failed.newest
     order by read.connection, newest.created_at desc, newest.id`.execute(db)
-  return rows.map(({ name, runs, reason, ...trouble }) => ({
-    ...trouble,
+  return rows.map(({ name, runs, reason, ...condition }) => ({
+    ...condition,
     connection: name,
     kind: 'run_failed',
     reason: runs === 1 ? `a run failed: ${reason}` : `${runs} runs failed, one after the other: ${reason}`,
@@ -157,17 +157,17 @@ async function runFailed(db: Db, { connections }: TroubleSettings): Promise<Trou
 }
 
 /** Leavers whom the platform refuses. What it refuses of others can wait for somebody to look at the list. */
-async function problems(db: Db, { connections }: TroubleSettings): Promise<Trouble[]> {
+async function problems(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date } & Waiting>`
     select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers
     from problems where kind in ${leaverKinds} and connection = any(${connections})
     group by connection`.execute(db)
-  return rows.map(({ name, ...trouble }) => ({
-    ...trouble,
+  return rows.map(({ name, ...condition }) => ({
+    ...condition,
     connection: name,
     kind: 'problems',
     code: null,
-    reason: `the platform refuses the leaving dates of ${trouble.people === 1 ? '1 person' : `${trouble.people} people`}`,
+    reason: `the platform refuses the leaving dates of ${condition.people === 1 ? '1 person' : `${condition.people} people`}`,
     runId: null,
   }))
 }

@@ -4,7 +4,7 @@ import type { ChangeKind } from '../../identity/change.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
 import type { Target } from '../connections.ts'
 import { rechecked, recheckTime } from './uncertain.ts'
-import { mayStillMove, type Owner, unowned } from '../workers/leases.ts'
+import { mayStillMove, type Lease, unleased } from '../workers/leases.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 
@@ -51,40 +51,40 @@ export type Outcome = {
   readonly answer: Answer
 }
 
-type ClaimBy = { readonly runId: string; readonly batch: number; readonly owner: Owner; readonly now: Date }
+type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease: Lease; readonly now: Date }
 
 /**
  * Takes a due batch; null where it is done, cancelled, not due yet, or somebody who lives works on it. A batch whose former
  * process ended, or has stopped moving, is unsettled: a request of it may be under way.
  */
 export async function claimDelivery(db: Db, by: ClaimBy): Promise<ClaimedDelivery | null> {
-  // Whether its owner lives is looked up only where it has one, which is seldom.
-  return (await claimFrom('nobody', db, by)) ?? (await claimFrom('somebody', db, by))
+  // Whether a lease is live is looked up only if there is one, which is seldom.
+  return (await claimFrom('free', db, by)) ?? (await claimFrom('leased', db, by))
 }
 
 async function claimFrom(
-  whom: 'nobody' | 'somebody',
+  from: 'free' | 'leased',
   db: Db,
-  { runId, batch, owner, now }: ClaimBy,
+  { runId, batch, lease, now }: ClaimBy,
 ): Promise<ClaimedDelivery | null> {
-  const former = sql`deliveries.owner`
+  const former = sql`deliveries.lease`
   const takenOver = sql`, taken_over as (
-      insert into takeovers (run_id, batch, owner)
+      insert into takeovers (run_id, batch, lease)
       select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
       on conflict do nothing
     )`
   const { rows } = await sql<ClaimedDelivery>`
     with claimed as (
-      update deliveries set owner = ${owner.id}, attempts = deliveries.attempts + 1,
-        unsettled = deliveries.unsettled or deliveries.owner is not null
+      update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
+        unsettled = deliveries.unsettled or deliveries.lease is not null
       from runs, deliveries former
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
         and former.run_id = deliveries.run_id and former.batch = deliveries.batch
-        and ${whom === 'nobody' ? sql`${former} is null` : sql`${former} is not null and ${unowned(former)}`}
+        and ${from === 'free' ? sql`${former} is null` : sql`${former} is not null and ${unleased(former)}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
-        deliveries.failures, deliveries.unsettled, former.owner as previous
-    )${whom === 'nobody' ? sql`` : takenOver}
+        deliveries.failures, deliveries.unsettled, former.lease as previous
+    )${from === 'free' ? sql`` : takenOver}
     select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled,
       json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
@@ -272,7 +272,7 @@ async function answerBatch(
   const answer = commonAnswer(whole.outcomes)
   const others = whole.outcomes.filter((outcome) => !sameAnswer(outcome.answer, answer))
   const ended = sql`ended as (
-      update deliveries set state = 'done', owner = null, due_at = ${dueAt}, requests = requests + ${requests},
+      update deliveries set state = 'done', lease = null, due_at = ${dueAt}, requests = requests + ${requests},
         answer = ${JSON.stringify(answer)}, sent_at = ${whole.sentAt}, answered_at = ${whole.now}, confirmed = people - refused,
         unsettled = false, failures = 0, failing_since = null, last_code = null, last_failure = null
       where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
@@ -316,7 +316,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .updateTable('deliveries')
       .set({
         state: isDone ? 'done' : 'due',
-        owner: null,
+        lease: null,
         due_at: end.dueAt,
         requests: sql`requests + ${end.requests}`,
         confirmed: counts.confirmed,
@@ -419,7 +419,7 @@ export async function dueDeliveries(db: Db, options: { now: Date; runId?: string
     .where('runs.state', '=', 'delivering')
     .where('deliveries.state', '=', 'due')
     .where('deliveries.due_at', '<=', options.now)
-    .where(unowned(sql`deliveries.owner`))
+    .where(unleased(sql`deliveries.lease`))
     .orderBy('deliveries.run_id')
     .orderBy('deliveries.batch')
   if (options.runId !== undefined) query = query.where('deliveries.run_id', '=', options.runId)

@@ -6,7 +6,7 @@ import type { Db } from '../schema.ts'
 const patienceMs = 15 * 60_000
 
 /** Without these changes the platform takes somebody for employed who has left, or keeps a wrong date. */
-const leaverKinds: readonly string[] = ['leave', 'redate']
+const leaverKinds: readonly string[] = ['leave', 'correct']
 
 export type Problem = {
   readonly connection: string

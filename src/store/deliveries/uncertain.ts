@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isAtWork, mayStillMove, type Owner } from '../workers/leases.ts'
+import { isAtWork, mayStillMove, type Lease } from '../workers/leases.ts'
 import type { Db } from '../schema.ts'
 
 /** How long a request that was given up may take to reach the platform all the same: longer than proxies and servers keep one. */
@@ -13,12 +13,12 @@ export function recheckTime(now: Date): Date {
  * Marks the people of a batch: a request about them may have reached the platform after the batch was given to another process,
  * or was dropped. The next run reads back what is there, and one more does when no such request can be under way any more.
  */
-export async function doubtBatch(
+export async function markUncertain(
   db: Db,
   { runId, batch, now }: { runId: string; batch: number; now: Date },
 ): Promise<void> {
   await sql`
-    update roster set doubted = true, recheck_at = ${recheckTime(now)} from changes, runs
+    update roster set uncertain = true, recheck_at = ${recheckTime(now)} from changes, runs
     where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
 }
@@ -32,9 +32,9 @@ export function rechecked({ runId, batch, at }: { runId: string; batch: number; 
 }
 
 /** Doubts everybody whose time to be looked at once more has come; answers the connections that this concerns. */
-export async function doubtRechecks(db: Db, now: Date): Promise<string[]> {
+export async function markRechecks(db: Db, now: Date): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
-    with due as (update roster set doubted = true, recheck_at = null where recheck_at <= ${now} returning connection)
+    with due as (update roster set uncertain = true, recheck_at = null where recheck_at <= ${now} returning connection)
     select distinct connection from due`.execute(db)
   return rows.map(({ connection }) => connection)
 }
@@ -42,28 +42,28 @@ export async function doubtRechecks(db: Db, now: Date): Promise<string[]> {
 /** Forgets that a batch was taken over from a process, once nothing of that one can be under way any more. */
 export async function settleTakeover(
   db: Db,
-  { runId, batch, owner }: { runId: string; batch: number; owner: number },
+  { runId, batch, lease }: { runId: string; batch: number; lease: number },
 ): Promise<void> {
   await db
     .deleteFrom('takeovers')
     .where('run_id', '=', runId)
     .where('batch', '=', batch)
-    .where('owner', '=', owner)
+    .where('lease', '=', lease)
     .execute()
 }
 
 /** The batches that were taken over from a process that has ended since, or from this one, which does not work on them any more. */
 export async function endedTakeovers(
   db: Db,
-  owner: Owner,
-): Promise<{ readonly runId: string; readonly batch: number; readonly owner: number; readonly connection: string }[]> {
+  lease: Lease,
+): Promise<{ readonly runId: string; readonly batch: number; readonly lease: number; readonly connection: string }[]> {
   const rows = await db
     .selectFrom('takeovers')
     .innerJoin('runs', 'runs.id', 'takeovers.run_id')
-    .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.owner', 'runs.connection'])
-    .where(sql<boolean>`(takeovers.owner = ${owner.id} or not ${mayStillMove(sql`takeovers.owner`)})`)
+    .select(['takeovers.run_id as runId', 'takeovers.batch', 'takeovers.lease', 'runs.connection'])
+    .where(sql<boolean>`(takeovers.lease = ${lease.id} or not ${mayStillMove(sql`takeovers.lease`)})`)
     .execute()
   return rows.filter(
-    ({ runId, batch, ...row }) => row.owner !== owner.id || !isAtWork(owner, { kind: 'batch', runId, batch }),
+    ({ runId, batch, ...row }) => row.lease !== lease.id || !isAtWork(lease, { kind: 'batch', runId, batch }),
   )
 }

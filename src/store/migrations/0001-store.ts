@@ -24,7 +24,7 @@ create table runs (
   state text not null,
   options jsonb not null,
   attempt integer not null default 0,
-  owner integer,
+  lease integer,
   source json,
   as_of timestamptz,
   rows integer,
@@ -102,7 +102,7 @@ create table deliveries (
   state text not null,
   due_at timestamptz not null,
   attempts integer not null default 0,
-  owner integer,
+  lease integer,
   requests integer not null default 0,
   last_failure text,
   primary key (run_id, batch)

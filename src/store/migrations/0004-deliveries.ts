@@ -16,9 +16,9 @@ select connection, identity_id, confirmed from roster where confirmed is distinc
 alter table roster drop column confirmed, drop column confirmed_at;
 
 -- A request may have reached the platform and nobody knows: what it holds of the person is read back by the next run.
-alter table roster add column doubted boolean not null default false;
-create index roster_doubted on roster (connection) where doubted;
--- A request that was given up may reach the platform later than those that followed it: then the person is doubted.
+alter table roster add column uncertain boolean not null default false;
+create index roster_uncertain on roster (connection) where uncertain;
+-- A request that was given up may reach the platform later than those that followed it: then the person is uncertain.
 alter table roster add column recheck_at timestamptz;
 create index roster_recheck on roster (recheck_at) where recheck_at is not null;
 
@@ -49,7 +49,7 @@ create index changes_by_batch on changes (run_id, batch) where batch is not null
 alter table connections add column blocked_code text;
 
 -- The processes at work. One that is stopped keeps its sessions and their locks, so it has to show that it moves.
-create table owners (
+create table leases (
   id integer primary key,
   seen_at timestamptz not null
 );
@@ -58,8 +58,8 @@ create table owners (
 create table takeovers (
   run_id uuid not null references runs (id) on delete cascade,
   batch integer not null,
-  owner integer not null,
-  primary key (run_id, batch, owner)
+  lease integer not null,
+  primary key (run_id, batch, lease)
 );
 
 -- The budget of requests, counted by rate-limiter-flexible, whose table this is. Not worth keeping over a crash.

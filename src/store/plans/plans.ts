@@ -3,7 +3,7 @@ import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/plan.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/deliveries.ts'
-import { doubtBatch } from '../deliveries/uncertain.ts'
+import { markUncertain } from '../deliveries/uncertain.ts'
 import { freeEvents } from '../inbox/inbox.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
@@ -181,7 +181,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
     .returning(['batch', 'attempts'])
     .execute()
   // What was tried and never answered, or is under way right now, may have reached the platform.
-  for (const { batch, attempts } of cancelled) if (attempts > 0) await doubtBatch(tx, { runId, batch, now })
+  for (const { batch, attempts } of cancelled) if (attempts > 0) await markUncertain(tx, { runId, batch, now })
   await sql`
     update changes set state = 'dropped'
     where run_id = ${runId} and state in ('planned', 'due') and not exists (

@@ -49,8 +49,8 @@ export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<strin
 }
 
 /** The keys of those of whom it is not known what the platform holds. */
-export function doubtedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
-  return keysWhere(db, connection, sql<boolean>`doubted`)
+export function uncertainKeys(db: Db, connection: string): AsyncGenerator<string[]> {
+  return keysWhere(db, connection, sql<boolean>`uncertain`)
 }
 
 /** How many people of the connection are known, whether they have left or not. */
@@ -97,8 +97,8 @@ export async function noteReadBack(
       on conflict (connection, identity_id) do update set confirmed = excluded.confirmed, run_id = null`.execute(db)
   }
   await sql`
-    update roster set doubted = false
-    where connection = ${connection} and doubted and identity_id = any(${found.map(({ identityId }) => identityId)})`.execute(
+    update roster set uncertain = false
+    where connection = ${connection} and uncertain and identity_id = any(${found.map(({ identityId }) => identityId)})`.execute(
     db,
   )
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Owner, unowned } from '../workers/leases.ts'
+import { type Lease, unleased } from '../workers/leases.ts'
 import type { Db, RunRow } from '../schema.ts'
 
 /** The states of which a connection has one run at a time. */
@@ -13,7 +13,7 @@ export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
  */
 export async function claimRun(
   db: Db,
-  { id, owner, now }: { id: string; owner: Owner; now: Date },
+  { id, lease, now }: { id: string; lease: Lease; now: Date },
 ): Promise<ClaimedRun | null> {
   return await db.transaction().execute(async (tx) => {
     const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
@@ -24,13 +24,13 @@ export async function claimRun(
       .updateTable('runs')
       .set({
         state: sql`case state when 'waiting' then 'reading' else state end`,
-        owner: owner.id,
+        lease: lease.id,
         attempt: sql`attempt + 1`,
         started_at: sql`coalesce(started_at, ${now})`,
       })
       .where('id', '=', id)
       .where('state', 'in', ['waiting', 'reading', 'planned'])
-      .where(unowned(sql`runs.owner`))
+      .where(unleased(sql`runs.lease`))
       .where(noRival)
       .returningAll()
       .executeTakeFirst()
@@ -42,7 +42,7 @@ export async function claimRun(
 export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
   await db
     .updateTable('runs')
-    .set({ owner: null })
+    .set({ lease: null })
     .where('id', '=', claim.run.id)
     .where('attempt', '=', claim.attempt)
     .execute()
@@ -65,12 +65,12 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
 export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
   const rows = await db
     .selectFrom('runs')
-    .select(['id', 'attempt', 'owner'])
+    .select(['id', 'attempt', 'lease'])
     .where('state', 'in', ['waiting', 'reading', 'planned'])
-    .where(unowned(sql`runs.owner`))
+    .where(unleased(sql`runs.lease`))
     .where(noRival)
     .execute()
-  return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.owner === null ? '' : `-${row.attempt}`}` }))
+  return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.lease === null ? '' : `-${row.attempt}`}` }))
 }
 
 // Runs of a connection go one after the other: older facts never overtake newer ones.

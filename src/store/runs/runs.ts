@@ -163,8 +163,8 @@ export async function moveRun(
     .updateTable('runs')
     .set({
       state: run.to,
-      ...(settled && { finished_at: run.now, owner: null }),
-      ...(run.to === 'held' && { owner: null }),
+      ...(settled && { finished_at: run.now, lease: null }),
+      ...(run.to === 'held' && { lease: null }),
       ...(run.reason !== undefined && { reason: run.reason }),
       ...(run.failure !== undefined && { failure: run.failure }),
       ...(run.by !== undefined && { decided_by: run.by, decided_at: run.now }),

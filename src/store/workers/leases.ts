@@ -4,57 +4,57 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { StoreSchema } from '../schema.ts'
 
-/** The first key of the advisory locks that say "this owner lives"; the second is the owner's id. The number spells ROLL. */
+/** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c
 
-const beatMs = 10_000
-/** A process that has not moved for so long may be stopped for good: others take its work. */
-const stillSeconds = 60
+const renewMs = 10_000
+/** A process that has not renewed its lease for so long may be stopped for good: others take its work. */
+const stoppedSeconds = 60
 const forgottenSeconds = 24 * 60 * 60
 
 /**
- * The mark that a process leaves on what it works on. It is good for as long as the database session that took it lives, and
- * the process shows that it moves: one that was killed is known to be dead at once, and one that is stopped does not keep its work.
+ * A process's claim to what it works on, written on each row. It is live while the database session that took it lives and the
+ * process renews it: a killed process is known to be dead at once, and a stopped one does not keep its work.
  */
-export type Owner = {
+export type Lease = {
   readonly id: number
-  /** What the process works on now. What bears its mark and is not among it was left when the store did not take its end. */
+  /** What the process works on now. A row under this lease that is not among it is stranded: the store did not take its end. */
   readonly atWork: Set<Work>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What bears an owner's mark: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
+/** What a lease is written on: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
 export type Work =
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'batch'; readonly runId: string; readonly batch: number }
   | { readonly kind: 'target'; readonly connection: string }
 
-/** Works on something as this owner, from before it is marked until after its mark is gone or could not be taken off. */
-export async function workingOn<T>(owner: Owner, work: Work, task: () => Promise<T>): Promise<T> {
-  owner.atWork.add(work)
+/** Works on something under this lease, from before the row is leased until after it is released or could not be. */
+export async function workingOn<T>(lease: Lease, work: Work, task: () => Promise<T>): Promise<T> {
+  lease.atWork.add(work)
   try {
     return await task()
   } finally {
-    owner.atWork.delete(work)
+    lease.atWork.delete(work)
   }
 }
 
-export function isAtWork({ atWork }: Owner, work: Work): boolean {
+export function isAtWork({ atWork }: Lease, work: Work): boolean {
   return atWork.values().some((one) => isDeepStrictEqual(one, work))
 }
 
-/** Takes a mark of its own and keeps it, also over a lost database connection. */
-export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
+/** Takes a lease for this process and keeps it, also over a lost database connection. */
+export async function takeLease(store: Database<StoreSchema>): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)
   let ended = false
-  await sql`delete from owners where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(store.db)
-  await beat()
+  await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(store.db)
+  await renew()
   let session = await hold()
-  // What the database does not answer to now is beaten again; until then another process may take the work over.
-  const beating = setInterval(() => beat().catch(() => undefined), beatMs)
+  // A renewal that the database does not answer comes again; until then another process may take the work over.
+  const renewing = setInterval(() => renew().catch(() => undefined), renewMs)
 
-  async function beat(): Promise<void> {
-    await sql`insert into owners values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(store.db)
+  async function renew(): Promise<void> {
+    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(store.db)
   }
 
   async function hold() {
@@ -76,7 +76,7 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
     return client
   }
 
-  // While the mark is lost another process may take the work over; what this one then writes is fenced off by attempt numbers.
+  // While the lease is lost another process may take the work over; what this one then writes is fenced off by attempt numbers.
   function retake(): void {
     hold().then(
       (client) => {
@@ -93,11 +93,11 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
     atWork: new Set(),
     async [Symbol.asyncDispose]() {
       ended = true
-      clearInterval(beating)
+      clearInterval(renewing)
       await session.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
       session.release()
       await store.db
-        .deleteFrom('owners')
+        .deleteFrom('leases')
         .where('id', '=', id)
         .execute()
         .catch(() => undefined)
@@ -105,13 +105,13 @@ export async function takeOwner(store: Database<StoreSchema>): Promise<Owner> {
   }
 }
 
-/** True in SQL where nobody who moves works on the row: `owner` is null, or belongs to a process that has ended or stands still. */
-export function unowned(column: RawBuilder<unknown>): RawBuilder<boolean> {
+/** True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. */
+export function unleased(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
-    select 1 from owners where owners.id = ${column} and owners.seen_at > now() - make_interval(secs => ${sql.lit(stillSeconds)})))`
+    select 1 from leases where leases.id = ${column} and leases.seen_at > now() - make_interval(secs => ${sql.lit(stoppedSeconds)})))`
 }
 
-/** True in SQL where the owner's process has not ended: it works, or stands still and may move again. */
+/** True in SQL if the lease's process has not ended: it works, or is stopped and may move again. */
 export function mayStillMove(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from pg_locks held

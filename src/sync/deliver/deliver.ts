@@ -17,7 +17,7 @@ import {
 import { workingOn } from '../../store/workers/leases.ts'
 import { blockedBy, isUnsettling, leavesUnsettled, type Stop } from './answers.ts'
 import type { SyncContext } from '../context.ts'
-import { doubtTakenOver } from '../repair/uncertain.ts'
+import { markTakenOver } from '../repair/uncertain.ts'
 import { enqueueDeliveries } from '../enqueue.ts'
 import { finishRun } from './finish.ts'
 import type { Lane } from './send.ts'
@@ -41,11 +41,11 @@ export async function deliver(
   { runId, batch }: Payload<'upsert'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await workingOn(ctx.owner, { kind: 'batch', runId, batch }, () => deliverBatch(ctx, { runId, batch }, signal))
+  await workingOn(ctx.lease, { kind: 'batch', runId, batch }, () => deliverBatch(ctx, { runId, batch }, signal))
 }
 
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
-  const claim = await claimDelivery(ctx.store.db, { runId, batch, owner: ctx.owner, now: ctx.now() })
+  const claim = await claimDelivery(ctx.store.db, { runId, batch, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
   const progress: Work['progress'] = { pending: 0, settled: 0, unsettled: false, whole: null }
   const lane = laneOf(ctx, claim, { progress, signal })
@@ -54,9 +54,9 @@ async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'
   try {
     stop = await send(attempt)
   } catch (error) {
-    if (error instanceof Overtaken) return await doubtTakenOver(ctx, claim)
+    if (error instanceof Overtaken) return await markTakenOver(ctx, claim)
     const settled = await endDelivery(ctx.store.db, claim, endOfError(attempt, signal.aborted))
-    if (!settled) await doubtTakenOver(ctx, claim)
+    if (!settled) await markTakenOver(ctx, claim)
     throw error
   }
   await end(attempt, stop)
@@ -141,7 +141,7 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
 
   const pauseMs = patienceMs(attempt, stop)
   const settled = await endDelivery(db, claim, endOf(attempt, { stop, pauseMs, now }))
-  if (!settled) return await doubtTakenOver(ctx, claim)
+  if (!settled) return await markTakenOver(ctx, claim)
   if (attempt.progress.whole) tellOutcomes(attempt, attempt.progress.whole.outcomes)
   if (stop === null && settled.isBlocked) await free(ctx, claim)
   tellSent(attempt, settled)

@@ -104,7 +104,7 @@ export async function takeOff(work: Work, pending: readonly PendingChange[]): Pr
  */
 export async function correctAndSend(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
   const people = pending.filter((person): person is Person => person.json !== null)
-  const first = await clearAndSend(work, people, (person) => person.kind === 'redate' || person.step !== null)
+  const first = await clearAndSend(work, people, (person) => person.kind === 'correct' || person.step !== null)
   if (first.stop || first.ignored.length === 0) return first.stop
   const second = await clearAndSend(work, first.ignored, () => true)
   if (second.stop) return second.stop

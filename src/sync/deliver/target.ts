@@ -1,6 +1,6 @@
 import { WalkInterrupted, walk } from '../../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
-import { type Owner, workingOn } from '../../store/workers/leases.ts'
+import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
 import type { Platform, SyncConnection, SyncContext } from '../context.ts'
@@ -25,7 +25,7 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
 }
 
 /** What each process looks up now, by connection: its other workers wait for that instead of for their turn. */
-const lookUps = new WeakMap<Owner, Map<string, Promise<number | Stop>>>()
+const lookUps = new WeakMap<Lease, Map<string, Promise<number | Stop>>>()
 
 /** The id of the platform's connection that this one feeds: looked up once, created where a name is new. */
 export async function resolveTarget(
@@ -35,7 +35,7 @@ export async function resolveTarget(
 ): Promise<number | Stop> {
   const known = await noteTarget(ctx, connection, noted)
   if (known.id !== null) return known.id
-  const ours = lookUps.getOrInsertComputed(ctx.owner, () => new Map())
+  const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
   const underWay = ours.get(connection.name)
   if (underWay) {
     // Why it failed is for the worker to tell that looked it up.
@@ -61,9 +61,9 @@ const beingLookedUp: Stop = {
 
 async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
   const { db } = ctx.store
-  return await workingOn(ctx.owner, { kind: 'target', connection: connection.name }, async () => {
+  return await workingOn(ctx.lease, { kind: 'target', connection: connection.name }, async () => {
     // Two processes that both find nothing would both create it.
-    if (!(await claimTarget(db, { connection: connection.name, owner: ctx.owner }))) return beingLookedUp
+    if (!(await claimTarget(db, { connection: connection.name, lease: ctx.lease }))) return beingLookedUp
     try {
       const found = await findTarget(ctx, connection, signal)
       if (typeof found === 'number')

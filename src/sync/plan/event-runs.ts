@@ -10,7 +10,7 @@ const retryAfterMs = 5 * 60_000
  * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
  * say that something changed have the source read, and are done with once that run is noted.
  */
-export async function foldEvents(ctx: SyncContext): Promise<void> {
+export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
   await retryFailedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })

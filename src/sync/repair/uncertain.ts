@@ -1,6 +1,6 @@
 import type { ClaimedDelivery } from '../../store/deliveries/deliveries.ts'
-import { doubtBatch, doubtRechecks, endedTakeovers, settleTakeover } from '../../store/deliveries/uncertain.ts'
-import { doubtedKeys, noteReadBack, rosterEntries } from '../../store/roster/roster.ts'
+import { markUncertain, markRechecks, endedTakeovers, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import { uncertainKeys, noteReadBack, rosterEntries } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
 import type { Stop } from '../deliver/answers.ts'
@@ -15,20 +15,20 @@ import { resolveTarget } from '../deliver/target.ts'
  * This attempt was overtaken: whatever it sent since may have undone newer facts on the platform, where nothing can fence a request.
  * Its people are read back by the next run.
  */
-export async function doubtTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
+export async function markTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch, connection } = claim
   await ctx.store.db.transaction().execute(async (tx) => {
-    await doubtBatch(tx, { runId, batch, now: ctx.now() })
-    await settleTakeover(tx, { runId, batch, owner: ctx.owner.id })
+    await markUncertain(tx, { runId, batch, now: ctx.now() })
+    await settleTakeover(tx, { runId, batch, lease: ctx.lease.id })
   })
   await requestRepair(ctx, connection)
 }
 
 /** The same for batches whose former process has ended since they were taken over from it. */
-export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
-  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.owner)) {
+export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
+  for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.lease)) {
     await ctx.store.db.transaction().execute(async (tx) => {
-      await doubtBatch(tx, { ...takeover, now: ctx.now() })
+      await markUncertain(tx, { ...takeover, now: ctx.now() })
       await settleTakeover(tx, takeover)
     })
     await requestRepair(ctx, connection)
@@ -36,8 +36,8 @@ export async function doubtEndedTakeovers(ctx: SyncContext): Promise<void> {
 }
 
 /** Looks once more at whoever was delivered after a request that was given up, once that request cannot arrive any more. */
-export async function doubtWhatMayBeLate(ctx: SyncContext): Promise<void> {
-  for (const connection of await doubtRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
+export async function recheckLate(ctx: SyncContext): Promise<void> {
+  for (const connection of await markRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
 }
 
 /** Asks for a run that reads no source, and delivers what is left of what HR said last. */
@@ -52,13 +52,13 @@ async function requestRepair(ctx: SyncContext, connection: string): Promise<void
  * Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs.
  * Answers what kept it from it: they stay in doubt then, until a later run.
  */
-export async function readBackDoubted(
+export async function readBackUncertain(
   ctx: SyncContext,
   connection: SyncConnection,
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Stop | null> {
   const { db } = ctx.store
-  for await (const identityIds of doubtedKeys(db, connection.name)) {
+  for await (const identityIds of uncertainKeys(db, connection.name)) {
     const target = await resolveTarget(ctx, connection, { signal })
     if (typeof target !== 'number') return target
     const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }

@@ -51,13 +51,13 @@ test.for(seeds)('a usual night is planned as exactly what its story tells (seed 
   ])
   expect(evening.counts.join).toBe(250)
   const kinds = Map.groupBy(night.changes, ({ kind }) => kind)
-  const keysOf = (kind: 'join' | 'update' | 'leave' | 'return' | 'redate') =>
+  const keysOf = (kind: 'join' | 'update' | 'leave' | 'return' | 'correct') =>
     (kinds.get(kind) ?? []).map(({ identityId }) => identityId)
   expect(keysOf('join')).toEqual(story.joiner.toSorted())
   expect(keysOf('update')).toEqual(story.mover.toSorted())
   expect(keysOf('leave')).toEqual([...story.leaver, ...story.absentee].sort())
   expect(keysOf('return')).toEqual(story.returner)
-  expect(keysOf('redate')).toEqual(story.correction)
+  expect(keysOf('correct')).toEqual(story.correction)
   expect(night.absent).toBe(usualNight.absentee)
   expect(night.entries.get(story.futureLeaver[0] ?? '')).toMatchObject({ deferredTo: expect.any(String) })
 })

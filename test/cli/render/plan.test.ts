@@ -9,7 +9,7 @@ test('a plan names joiners, movers, leavers, returns, corrections and retraction
   const plan = planDocument({
     rows: 1000,
     records: 997,
-    counts: counts({ join: 1, update: 1, leave: 1, return: 1, redate: 1, retract: 1, unchanged: 991, rejected: 1 }),
+    counts: counts({ join: 1, update: 1, leave: 1, return: 1, correct: 1, retract: 1, unchanged: 991, rejected: 1 }),
     changes: [
       changeView({
         kind: 'join',
@@ -27,7 +27,7 @@ test('a plan names joiners, movers, leavers, returns, corrections and retraction
         fields: { separatedAt: { from: '2026-03-31T00:00:00.000Z', to: null } },
       }),
       changeView({
-        kind: 'redate',
+        kind: 'correct',
         identityId: '1400',
         fields: { separatedAt: { from: '2026-10-31T00:00:00.000Z', to: '2026-11-05T00:00:00.000Z' } },
         carried: true,

@@ -40,7 +40,7 @@ async function block(db: Db, connection = 'acme'): Promise<void> {
   })
 }
 
-/** A store, and somebody who looks for trouble when the test says so. The clock starts now, as signatures grow old. */
+/** A store, and somebody who looks for alert conditions when the test says so. The clock starts now, as signatures grow old. */
 async function open(
   settings: AlertSettings,
   {
@@ -158,7 +158,7 @@ describe('a receiver', () => {
     expect(await openAlerts(opened.db)).toMatchObject([{ toldAt: expect.any(Date), lastFailure: null }])
   })
 
-  test('that was down while trouble came and went hears both when it is back, in order', async () => {
+  test('that was down while condition came and went hears both when it is back, in order', async () => {
     const answers: number[] = []
     await using receiver = await startAlertReceiver({
       answer: (response) => response.writeHead(answers.shift() ?? 204).end(),
@@ -352,7 +352,7 @@ describe('without a receiver', () => {
 })
 
 describe('the loop', () => {
-  test('finds trouble by itself, and goes on after a look that failed', async () => {
+  test('finds condition by itself, and goes on after a look that failed', async () => {
     await using receiver = await startAlertReceiver()
     await using opened = await open(settingsFor(receiver))
     const failed = Promise.withResolvers<void>()

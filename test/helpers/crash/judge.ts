@@ -105,7 +105,7 @@ async function leftDue(db: Db): Promise<string[]> {
   return due.map(({ run_id, batch, last_failure }) => `batch ${batch} of run ${run_id} is due still (${last_failure})`)
 }
 
-/** Of whom the platform has not acknowledged what is wanted, who is doubted, and who stands in the problems. */
+/** Of whom the platform has not acknowledged what is wanted, who is uncertain, and who stands in the problems. */
 async function leftBehind(db: Db): Promise<string[]> {
   const late = await db
     .selectFrom('roster')
@@ -119,11 +119,11 @@ async function leftBehind(db: Db): Promise<string[]> {
       else behind.identity_id is null or behind.confirmed is not null end`)
     .orderBy('roster.identity_id')
     .execute()
-  const doubted = await db.selectFrom('roster').select('identity_id').where('doubted', '=', true).execute()
+  const uncertain = await db.selectFrom('roster').select('identity_id').where('uncertain', '=', true).execute()
   const problems = await db.selectFrom('problems').selectAll().orderBy('identity_id').execute()
   return [
     ...late.map(({ identity_id }) => `${identity_id}: the platform is behind, as the store has it`),
-    ...doubted.map(({ identity_id }) => `${identity_id}: what the platform holds is in doubt still`),
+    ...uncertain.map(({ identity_id }) => `${identity_id}: what the platform holds is in doubt still`),
     ...problems.map(({ identity_id, kind, message }) => `${identity_id} stands in the problems: ${kind}, ${message}`),
   ]
 }

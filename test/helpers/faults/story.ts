@@ -8,7 +8,7 @@ import { Failure } from '../../../src/errors.ts'
 import { createClient } from '../../../src/http/client.ts'
 import { Postponed } from '../../../src/queue/postponed.ts'
 import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections.ts'
-import { takeOwner } from '../../../src/store/workers/leases.ts'
+import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { type CircuitOptions, createPace, type Pace } from '../../../src/sync/deliver/pace.ts'
@@ -185,9 +185,9 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     /** Another process that lives has begun to look the connection up. Answers how it ends. */
     async lookedUpElsewhere(): Promise<() => Promise<unknown>> {
       const { db } = sync.store
-      const owner = kept.use(await takeOwner(sync.store))
+      const lease = kept.use(await takeLease(sync.store))
       await db.updateTable('connections').set({ target_id: null }).execute()
-      await claimTarget(db, { connection: connection.name, owner })
+      await claimTarget(db, { connection: connection.name, lease })
       return () => releaseTarget(db, connection.name)
     },
 

@@ -5,7 +5,7 @@ import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards.ts'
 import type { Enqueued } from '../../../src/queue/jobs.ts'
 import { Postponed } from '../../../src/queue/postponed.ts'
-import { foldEvents, sweep } from '../../../src/sync/sync.ts'
+import { requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
 import type { Night } from './hr-model.ts'
 import { faultyClient, type Outage } from './faults.ts'
@@ -82,7 +82,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
     await operator.query(
       `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
-    sync.owner[Symbol.asyncDispose]().catch(() => undefined)
+    sync.lease[Symbol.asyncDispose]().catch(() => undefined)
   }
 
   const trial = {
@@ -103,7 +103,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 
     /** What the daemon does every minute; like everything else it may meet a failing database, and comes round again. */
     async minute(): Promise<void> {
-      await foldEvents(world.sync)
+      await requestEventRuns(world.sync)
       await sweep(world.sync)
     },
 
@@ -220,7 +220,7 @@ async function isAtRest({ sync }: World): Promise<boolean> {
   const { rows } = await sync.store.pool.query<{ busy: boolean }>(`
     select exists (select 1 from runs where state in ('waiting', 'reading', 'planned', 'delivering'))
       or exists (select 1 from inbox where state = 'pending' and run_id is null)
-      or exists (select 1 from roster where doubted) as busy`)
+      or exists (select 1 from roster where uncertain) as busy`)
   return rows[0]?.busy === false
 }
 

@@ -5,14 +5,14 @@ import {
   claimTelling,
   hastenTellings,
   noteTold,
-  noteTroubles,
+  noteConditions,
   noteUntold,
   openAlerts,
 } from '../../../src/store/alerts/alerts.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import type { Trouble } from '../../../src/store/alerts/conditions.ts'
+import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
 
 const start = new Date('2026-11-20T12:00:00.000Z')
@@ -21,7 +21,7 @@ const hourMs = 60 * 60_000
 /** So many seconds after the start. */
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
 
-function trouble(given: Partial<Trouble> = {}): Trouble {
+function condition(given: Partial<Condition> = {}): Condition {
   return {
     connection: 'acme',
     kind: 'blocked',
@@ -51,7 +51,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
   })
 
-  const note = (found: readonly Trouble[], seconds: number) => noteTroubles(store.db, found, at(seconds))
+  const note = (found: readonly Condition[], seconds: number) => noteConditions(store.db, found, at(seconds))
   const told = (claim: ClaimedTelling, seconds: number) =>
     noteTold(store.db, claim, { now: at(seconds), remindAt: new Date(at(seconds).getTime() + 24 * hourMs) })
 
@@ -71,15 +71,15 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     return tellings
   }
 
-  test('a trouble raises one alert, however often it is found and by how many at once', async () => {
-    await Promise.all(Array.from({ length: 6 }, () => note([trouble()], 0)))
-    await note([trouble({ people: 4 })], 10)
+  test('a condition raises one alert, however often it is found and by how many at once', async () => {
+    await Promise.all(Array.from({ length: 6 }, () => note([condition()], 0)))
+    await note([condition({ people: 4 })], 10)
 
     const alerts = await openAlerts(store.db)
 
     expect(alerts).toEqual([
       {
-        ...trouble({ people: 4 }),
+        ...condition({ people: 4 }),
         id: expect.any(String),
         raisedAt: at(0),
         clearedAt: null,
@@ -90,9 +90,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('is told once when raised, and once when it is over', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const first = await tellAll(0)
-    await note([trouble({ people: 4 })], 10)
+    await note([condition({ people: 4 })], 10)
     const meanwhile = await tellAll(10)
     await note([], 20)
     await note([], 50)
@@ -103,12 +103,12 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(await tellAll(100_000_000)).toEqual([])
   })
 
-  test('a trouble that was away for less than half a minute is the same one', async () => {
-    await note([trouble()], 0)
+  test('a condition that was away for less than half a minute is the same one', async () => {
+    await note([condition()], 0)
     const [before] = await openAlerts(store.db)
     await note([], 10)
     await note([], 39)
-    await note([trouble()], 40)
+    await note([condition()], 40)
     await note([], 41)
     await note([], 70)
 
@@ -118,14 +118,14 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('is over since it was found to be gone, and what comes later is another one', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const [first] = await openAlerts(store.db)
     await tellAll(0)
     await note([], 10)
     await note([], 40)
     const over = await claim(40)
     await told(over, 40)
-    await note([trouble({ since: at(95) })], 100)
+    await note([condition({ since: at(95) })], 100)
 
     const [second] = await openAlerts(store.db)
 
@@ -135,10 +135,10 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what was over before anybody could be told is told in full, in order', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     await note([], 10)
     await note([], 40)
-    await note([trouble({ connection: 'beta' })], 50)
+    await note([condition({ connection: 'beta' })], 50)
 
     const tellings = await tellAll(50)
 
@@ -146,7 +146,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('an alert that stays open is told again when a day has passed', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     await tellAll(0)
     const day = 24 * 60 * 60
     const early = await tellAll(day - 1)
@@ -157,8 +157,8 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect(reminder).toMatchObject({ type: 'raised', telling: 1 })
   })
 
-  test('another cause of the same trouble is told again, at most every quarter of an hour', async () => {
-    const causes = (seconds: number) => trouble({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
+  test('another cause of the same condition is told again, at most every quarter of an hour', async () => {
+    const causes = (seconds: number) => condition({ code: seconds % 60 === 0 ? 'key_refused' : 'permission_missing' })
     await note([causes(0)], 0)
     const first = await tellAll(0)
     const flapping: string[] = []
@@ -172,7 +172,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('of many that would tell at once, one does', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
 
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimTelling(store.db, at(0))))
 
@@ -180,7 +180,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const dead = await claim(0)
     const early = await claimTelling(store.db, at(59))
     const second = await claim(60)
@@ -196,7 +196,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('one that stood still over a telling, a reminder and a claim cannot write into the newer claim', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const still = await claim(0)
     await told(await claim(60), 61)
     const reminder = await claim(61 + 24 * 60 * 60)
@@ -208,7 +208,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('an alert that is over while it is being told is told to be over next', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const telling = await claim(0)
     await note([], 1)
     await note([], 31)
@@ -220,7 +220,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what could not be told waits for its time, or for another telling to go well', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     const failing = await claim(0)
     await noteUntold(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
     const early = await claimTelling(store.db, at(899))
@@ -235,7 +235,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('a telling that went well hastens no reminder', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     await tellAll(0)
     await hastenTellings(store.db, at(10))
 
@@ -245,9 +245,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   test('what is over and told is forgotten after ninety days, and never what is not told', async () => {
-    await note([trouble()], 0)
+    await note([condition()], 0)
     await told(await claim(0), 0)
-    await note([trouble({ connection: 'beta' })], 10)
+    await note([condition({ connection: 'beta' })], 10)
     await note([], 40)
     await note([], 80)
     await told(await claim(80), 80)

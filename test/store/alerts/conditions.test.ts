@@ -4,14 +4,14 @@ import { blockConnection } from '../../../src/store/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { troubles } from '../../../src/store/alerts/conditions.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
 const ago = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
 
-describe.each(databases)('troubles on $name', ({ place }) => {
+describe.each(databases)('conditions on $name', ({ place }) => {
   let at: Place
   let store: Database<StoreSchema>
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
   })
 
   const look = (connections: readonly string[] = ['acme', 'beta']) =>
-    troubles(store.db, { connections, overdueMinutes: 60, now })
+    conditions(store.db, { connections, overdueMinutes: 60, now })
   const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
   const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
   const block = (connection: string) =>
@@ -53,7 +53,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
 
   test('a blocked connection is one, with its reason and whom it keeps out', async () => {
     const runId = await run({ state: 'delivering', at: ago(10) })
-    await batch({ runId, batch: 1, people: { E1: 'leave', E3: 'redate' }, dueAt: ago(-10) })
+    await batch({ runId, batch: 1, people: { E1: 'leave', E3: 'correct' }, dueAt: ago(-10) })
     await batch({ runId, batch: 3, people: { E2: 'update' }, dueAt: ago(-10) })
     await batch({ runId, batch: 2, people: { E4: 'leave' }, dueAt: ago(-10), state: 'done' })
     await block('acme')
@@ -117,7 +117,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
   test('batches that nobody takes up are overdue as well, and those that somebody works on are not', async () => {
     const runId = await run({ state: 'delivering', at: ago(300) })
     await batch({ runId, batch: 1, people: { E1: 'leave' }, dueAt: ago(90) })
-    await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), owner: 7 })
+    await batch({ runId, batch: 2, people: { E2: 'leave' }, dueAt: ago(90), lease: 7 })
 
     const found = await look()
 
@@ -151,7 +151,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
       state: 'held',
       at: ago(20),
       guards,
-      counts: { join: 1, leave: 9, redate: 2, unchanged: 70, rejected: 3 },
+      counts: { join: 1, leave: 9, correct: 2, unchanged: 70, rejected: 3 },
       reason: 'leavers: 9 of 40 people would be separated; the limit is 5',
     })
 
@@ -171,7 +171,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
     ])
   })
 
-  test('several held runs are one trouble: since the oldest, about the newest', async () => {
+  test('several held runs are one condition: since the oldest, about the newest', async () => {
     await run({ state: 'held', at: ago(200), counts: { leave: 9 }, reason: 'leavers: many' })
     const newest = await run({
       state: 'held',
@@ -252,7 +252,7 @@ describe.each(databases)('troubles on $name', ({ place }) => {
       .insertInto('problems')
       .values([
         { ...problem, identity_id: 'E1', kind: 'leave', first_at: ago(400) },
-        { ...problem, identity_id: 'E2', kind: 'redate', first_at: ago(500) },
+        { ...problem, identity_id: 'E2', kind: 'correct', first_at: ago(500) },
         { ...problem, identity_id: 'E3', kind: 'update', first_at: ago(900) },
         { ...problem, identity_id: 'E4', kind: 'update', first_at: ago(900), connection: 'beta' },
       ])

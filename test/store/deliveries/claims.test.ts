@@ -13,11 +13,11 @@ import {
   storeStep,
 } from '../../../src/store/deliveries/deliveries.ts'
 import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
-import { releaseLeft } from '../../../src/store/workers/stranded.ts'
+import { releaseStranded } from '../../../src/store/workers/stranded.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { type Owner, takeOwner, workingOn } from '../../../src/store/workers/leases.ts'
+import { type Lease, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
-import { doubtedKeys } from '../../../src/store/roster/roster.ts'
+import { uncertainKeys } from '../../../src/store/roster/roster.ts'
 import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -30,7 +30,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await using opening = new AsyncDisposableStack()
     const { at } = opening.use(await place())
     const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
-    const me = opening.use(await takeOwner(store))
+    const me = opening.use(await takeLease(store))
     await ensureConnection(store.db, 'acme')
     const opened = opening.move()
     return { store, db: store.db, me, [Symbol.asyncDispose]: () => opened.disposeAsync() }
@@ -45,7 +45,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
   async function delivering(opened: Opened): Promise<string> {
     const { db, me } = opened
     const runId = await wait(opened)
-    await claimRun(db, { id: runId, owner: me, now })
+    await claimRun(db, { id: runId, lease: me, now })
     const record = { identityId: 'E1', firstName: 'Ana' }
     await stagePeople(db, runId, [
       {
@@ -95,8 +95,8 @@ describe.each(databases)('claims on $name', ({ place }) => {
   }
 
   /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
-  const standStill = async ({ db }: Opened, { id }: Owner): Promise<void> => {
-    await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(db)
+  const standStill = async ({ db }: Opened, { id }: Lease): Promise<void> => {
+    await sql`update leases set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(db)
   }
 
   test('a trigger that arrives while a run waits joins it, with what it asks for on top', async () => {
@@ -127,7 +127,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, me } = opened
     const id = await wait(opened)
 
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claimRun(db, { id, owner: me, now })))
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimRun(db, { id, lease: me, now })))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
@@ -135,10 +135,10 @@ describe.each(databases)('claims on $name', ({ place }) => {
   test('while a run of the connection is active the waiting one cannot be claimed', async () => {
     await using opened = await open()
     const { db, me } = opened
-    await claimRun(db, { id: await wait(opened), owner: me, now })
+    await claimRun(db, { id: await wait(opened), lease: me, now })
     const second = await wait(opened)
 
-    const claim = await claimRun(db, { id: second, owner: me, now })
+    const claim = await claimRun(db, { id: second, lease: me, now })
 
     expect(claim).toBeNull()
     expect(await dueRuns(db)).toEqual([])
@@ -148,8 +148,8 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await using opened = await open()
     const { db, store } = opened
     const runId = await delivering(opened)
-    const dead = await takeOwner(store)
-    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    const dead = await takeLease(store)
+    await claimDelivery(db, { runId, batch: 1, lease: dead, now })
     const whileAlive = await dueDeliveries(db, { now })
     await dead[Symbol.asyncDispose]()
 
@@ -163,10 +163,10 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
-    const dead = await takeOwner(store)
-    const older = await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    const dead = await takeLease(store)
+    const older = await claimDelivery(db, { runId, batch: 1, lease: dead, now })
     await dead[Symbol.asyncDispose]()
-    const newer = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const newer = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     if (!older || !newer) throw new Error('both claims were meant to succeed')
 
     const late = [
@@ -191,7 +191,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const { db, me } = opened
     const runId = await delivering(opened)
 
-    const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, owner: me, now })))
+    const claims = await Promise.all([1, 2, 3].map(() => claimDelivery(db, { runId, batch: 1, lease: me, now })))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
@@ -200,27 +200,27 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
-    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     const dueAt = new Date(now.getTime() + 1000)
     if (claim) await endDelivery(db, claim, { ...ended, as: 'failed', dueAt, progressed: false })
 
-    const early = await claimDelivery(db, { runId, batch: 1, owner: me, now })
-    const inTime = await claimDelivery(db, { runId, batch: 1, owner: me, now: dueAt })
+    const early = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+    const inTime = await claimDelivery(db, { runId, batch: 1, lease: me, now: dueAt })
 
     expect(early).toBeNull()
     expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
   })
 
-  test('a batch of a process that stands still is taken over, unsettled, and doubted once that process has ended', async () => {
+  test('a batch of a process that stands still is taken over, unsettled, and uncertain once that process has ended', async () => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
-    const stopped = await takeOwner(store)
-    await claimDelivery(db, { runId, batch: 1, owner: stopped, now })
-    const whileMoving = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const stopped = await takeLease(store)
+    await claimDelivery(db, { runId, batch: 1, lease: stopped, now })
+    const whileMoving = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     await standStill(opened, stopped)
 
-    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     const whileItMayMove = await endedTakeovers(db, me)
     await stopped[Symbol.asyncDispose]()
     const afterItsEnd = await endedTakeovers(db, me)
@@ -228,19 +228,19 @@ describe.each(databases)('claims on $name', ({ place }) => {
     expect(whileMoving).toBeNull()
     expect(claim).toMatchObject({ attempt: 2, unsettled: true })
     expect(whileItMayMove).toEqual([])
-    expect(afterItsEnd).toEqual([{ runId, batch: 1, owner: stopped.id, connection: 'acme' }])
+    expect(afterItsEnd).toEqual([{ runId, batch: 1, lease: stopped.id, connection: 'acme' }])
   })
 
   test('a batch that this process left without letting go is let go, unsettled, and one that it works on is not', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
-    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
-    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseLeft(db, me))
-    const whileAtWork = await claimDelivery(db, { runId, batch: 1, owner: me, now })
-    await releaseLeft(db, me)
-    const afterwards = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await workingOn(me, { kind: 'batch', runId, batch: 1 }, () => releaseStranded(db, me))
+    const whileAtWork = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+    await releaseStranded(db, me)
+    const afterwards = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     expect(whileAtWork).toBeNull()
     expect(afterwards).toMatchObject({ attempt: 2, unsettled: true })
@@ -250,31 +250,31 @@ describe.each(databases)('claims on $name', ({ place }) => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
-    const dead = await takeOwner(store)
-    await claimDelivery(db, { runId, batch: 1, owner: dead, now })
+    const dead = await takeLease(store)
+    await claimDelivery(db, { runId, batch: 1, lease: dead, now })
     await dead[Symbol.asyncDispose]()
 
-    const claim = await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     expect(claim).toMatchObject({ unsettled: true })
     expect(await endedTakeovers(db, me)).toEqual([])
   })
 
-  test('people of a batch that was tried are doubted when the run is cancelled, and those of one that was not are not', async () => {
+  test('people of a batch that was tried are uncertain when the run is cancelled, and those of one that was not are not', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
-    const doubted = async (): Promise<string[]> => (await Array.fromAsync(doubtedKeys(db, 'acme'))).flat()
+    const uncertain = async (): Promise<string[]> => (await Array.fromAsync(uncertainKeys(db, 'acme'))).flat()
     await dropPlan(db, runId, now)
-    const before = await doubted()
+    const before = await uncertain()
     await sql`update changes set state = 'due' where run_id = ${runId}`.execute(db)
     await sql`update deliveries set state = 'due' where run_id = ${runId}`.execute(db)
-    await claimDelivery(db, { runId, batch: 1, owner: me, now })
+    await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     await dropPlan(db, runId, now)
 
     expect(before).toEqual([])
-    expect(await doubted()).toEqual(['E1'])
+    expect(await uncertain()).toEqual(['E1'])
   })
 
   test('a run moves only as the table of moves says', async () => {

@@ -47,7 +47,7 @@ test('a corrected leaving date is cleared first and set in a second request', as
 
   const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
 
-  expect(run).toMatchObject({ state: 'finished', counts: { redate: 1 } })
+  expect(run).toMatchObject({ state: 'finished', counts: { correct: 1 } })
   expect(sent).toEqual([null, '2026-11-05T00:00:00.000Z'])
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })

@@ -8,7 +8,7 @@ import type { SourceFeed } from '../../../src/sync/context.ts'
 import {
   approveRun,
   cancelRun,
-  foldEvents,
+  requestEventRuns,
   rejectRun,
   requestRun,
   restorePerson,
@@ -35,7 +35,7 @@ function updated(id: string, title: string, at: string): HrEvent {
 /** Lets the clock run on, and has the events that wait folded and delivered. */
 async function later(world: World, seconds: number): Promise<void> {
   world.clock.now = new Date(world.clock.now.getTime() + seconds * 1000)
-  await foldEvents(world.sync)
+  await requestEventRuns(world.sync)
   await world.drain()
 }
 
@@ -238,7 +238,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await world.night(staff(20))
       await receive(world, terminated('E0003', '2026-11-19', '2026-11-20T02:10:00.000Z'))
       world.clock.now = new Date(world.clock.now.getTime() + 6000)
-      await foldEvents(world.sync)
+      await requestEventRuns(world.sync)
       world.jobs.length = 0
 
       await world.minute()

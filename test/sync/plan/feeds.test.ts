@@ -3,7 +3,7 @@ import type { Connector, Reading, SourceIdentity } from '../../../src/connectors
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context.ts'
-import { approveRun, foldEvents, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, requestEventRuns, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import {
@@ -228,7 +228,7 @@ describe.each(databases)('on $name', ({ place }) => {
       })
 
       world.clock.now = new Date(world.clock.now.getTime() + 6000)
-      await foldEvents(world.sync)
+      await requestEventRuns(world.sync)
       await world.drain()
       const runs = await listRuns(world.sync.store.db, { limit: 10 })
       const anew = runs.find(({ state }) => state === 'held')

@@ -4,7 +4,7 @@ import { Failure } from '../../../src/errors.ts'
 import type { Enqueued } from '../../../src/queue/jobs.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { claimDelivery } from '../../../src/store/deliveries/deliveries.ts'
-import { type Owner, takeOwner } from '../../../src/store/workers/leases.ts'
+import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import type { Pace } from '../../../src/sync/deliver/pace.ts'
 import { cancelRun, requestRun, sweep, unblock } from '../../../src/sync/sync.ts'
@@ -52,8 +52,8 @@ describe.each(databases)('on $name', ({ place }) => {
     }))
   }
 
-  async function doubted({ sync }: World): Promise<number> {
-    const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster where doubted`.execute(
+  async function uncertain({ sync }: World): Promise<number> {
+    const { rows } = await sql<{ people: number }>`select count(*)::int as people from roster where uncertain`.execute(
       sync.store.db,
     )
     return rows[0]?.people ?? 0
@@ -98,7 +98,7 @@ describe.each(databases)('on $name', ({ place }) => {
       await cancelRun(world.sync, { runId: run.id, by: 'ana' })
     }
     const leftBehind = (await peopleOn(client)).get('E0003')?.separatedAt
-    const inDoubt = await doubted(world)
+    const inDoubt = await uncertain(world)
 
     const run = await world.night(staff(10), { asOf: '2026-11-22T01:00:00.000Z' })
 
@@ -106,7 +106,7 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(inDoubt).toBe(1)
     expect(run).toMatchObject({ state: 'finished', counts: { return: 1 } })
     expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
-    expect(await doubted(world)).toBe(0)
+    expect(await uncertain(world)).toBe(0)
   })
 
   /** A run about E0003 up to its one batch, which is left to the test. */
@@ -137,15 +137,15 @@ describe.each(databases)('on $name', ({ place }) => {
   }
 
   /** As a process that the system has stopped: its sessions stay, and it gives no sign. */
-  async function standStill({ sync }: World, { id }: Owner): Promise<void> {
-    await sql`update owners set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(sync.store.db)
+  async function standStill({ sync }: World, { id }: Lease): Promise<void> {
+    await sql`update leases set seen_at = now() - interval '61 seconds' where id = ${id}`.execute(sync.store.db)
   }
 
   test('a process that stood still and sends old facts after newer ones were delivered has its people read back and repaired', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
-    await using stopped = await takeOwner(world.sync.store)
+    await using stopped = await takeLease(world.sync.store)
     const batch = await batchAbout(world, 'Old')
     const brinkOfSending = brink()
     const { platform } = world.sync
@@ -154,7 +154,7 @@ describe.each(databases)('on $name', ({ place }) => {
       return await platform.client.upsertHrisUserIdentities(input, options)
     }
     const slowClient = { ...platform.client, upsertHrisUserIdentities: upsert }
-    const old = world.workOn(batch, undefined, { owner: stopped, platform: { ...platform, client: slowClient } })
+    const old = world.workOn(batch, undefined, { lease: stopped, platform: { ...platform, client: slowClient } })
     await brinkOfSending.reached
     await standStill(world, stopped)
 
@@ -171,14 +171,14 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(newer.state).toBe('finished')
     expect([whileStanding, undone]).toEqual(['New', 'Old'])
     expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('New')
-    expect(await doubted(world)).toBe(0)
+    expect(await uncertain(world)).toBe(0)
   })
 
   test('a process that stood still before its request goes out sends nothing once it moves again', async () => {
     await using opened = await open()
     const { world, client } = opened
     await world.night(staff(10))
-    await using stopped = await takeOwner(world.sync.store)
+    await using stopped = await takeLease(world.sync.store)
     const batch = await batchAbout(world, 'Old')
     const brinkOfSending = brink()
     const { platform } = world.sync
@@ -195,7 +195,7 @@ describe.each(databases)('on $name', ({ place }) => {
       return await platform.client.upsertHrisUserIdentities(input, options)
     }
     const slow = { ...platform, pace, client: { ...platform.client, upsertHrisUserIdentities: upsert } }
-    const old = world.workOn(batch, undefined, { owner: stopped, platform: slow })
+    const old = world.workOn(batch, undefined, { lease: stopped, platform: slow })
     await brinkOfSending.reached
     await standStill(world, stopped)
     await world.minute()
@@ -211,21 +211,21 @@ describe.each(databases)('on $name', ({ place }) => {
     await using opened = await open()
     const { world } = opened
     await world.night(staff(10))
-    const stopped = await takeOwner(world.sync.store)
+    const stopped = await takeLease(world.sync.store)
     const batch = await batchAbout(world, 'New')
     if (batch.name === 'run') throw new Error('a batch was expected')
-    await claimDelivery(world.sync.store.db, { ...batch.payload, owner: stopped, now: world.clock.now })
+    await claimDelivery(world.sync.store.db, { ...batch.payload, lease: stopped, now: world.clock.now })
     await standStill(world, stopped)
     await world.minute()
     await sweep(world.sync)
-    const beforeItsEnd = await doubted(world)
+    const beforeItsEnd = await uncertain(world)
     await stopped[Symbol.asyncDispose]()
 
     await sweep(world.sync)
-    const inDoubt = await doubted(world)
+    const inDoubt = await uncertain(world)
     await world.drain()
 
-    expect([beforeItsEnd, inDoubt, await doubted(world)]).toEqual([0, 1, 0])
+    expect([beforeItsEnd, inDoubt, await uncertain(world)]).toEqual([0, 1, 0])
   })
 
   /** Whatever is enqueued finds no queue, and what was in it is gone. */

@@ -18,7 +18,7 @@ type Kind = 'plain' | 'gzip' | 'zip'
 
 export type WrapFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
 
-type UnwrapOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
+type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
 
 type Foreign = { readonly magic: string; readonly at?: number; readonly what: string; readonly help: string }
 
@@ -35,10 +35,10 @@ const foreign: readonly Foreign[] = [
 ]
 
 /** The text that the file holds, still encoded: decrypted and unpacked. Ends normally only where all of it was read and proved intact. */
-export async function* unwrapped(
+export async function* decoded(
   file: ExportFile,
   format: WrapFormat,
-  { signal, secret }: UnwrapOptions,
+  { signal, secret }: DecodeOptions,
 ): AsyncGenerator<Buffer> {
   const { name } = file
   const { decrypt, unpackedBytes } = format

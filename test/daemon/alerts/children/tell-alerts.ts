@@ -5,7 +5,7 @@ import { migrations } from '../../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../../src/store/schema.ts'
 import { silentEvents } from '../../../../src/telemetry/events.ts'
 
-// Looks for trouble once and tells of it. With `die` it kills itself when it has raised an alert and not told anybody.
+// Looks for alert conditions once and tells of it. With `die` it kills itself when it has raised an alert and not told anybody.
 const [at = '', url = '', secret = '', how = ''] = process.argv.slice(2)
 const store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
 const events = silentEvents(({ event }) => {
