@@ -1,11 +1,11 @@
 /**
  * What a delivery does about an answer:
- * `problem`: that person is refused and stands in the list of problems; the others go on.
- * `split`: the batch is sent again in halves, until whoever is guilty is alone.
+ * `problem`: that person is refused and is added to the list of problems; the others go on.
+ * `split`: the batch is sent again in halves, until the people that the platform refuses are alone.
  * `correct`: the stored leaving date is cleared, and then set in a second request.
  * `read_back`: what the platform holds of these people is read before anything is sent again.
- * `upsert`: the person is sent whole, through the batch.
- * `wait`: nobody sends until the time is over; it counts as no failure.
+ * `upsert`: the whole record of the person is sent through the batch operation.
+ * `wait`: nothing is sent until the time is over; it does not count as a failure.
  * `retry`: the batch stays due and is tried again, later each time, up to once an hour, without end.
  * `block`: nothing of the connection is sent until a probe passes.
  */
@@ -17,17 +17,17 @@ export type DeliveryFailure = {
   readonly when: string
   /** What follows. */
   readonly follows: string
-  /** What an operator can do about it; null where there is nothing to do. */
+  /** What an operator can do about it; null if there is nothing to do. */
   readonly helps: string | null
-  /** The platform may have applied the request: nobody knows what it holds. */
+  /** The platform may have applied the request: it is not known what it holds. */
   readonly unsettled: boolean
 }
 
-const repeated = 'The batch stays due and is tried again, later each time, up to once an hour. No person is given up.'
-const blocked = 'Nothing of the connection is sent; a probe goes out every 15 minutes. Other connections go on.'
-const unwell = 'Look at the status page of the platform; nothing has to be done here.'
+const repeated = 'The batch stays due and is tried again. The pauses grow up to an hour. No person is given up.'
+const blocked = 'Nothing of the connection is sent, except one probe every 15 minutes. Other connections go on.'
+const unwell = 'Look at the status page of the platform. Nothing has to be done here.'
 
-/** Every answer that is not simply a success, by its code: the one place that says what a delivery makes of it. */
+/** Every answer that is not simply a success, by its code: the one place that says what a delivery does about it. */
 export const deliveryFailures = {
   item_refused: {
     action: 'problem',
@@ -39,52 +39,53 @@ export const deliveryFailures = {
   item_failed: {
     action: 'retry',
     when: 'one item of a batch is answered with a status of 500 or above',
-    follows: 'That person stays due and is sent again; the others of the batch are settled.',
+    follows: 'That person stays due and is sent again. The others of the batch are settled.',
     helps: unwell,
     unsettled: true,
   },
   results_unmatched: {
     action: 'read_back',
     when: 'the list of results is shorter or longer than the batch, or a result names another person',
-    follows: 'No result is believed. Everybody of the batch is read back, and who is not there as sent is sent again.',
+    follows:
+      'No result is used. All people of the batch are read back, and those who differ from what was sent are sent again.',
     helps: unwell,
     unsettled: true,
   },
   date_ignored: {
     action: 'correct',
-    when: 'a leaving date is accepted and another one stays stored: the platform keeps the first until it is cleared',
+    when: 'the platform accepts a leaving date but still holds another: it keeps the first one until it is cleared',
     follows:
-      'The stored date is cleared, then the right one is sent in a second request. The step is stored before each.',
+      'The date on the platform is cleared. Then the right one is sent in a second request. The step is stored before each request.',
     helps: null,
     unsettled: false,
   },
   date_kept: {
     action: 'problem',
-    when: 'also after it was cleared, the platform keeps another leaving date than the one sent',
+    when: 'the platform keeps another leaving date than the one sent, even after it was cleared',
     follows: 'That person becomes a problem. It is tried again in every later run.',
-    helps: 'Look at the person on the platform: something else writes the date.',
+    helps: 'Look at the person on the platform. Something else writes the date.',
     unsettled: false,
   },
   batch_refused: {
     action: 'split',
     when: 'a batch is refused as a whole (400, 422 and the like)',
     follows:
-      'It is halved until the guilty are alone, with at most 100 such requests in one attempt; what is left goes on in the next.',
+      'The batch is halved until the refused people are alone. One attempt makes at most 100 such requests. The rest goes on in the next attempt.',
     helps: null,
     unsettled: false,
   },
   batch_too_large: {
     action: 'split',
     when: 'a batch is too large for the platform (413)',
-    follows: 'It is halved.',
-    helps: 'Set delivery.batchBytes below what the platform takes, which saves the refused requests.',
+    follows: 'The batch is halved.',
+    helps: 'Set delivery.batchBytes below the limit of the platform. That saves the refused requests.',
     unsettled: false,
   },
   splitting_paused: {
     action: 'wait',
     when: 'an attempt has spent its requests on halving a refused batch',
-    follows: 'What was found out is kept; the rest of the batch goes on in the next attempt.',
-    helps: 'If everybody is refused, the message of the first problem says why.',
+    follows: 'What was found out is kept. The rest of the batch goes on in the next attempt.',
+    helps: 'If all people are refused, the message of the first problem says why.',
     unsettled: false,
   },
   person_refused: {
@@ -98,50 +99,50 @@ export const deliveryFailures = {
     action: 'upsert',
     when: 'the person to be updated is not there (404)',
     follows:
-      'One look tells whether the person is missing or the operation; then the person is sent whole, through the batch.',
+      'One request finds out whether the person or the operation is missing. Then the whole record is sent through the batch operation.',
     helps: null,
     unsettled: false,
   },
   rate_limited: {
     action: 'wait',
-    when: 'the platform asks for patience (429)',
+    when: 'the platform asks for a pause (429)',
     follows:
-      'All workers and processes of that platform wait as long as Retry-After says, in seconds or as a date, or 15 seconds.',
-    helps: 'Where it happens all the time, set platform.requestsPerMinute lower.',
+      'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds.',
+    helps: 'If it happens often, set platform.requestsPerMinute lower.',
     unsettled: false,
   },
   circuit_open: {
     action: 'wait',
     when: 'several requests in a row failed, so none is sent for a while',
-    follows: 'After a pause one single request goes out as a probe; when it passes, the others follow.',
+    follows: 'After a pause one request is sent as a probe. If it passes, the others follow.',
     helps: unwell,
     unsettled: false,
   },
   being_looked_up: {
     action: 'wait',
-    when: 'another worker looks the custom connection up right now, or makes it',
+    when: 'another worker is looking up or creating the custom connection',
     follows: 'The batch waits a second.',
     helps: null,
     unsettled: false,
   },
   server_error: {
     action: 'retry',
-    when: 'the platform fails (500 to 599) or gave up waiting for the request (408)',
+    when: 'the platform fails (500 to 599) or stopped waiting for the request (408)',
     follows: `${repeated} A Retry-After is obeyed.`,
     helps: unwell,
     unsettled: true,
   },
   unreadable: {
     action: 'retry',
-    when: 'the answer is not what the operation promises: HTML, JSON that is cut short or has another shape, larger than 32 MiB, not UTF-8, or it breaks off',
+    when: 'the answer is not what the operation promises: it is HTML, JSON that is cut off or has another shape, larger than 32 MiB, not UTF-8, or it breaks off',
     follows: repeated,
-    helps: 'Look whether a proxy or a firewall stands in between and answers in place of the platform.',
+    helps: 'Check whether a proxy or a firewall answers in place of the platform.',
     unsettled: true,
   },
   redirected: {
     action: 'retry',
     when: 'the platform answers with a redirect (300 to 399)',
-    follows: `It is not followed: the key goes to the configured address only. ${repeated}`,
+    follows: `The redirect is not followed, because the key goes to the configured address only. ${repeated}`,
     helps: 'Check platform.region or platform.baseUrl.',
     unsettled: false,
   },
@@ -156,21 +157,21 @@ export const deliveryFailures = {
     action: 'retry',
     when: 'the name of the platform cannot be resolved',
     follows: repeated,
-    helps: 'Check platform.baseUrl and the resolver of this machine.',
+    helps: 'Check platform.baseUrl and the DNS resolver of this machine.',
     unsettled: false,
   },
   tls_failed: {
     action: 'retry',
-    when: 'the platform cannot prove who it is, or does not speak TLS',
+    when: 'the certificate of the platform is not accepted, or the platform does not use TLS',
     follows: repeated,
-    helps: 'Check platform.baseUrl, the clock of this machine, and whether a proxy breaks TLS open.',
+    helps: 'Check platform.baseUrl and the clock of this machine, and whether a proxy decrypts TLS.',
     unsettled: false,
   },
   timed_out: {
     action: 'retry',
     when: 'the connection, the first byte or the whole answer took longer than platform.timeoutMs',
     follows: repeated,
-    helps: 'Raise platform.timeoutMs or lower delivery.batchSize if the platform is just slow.',
+    helps: 'If the platform is only slow, raise platform.timeoutMs or lower delivery.batchSize.',
     unsettled: true,
   },
   connection_lost: {
@@ -183,7 +184,7 @@ export const deliveryFailures = {
   stopped: {
     action: 'retry',
     when: 'this process was told to stop while the request was under way',
-    follows: 'The batch is handed back and taken up by the next process, or by the next start.',
+    follows: 'The batch is released. Another process picks it up, or the next start does.',
     helps: null,
     unsettled: true,
   },
@@ -192,7 +193,7 @@ export const deliveryFailures = {
     when: 'the platform does not accept the API key (401)',
     follows: blocked,
     helps:
-      'Replace the key where the configuration takes it from; a file is read again for every request. Then "rollcall unblock".',
+      'Replace the key in the variable or file that the configuration names. A file is read again for every request. Then "rollcall unblock".',
     unsettled: false,
   },
   plan_lacks: {
@@ -206,7 +207,7 @@ export const deliveryFailures = {
     action: 'block',
     when: 'the API key lacks a permission (403)',
     follows: blocked,
-    helps: 'Give the key the permissions that docs/install.md lists. Then "rollcall unblock".',
+    helps: 'Give the key the permissions that docs/security.md names. Then "rollcall unblock".',
     unsettled: false,
   },
   terms_not_accepted: {
@@ -220,22 +221,21 @@ export const deliveryFailures = {
     action: 'block',
     when: 'the custom connection is not there (404)',
     follows: blocked,
-    helps:
-      'Check the target. "rollcall unblock" looks a target up by its name again, and makes it where it is missing.',
+    helps: 'Check the target. "rollcall unblock" looks up a target by its name again, and creates it if it is missing.',
     unsettled: false,
   },
   connection_unsuitable: {
     action: 'block',
     when: 'the custom connection is of another type, or several have its name',
     follows: blocked,
-    helps: 'Name the right one by id in the target.',
+    helps: 'Name the right connection by id in the target.',
     unsettled: false,
   },
   connection_unknown: {
     action: 'block',
-    when: 'the configuration no longer has the connection of a run that is under way',
+    when: 'the configuration no longer has the connection of an unfinished run',
     follows: blocked,
-    helps: 'Put it back, or cancel the run.',
+    helps: 'Put the connection back, or cancel the run.',
     unsettled: false,
   },
 } as const satisfies Readonly<Record<string, DeliveryFailure>>

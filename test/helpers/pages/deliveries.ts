@@ -1,24 +1,24 @@
 import { type DeliveryAction, type DeliveryFailure, deliveryFailures } from '../../../src/contract/failures.ts'
 
-const title = '## Every answer and what comes of it\n'
+const title = '## Every answer and what follows\n'
 
-const note = `Made from the table that the code follows by \`npx vitest run test/house.test.ts -u\`; a test holds it to the table. \`GET /failures\`
-of the [control API](api.md) answers the same.
+const note = `\`npx vitest run test/house.test.ts -u\` generates this part from the table that the code follows, and a test compares the two. \`GET /failures\` of
+the [control API](api.md) returns the same table.
 `
 
 /** The order of the page: what concerns single people, then what concerns a batch, then what concerns everybody. */
 const headings: Readonly<Record<DeliveryAction, string>> = {
   problem: 'The person becomes a problem',
   correct: 'The leaving date is corrected',
-  upsert: 'The person is sent whole',
+  upsert: 'The whole record is sent',
   split: 'The batch is halved',
   read_back: 'The people are read back',
   retry: 'It is tried again',
-  wait: 'Nobody sends for a while',
+  wait: 'Nothing is sent for a while',
   block: 'The connection is blocked',
 }
 
-/** The page docs/deliveries.md: what somebody wrote at its top, and the table of delivery failures below. */
+/** The page docs/deliveries.md: the written part at its top, and the table of delivery failures below. */
 export function deliveriesPage(page: string): string {
   const [top = ''] = page.split(title, 1)
   const failures = Object.entries<DeliveryFailure>(deliveryFailures)
