@@ -6,8 +6,13 @@ import type { Reject } from './record.ts'
 const limit = (what: string, { count, share }: { count: number; share: number }) =>
   z
     .strictObject({
-      count: z.int().min(0).default(count).describe('So many always pass.'),
-      share: z.number().min(0).max(1).default(share).describe('A share between 0 and 1 that passes where it is more.'),
+      count: z.int().min(0).default(count).describe('This many always pass.'),
+      share: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(share)
+        .describe('A share between 0 and 1. It applies if it allows more than count.'),
     })
     .prefault({})
     .describe(`${what} The plan is held when both the count and the share are exceeded.`)
@@ -20,10 +25,13 @@ export const Guards = z.strictObject({
     count: 10,
     share: 0.1,
   }),
-  shrink: limit('Rows (and the bytes of as many) that a snapshot holds less than the last accepted one.', {
-    count: 5,
-    share: 0.2,
-  }),
+  shrink: limit(
+    'Rows, or bytes, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows.',
+    {
+      count: 5,
+      share: 0.2,
+    },
+  ),
 })
 export type Guards = z.infer<typeof Guards>
 export type Limit = Guards[keyof Guards]

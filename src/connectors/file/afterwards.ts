@@ -7,16 +7,16 @@ export const afterwards = {
   accepted: z
     .enum(['keep', 'archive', 'delete'])
     .default('keep')
-    .describe('What becomes of an export whose plan was accepted: it stays, it moves to archiveDir, or it is deleted.'),
+    .describe('What happens to an export whose plan was accepted: it stays, it moves to archiveDir, or it is deleted.'),
   refused: z
     .enum(['keep', 'move'])
     .default('keep')
-    .describe('What becomes of an export whose plan a person refused: it stays, or it moves to rejectDir.'),
+    .describe('What happens to an export whose plan a person rejected: it stays, or it moves to rejectDir.'),
   archiveDir: Folder.default('archive').describe(
-    'Where accepted exports go, under a name that begins with the time (UTC). A folder of this connection alone; relative to the ' +
-      'folder that path searches. Nothing in it is ever read as an export.',
+    'Where accepted exports go. Their new names begin with the time (UTC). Only this connection may use the folder. It is relative ' +
+      'to the folder that path searches. Nothing in it is ever read as an export.',
   ),
-  rejectDir: Folder.default('rejected').describe('Where refused exports go; like archiveDir.'),
+  rejectDir: Folder.default('rejected').describe('Where rejected exports go. The rest is as with archiveDir.'),
 }
 
 export const Afterwards = z
@@ -28,8 +28,8 @@ export const Afterwards = z
       .max(36_500)
       .optional()
       .describe(
-        'After so many days what was moved to archiveDir and rejectDir is deleted there. Default: never. Other files stay.',
+        'After this many days, files that were moved to archiveDir and rejectDir are deleted. Default: never. Other files stay.',
       ),
   })
-  .describe('What becomes of an export that has been read.')
+  .describe('What happens to an export after it has been read.')
 export type Afterwards = z.infer<typeof Afterwards>

@@ -17,12 +17,13 @@ export const AsOf = z
     z.strictObject({
       from: z.literal('fileName').describe("A date, or a date and time, in the file's name."),
       pattern: NamePattern.describe(
-        'A regular expression with the named groups year (four digits), month and day, and where the name has them hour and minute, ' +
-          'such as (?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2}). Read in timeZone; without an hour it is the start of that day.',
+        'A regular expression with the named groups year (four digits), month and day, and also hour and minute if the name has them, ' +
+          'such as (?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2}). The date is read in timeZone. Without an hour it is the start of ' +
+          'that day.',
       ),
     }),
   ])
-  .describe('When the rows were true: newer facts win over older ones.')
+  .describe('When the rows were true. Newer facts win over older ones.')
 
 export type AsOf = z.infer<typeof AsOf>
 

@@ -14,19 +14,17 @@ export const completeness = {
     .max(3600)
     .default(5)
     .describe(
-      'For so many seconds the export must not have changed before it is read; 0 reads it at once. Whoever reads it waits for ' +
-        `what is left of that time, ${patience} times as long at the most. With a marker there is nothing to wait for.`,
+      'How many seconds an export must be unchanged before it is read. 0 reads it at once. A run waits for the rest of that time, ' +
+        `at most ${patience} times as long. With a marker it does not wait.`,
     ),
   marker: Suffix.optional().describe(
-    'The ending of an empty file that says that the export is complete, such as .done: people.csv is read once people.csv.done ' +
-      'or people.done stands beside it and is no older than people.csv.',
+    'The ending of an empty file that says that the export is complete, such as .done. people.csv is read when people.csv.done or ' +
+      'people.done is beside it and is no older than people.csv.',
   ),
   sideFile: SideFile.optional(),
 }
 
-export const Completeness = z
-  .strictObject(completeness)
-  .describe('How a complete export is told from one in the making.')
+export const Completeness = z.strictObject(completeness).describe('How we know that an export is complete.')
 export type Completeness = z.infer<typeof Completeness>
 
 /** The endings of what stands beside an export and is none itself. */

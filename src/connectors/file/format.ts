@@ -24,13 +24,13 @@ const Footer = z
       .min(1)
       .max(1000)
       .optional()
-      .describe('This many rows at the end are no people, whatever they hold. Blank lines do not count.'),
+      .describe('This many rows at the end are not people, whatever they hold. Blank lines do not count.'),
     startsWith: z
       .union([rowStart, z.array(rowStart).min(1).max(20)], { error: 'expected a text, or a list of texts' })
       .optional()
       .describe(
-        'The export ends with rows whose first cell begins with this text, or with one of these. An export without such a row, or ' +
-          'with other rows behind it, is refused.',
+        'The export ends with rows whose first cell begins with this text, or with one of these. An export without such a row, or with ' +
+          'other rows after it, is refused.',
       ),
   })
   .refine(({ rows, startsWith }) => (rows === undefined) !== (startsWith === undefined), {
@@ -44,32 +44,32 @@ const Trailer = z.strictObject({
     .min(1)
     .max(10_000)
     .describe(
-      'Which cell of the last row, counted from 1, holds the number of rows between header and trailer (a footer left out).',
+      'Which cell of the last row, counted from 1, holds the number of rows between header and trailer, without the footer.',
     ),
 })
 
 const Decrypt = z.strictObject({
   privateKey: z.string().min(1).describe('The armored OpenPGP private key that the export is encrypted for. A secret.'),
-  passphrase: z.string().min(1).optional().describe('What opens the private key, where it is protected. A secret.'),
+  passphrase: z.string().min(1).optional().describe('The passphrase of the private key, if it has one. A secret.'),
   verifyWith: z
     .string()
     .min(1)
     .optional()
-    .describe('The armored OpenPGP public key of the sender: an export that is not signed by it is refused.'),
+    .describe('The armored OpenPGP public key of the sender. An export without a signature of this key is refused.'),
 })
 
 /** How a file holds its rows: the settings that every file-like source shares. */
 export const exportFormat = {
   delimiter: Delimiter.default(',').describe(
-    'What stands between two cells: one character, the word tab, or auto: whichever of comma, semicolon, tab and pipe splits the ' +
-      'header; where several or none do, the export is refused.',
+    'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
+      'splits the header. If several do, or none does, the export is refused.',
   ),
   encoding: Encoding.default('utf-8').describe('How the file encodes text, such as utf-8, utf-16le or windows-1252.'),
   quote: Quote.default('"').describe(
-    'What encloses a cell that holds delimiters or line ends: one character, or the word none.',
+    'The character around a cell that holds delimiters or line ends, or the word none.',
   ),
   escape: Escape.default('doubled').describe(
-    'How an enclosed cell holds the quote itself: doubled, or behind this one character, such as a backslash.',
+    'How a quoted cell holds the quote itself: doubled, or after this character, such as a backslash.',
   ),
   headerLine: z
     .int()
@@ -77,35 +77,38 @@ export const exportFormat = {
     .max(1000)
     .default(1)
     .describe(
-      'The line that names the columns, counted from 1. What stands above it, such as the title of a report, is left out.',
+      'The line that names the columns, counted from 1. Lines above it, such as the title of a report, are skipped.',
     ),
   linesAfterHeader: z
     .int()
     .min(0)
     .max(100)
     .default(0)
-    .describe('How many rows below the header are no people, such as a second header. Blank ones count.'),
-  footer: Footer.optional().describe('The rows at the end that are no people, such as totals.'),
+    .describe('How many rows below the header are not people, such as a second header. Blank rows count.'),
+  footer: Footer.optional().describe('The rows at the end that are not people, such as totals.'),
   trailer: Trailer.optional().describe(
-    'A last row, behind any footer, that says how many rows the export has. One that is missing or disagrees means: cut off, refused.',
+    'A last row, after any footer, that says how many rows the export has. If it is missing, or the number is different, the ' +
+      'export was cut off and is refused.',
   ),
   lastLine: z
     .enum(['terminated', 'any'])
     .default('terminated')
     .describe(
-      'terminated: an export whose last line has no line end was cut off, and is refused. any: its writer leaves that line end out.',
+      'terminated: an export whose last line has no line end counts as cut off, and is refused. any: the last line may lack its line end.',
     ),
   compression: z
     .enum(['auto', 'none', 'gzip', 'zip'])
     .default('auto')
-    .describe('How the file is compressed; auto goes by its first bytes. A zip holds exactly one file, of any name.'),
+    .describe(
+      'How the file is compressed. auto decides by its first bytes. A zip holds exactly one file, of any name.',
+    ),
   unpackedBytes: z
     .int()
     .min(1)
     .default(4 * gibibyte)
     .describe('How large the export may become when it is decrypted and unpacked, in bytes.'),
   decrypt: Decrypt.optional().describe(
-    'For exports that are encrypted with OpenPGP (PGP, GnuPG); they may be compressed, too.',
+    'For exports that are encrypted with OpenPGP (PGP, GnuPG). They may be compressed too.',
   ),
 }
 

@@ -15,7 +15,7 @@ const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${sum}
 
 export const SideFile = z
   .strictObject({
-    suffix: Suffix.describe('The ending of its name, such as .sha256: people.csv.sha256 or people.sha256.'),
+    suffix: Suffix.describe('The ending of its name, such as .sha256 for people.csv.sha256 or people.sha256.'),
     holds: z
       .enum(['sha256', 'rows'])
       .describe(
@@ -24,7 +24,7 @@ export const SideFile = z
       ),
   })
   .describe(
-    'A file that comes with every export and says what it has to hold. An export without it, or another one, is refused.',
+    'A file that comes with every export and says what the export has to hold. An export without it, or with other content, is refused.',
   )
 export type SideFile = z.infer<typeof SideFile>
 

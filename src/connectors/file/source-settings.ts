@@ -15,11 +15,11 @@ export const rowSource = {
   mode: z
     .enum(['snapshot', 'delta'])
     .describe(
-      'snapshot: the source lists everybody, so whoever is not in it is absent. delta: it lists changes, and absence means nothing. ' +
-        'Required: nobody guesses.',
+      'snapshot: the source lists all people, and people missing from it are absent. delta: it lists changes, and absence means ' +
+        'nothing. Required, because a wrong guess would separate people.',
     ),
   timeZone: TimeZone.default('UTC').describe(
-    "The IANA time zone of the source's dates, such as Europe/Berlin: decides which day today is, and when the day of a file name begins.",
+    "The IANA time zone of the source's dates, such as Europe/Berlin. It decides which day today is, and when the day of a file name begins.",
   ),
 }
 
@@ -30,8 +30,8 @@ export const fileSource = {
     .enum(['newest', 'each'])
     .default('newest')
     .describe(
-      'newest: of several matches the newest is read, by modification time, then by name. each: every one is read once, the oldest ' +
-        'first; right for deltas.',
+      'newest: of several matches, the newest is read, by modification time, then by name. each: every match is read once, the ' +
+        'oldest first. Use each for deltas.',
     ),
   ...exportFormat,
   complete: Completeness.prefault({}),

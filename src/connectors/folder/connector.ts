@@ -19,7 +19,7 @@ export const csvSource = {
   type: z.literal('csv'),
   path: ExportPath.describe(
     'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
-      'refused, except in the part before the first * or other wildcard.',
+      'refused, except before the first * or other wildcard.',
   ),
   ...fileSource,
   afterwards: Afterwards.prefault({}),
@@ -27,10 +27,10 @@ export const csvSource = {
     .enum(['off', 'events', 'polling'])
     .default('off')
     .describe(
-      'Whether an export that arrives starts a run. events: the system tells, at once. polling: we look every pollSeconds, which ' +
-        'also works on network file systems.',
+      'Whether an export that arrives starts a run. events: the system reports it at once. polling: the daemon looks every ' +
+        'pollSeconds, which also works on network file systems.',
     ),
-  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often watch: polling looks.'),
+  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
 }
 
 export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)

@@ -30,7 +30,7 @@ const Basic = z.strictObject({
     .string()
     .min(1)
     .refine((name) => !name.includes(':'), { error: 'a user name holds no colon' })
-    .describe(`The user name; where a system wants its key here, as ${secretReference}.`),
+    .describe(`The user name. If a system expects its key here, write it as ${secretReference}.`),
   password: secretText.describe(`The password, as ${secretReference}.`),
 })
 
@@ -38,7 +38,7 @@ const ApiKey = z.strictObject({
   header: HeaderName.refine((name) => !ownHeaders.has(name.toLowerCase()) || /^(authorization|cookie)$/i.test(name), {
     error: 'this header cannot carry a key',
   }).describe('The header that carries the key, such as X-API-Key.'),
-  value: secretText.describe(`What stands in that header, as ${secretReference}.`),
+  value: secretText.describe(`The value of that header, as ${secretReference}.`),
 })
 
 const ClientCertificate = z.strictObject({
@@ -47,7 +47,7 @@ const ClientCertificate = z.strictObject({
     .min(1)
     .describe('The file of the certificate (PEM, with its chain), relative to the folder of the configuration file.'),
   key: secretText.describe(`Its private key (PEM), as ${secretReference}.`),
-  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${secretReference}.`),
+  passphrase: secretText.optional().describe(`The passphrase of the private key, as ${secretReference}.`),
 })
 
 const HttpAsOf = z
@@ -56,16 +56,16 @@ const HttpAsOf = z
     z.strictObject({
       from: z
         .literal('lastModified')
-        .describe("The answer's Last-Modified header; the first page's where there are several."),
+        .describe('The Last-Modified header of the answer. With several pages, that of the first.'),
     }),
     z.strictObject({
       from: z.literal('pointer').describe('A time in the answer, with json only.'),
       pointer: JsonPointer.describe(
-        'A JSON pointer to it, such as /meta/generatedAt, in the first page: ISO 8601, read in timeZone where it names no offset.',
+        'A JSON pointer to it, such as /meta/generatedAt, in the first page. The time is ISO 8601. Without an offset it is read in timeZone.',
       ),
     }),
   ])
-  .describe('When the rows were true: newer facts win over older ones.')
+  .describe('When the rows were true. Newer facts win over older ones.')
 
 export type HttpAsOf = z.infer<typeof HttpAsOf>
 
@@ -75,8 +75,8 @@ export const HttpSource = z
     type: z.literal('http'),
     url: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
-      .describe('What is fetched. Redirects and further pages are followed on the same host and port only.'),
-    format: z.enum(['csv', 'json']).describe('What the answer is. The settings of exports count for csv only.'),
+      .describe('The URL that is fetched. Redirects and further pages are followed only on the same host and port.'),
+    format: z.enum(['csv', 'json']).describe('The format of the answer. The settings of exports apply to csv only.'),
     ...rowSource,
     ...exportFormat,
     records: JsonPointer.default('').describe(
@@ -85,46 +85,54 @@ export const HttpSource = z
     next: JsonPointer.min(1, { error: 'expected a JSON pointer such as /next' })
       .optional()
       .describe(
-        "json: a pointer to the next page's address, or to the token that nextParameter sends. Nothing, null or an empty text there ends the list.",
+        "json: a pointer to the next page's address, or to the token that nextParameter sends. If it is missing, null or empty, the list ends.",
       ),
     nextParameter: z
       .string()
       .min(1)
       .optional()
-      .describe('json: the query parameter of url that carries the token which next points to.'),
-    maxPages: z.int().min(1).max(100_000).default(10_000).describe('json: a list of more pages is refused.'),
+      .describe('json: the query parameter of url that carries the token from next.'),
+    maxPages: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(10_000)
+      .describe('json: the most pages of a list. A list with more pages is refused.'),
     maxPageBytes: z
       .int()
       .min(1024)
       .max(256 * 1024 * 1024)
       .default(32 * 1024 * 1024)
-      .describe('json: a page of more bytes is refused, because each is held in memory, several times its size.'),
+      .describe(
+        'json: the most bytes of a page. A larger page is refused, because a page takes several times its size in memory.',
+      ),
     maxBytes: z
       .int()
       .min(1024)
       .default(1024 * 1024 * 1024)
-      .describe('An answer of more bytes is refused, unpacked and with all its pages.'),
+      .describe('The most bytes of an answer, unpacked and with all its pages. A larger one is refused.'),
     asOf: HttpAsOf.default({ from: 'request' }),
     headers: PlainHeaders,
     bearer: secretText.optional().describe(`A bearer token, as ${secretReference}.`),
     basic: Basic.optional().describe('A user name and a password.'),
     apiKey: ApiKey.optional().describe('A key in a header of its own.'),
-    clientCertificate: ClientCertificate.optional().describe('A certificate that Rollcall identifies itself with.'),
+    clientCertificate: ClientCertificate.optional().describe('The certificate with which Rollcall identifies itself.'),
     ca: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "The file of the certificates (PEM) that the server's must lead to, in place of the well-known ones. Relative to the folder of the configuration file.",
+        "The file of the root certificates (PEM) that the server's certificate must lead to, instead of the well-known ones. Relative " +
+          'to the folder of the configuration file.',
       ),
     insecure: z
       .boolean()
       .default(false)
-      .describe('Allows http:// in place of https://: everybody on the way can then read and change what is sent.'),
+      .describe('Allows http:// instead of https://. Anyone on the way can then read and change what is sent.'),
     allowPrivate: z
       .boolean()
       .default(false)
-      .describe('Allows addresses of private networks and of this machine. Otherwise they are refused.'),
+      .describe('Allows addresses of private networks and of this machine. Without it they are refused.'),
     connectTimeoutMs: z
       .int()
       .min(100)
@@ -142,7 +150,7 @@ export const HttpSource = z
       .min(100)
       .max(24 * 60 * 60 * 1000)
       .default(30 * 60 * 1000)
-      .describe('How long everything together may take, in milliseconds.'),
+      .describe('How long the whole request may take, in milliseconds.'),
   })
   .superRefine((source, context) => {
     checkExportFormat(source, context)

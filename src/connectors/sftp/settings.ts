@@ -25,46 +25,48 @@ export const sftpSettings = {
   host: z
     .string()
     .regex(/^[\w.:-]+$/, { error: 'expected a host name or an address, without sftp://' })
-    .describe('The name or the address of the SFTP server.'),
+    .describe('The name or address of the SFTP server.'),
   port: z.int().min(1).max(65_535).default(22).describe('The port of the SFTP server.'),
   username: z
     .string()
     .min(1)
-    .describe('The account to log in with. It needs to read only, unless afterwards says more.'),
-  password: secretText.optional().describe(`The password of that account, as ${secretReference}; or privateKey.`),
+    .describe('The account to log in with. It only needs to read, unless afterwards says more.'),
+  password: secretText
+    .optional()
+    .describe(`The password of that account, as ${secretReference}. Set either this or privateKey.`),
   privateKey: secretText
     .optional()
     .describe(
       `The private key to log in with (OpenSSH, PEM or PuTTY; ed25519 works everywhere), as ${secretReference}.`,
     ),
-  passphrase: secretText.optional().describe(`What the private key is encrypted with, as ${secretReference}.`),
+  passphrase: secretText.optional().describe(`The passphrase of the private key, as ${secretReference}.`),
   hostKeys: z
     .array(HostKey)
     .min(1)
     .describe(
       "The fingerprints of the server's host keys, as its owner states them or as ssh-keyscan HOST | ssh-keygen -lf - prints them. " +
-        'A server with another key is sent nothing.',
+        'Nothing is sent to a server with another key.',
     ),
   path: RemotePath.describe(
-    'The export on the server: a file, or a pattern such as exports/*.csv with * and ? in the name alone. Without a leading / it ' +
-      'begins in the folder that the account logs in to.',
+    'The export on the server: a file, or a pattern such as exports/*.csv. Only the name may hold * and ?. A path without a ' +
+      'leading / begins in the folder that the account logs in to.',
   ),
   afterwards: z
     .strictObject(afterwards)
     .describe(
-      'What becomes of an export on the server once it has been read. Nothing is moved or deleted unless this says so.',
+      'What happens to an export on the server after it has been read. Nothing is moved or deleted unless this says so.',
     )
     .prefault({}),
-  connectTimeoutMs: Milliseconds.default(20_000).describe('How long it may take to log in, in milliseconds.'),
-  idleTimeoutMs: Milliseconds.default(30_000).describe('For how long the server may say nothing, in milliseconds.'),
+  connectTimeoutMs: Milliseconds.default(20_000).describe('How long logging in may take, in milliseconds.'),
+  idleTimeoutMs: Milliseconds.default(30_000).describe('How long the server may be silent, in milliseconds.'),
   totalTimeoutMs: Milliseconds.default(60 * 60 * 1000).describe(
-    'How long it may take altogether until the export is here, in milliseconds. What was fetched until then is not fetched again.',
+    'How long the whole download may take, in milliseconds. The part that was fetched by then is not fetched again.',
   ),
   maxBytes: z
     .int()
     .min(1)
     .default(1024 * 1024 * 1024)
-    .describe('An export of more bytes than this is refused and not fetched.'),
+    .describe('The most bytes of an export. A larger one is refused and not fetched.'),
   ...fileSource,
 }
 

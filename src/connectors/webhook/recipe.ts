@@ -22,15 +22,15 @@ const Signature = z.strictObject({
     .enum(['hex', 'hexUpper', 'base64', 'base64url'])
     .default('hex')
     .describe(
-      'How the signature is written. hex is in lower case, hexUpper in upper case; the padding of base64 may be left out.',
+      'How the signature is written. hex is in lower case, hexUpper in upper case. The padding of base64 may be left out.',
     ),
-  prefix: z.string().max(40).default('').describe('What stands before each signature, such as sha256= or v1,'),
+  prefix: z.string().max(40).default('').describe('The text before each signature, such as sha256= or v1,'),
   publicKeyPrefix: z
     .string()
     .max(40)
     .optional()
     .describe(
-      'What stands before an ed25519 signature, for senders of both kinds: it belongs to secrets that begin with whpk_.',
+      'The text before an ed25519 signature, for senders of both kinds. It belongs to secrets that begin with whpk_.',
     ),
   separator: z
     .string()
@@ -38,10 +38,10 @@ const Signature = z.strictObject({
     .max(5)
     .optional()
     .describe(
-      'What stands between several signatures in the header. Default: there is one only; a comma where pair is set.',
+      'The text between several signatures in the header. Default: there is only one signature, or a comma if pair is set.',
     ),
   pair: PairName.optional().describe(
-    'The header is a list of pairs such as t=1700000000,v1=5257…: the name of the pairs that are signatures.',
+    'The name of the pairs that are signatures, if the header is a list of pairs such as t=1700000000,v1=5257…',
   ),
 })
 
@@ -60,7 +60,7 @@ const Timestamp = z
 
 const Id = z.union(
   [
-    z.strictObject({ header: HeaderName.describe('The header that holds the id; it must be signed.') }),
+    z.strictObject({ header: HeaderName.describe('The header that holds the id. It must be signed.') }),
     z.strictObject({ pointer: JsonPointer.describe('Where the body holds the id, such as /id.') }),
   ],
   { error: 'expected either header or pointer' },
@@ -72,14 +72,16 @@ export const WebhookRecipe = z
     algorithm: z
       .enum(['sha256', 'sha512', 'ed25519', 'token'])
       .describe('HMAC with SHA-256 or SHA-512, an ed25519 signature, or a token that is sent as it is.'),
-    signature: Signature.describe('Where the signature stands.'),
+    signature: Signature.describe('Where the signature is.'),
     signed: z
       .string()
       .max(200)
       .default('{body}')
-      .describe('What is signed: {body}, with {id}, {timestamp} and literal text as the sender puts them together.'),
-    timestamp: Timestamp.optional().describe('Where the time of sending stands; required in every request then.'),
-    id: Id.optional().describe('Where the id of the event stands.'),
+      .describe(
+        'The text that is signed: {body}, with {id}, {timestamp} and literal text, as the sender combines them.',
+      ),
+    timestamp: Timestamp.optional().describe('Where the time of sending is. Every request must then have it.'),
+    id: Id.optional().describe('Where the id of the event is.'),
     secretEncoding: z
       .enum(['utf8', 'base64', 'whsec', 'hex', 'pem'])
       .default('utf8')
@@ -90,7 +92,7 @@ export const WebhookRecipe = z
       .array(z.string().min(1).max(200))
       .max(10)
       .default([])
-      .describe('Bodies that the sender tries the address with: they are answered and never stored.'),
+      .describe('Bodies with which the sender tests the URL. They are answered and never stored.'),
   })
   .superRefine((recipe, context) => {
     for (const { path, message } of problemsOf(recipe)) context.addIssue({ code: 'custom', path, message })

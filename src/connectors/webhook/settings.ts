@@ -24,22 +24,22 @@ export const WebhookSettings = z
       .min(1)
       .max(8)
       .describe(
-        'The secrets or tokens that are valid just now, each as a reference; several while one replaces another.',
+        'The secrets or tokens that are valid now, each as a reference. Use several while one replaces another.',
       ),
     toleranceSeconds: z
       .int()
       .min(1)
       .max(86_400)
       .default(300)
-      .describe("How far the sender's clock and ours may be apart, and how old a signature may be."),
+      .describe('How far the clocks of the sender and of this machine may differ, and how old a signature may be.'),
     events: JsonPointer.default('').describe(
       'Where the body holds its events: a list, or one object. Default: the body itself.',
     ),
     id: JsonPointer.optional().describe(
-      "Where the body holds an id that tells two events apart. Default: the sender's own; without one, equal bodies are one event.",
+      'Where the body holds the id of an event. Default: the id of the recipe. Without an id, equal bodies count as one event.',
     ),
     time: JsonPointer.optional().describe(
-      'Where an event, or else the body, says when it was true. Default: the time of sending, else of arrival.',
+      'Where an event, or else the body, holds the time at which it was true. Default: the time of sending, else the time of arrival.',
     ),
     timeFormat: z
       .enum(['iso', 'seconds', 'milliseconds'])
@@ -48,20 +48,22 @@ export const WebhookSettings = z
     thin: z
       .boolean()
       .default(false)
-      .describe('Whether events only say that something changed: each then has the source of the connection read.'),
+      .describe(
+        'Whether events only say that something changed. They then start a run that reads the source of the connection.',
+      ),
     quietSeconds: z
       .number()
       .min(0)
       .max(600)
       .default(5)
-      .describe('How long no event must have come before those that wait become one run.'),
-    quietMostSeconds: z.number().min(0).max(3600).default(60).describe('The longest that an event waits for others.'),
+      .describe('How long no new event may arrive before the waiting events become one event run.'),
+    quietMostSeconds: z.number().min(0).max(3600).default(60).describe('How long an event waits for others at most.'),
     inboxLimit: z
       .int()
       .min(1)
       .max(10_000_000)
       .default(100_000)
-      .describe('How many events may wait; beyond it the sender is asked to come back later.'),
+      .describe('How many events may wait. Beyond that, the sender is asked to send again later.'),
     bodyLimitBytes: z
       .int()
       .min(1024)
@@ -69,7 +71,7 @@ export const WebhookSettings = z
       .default(mebibyte)
       .describe('The largest body that is accepted.'),
     timeZone: TimeZone.default('UTC').describe(
-      "The IANA time zone of the sender's dates, and of times that name no offset, such as Europe/Berlin.",
+      "The IANA time zone, such as Europe/Berlin, of the sender's dates and of times without an offset.",
     ),
   })
   .refine(({ quietSeconds, quietMostSeconds }) => quietSeconds <= quietMostSeconds, {

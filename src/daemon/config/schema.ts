@@ -31,15 +31,15 @@ const Cron = z.string().superRefine((text, context) => {
 
 const Platform = z
   .strictObject({
-    region: z.enum(regionNames).optional().describe('Where the account lives. Default: default (North America).'),
+    region: z.enum(regionNames).optional().describe('The region of the account. Default: default (North America).'),
     baseUrl: z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
       .optional()
-      .describe('The address of the API, in place of region: for a platform of your own.'),
+      .describe('The address of the API, instead of region, for a platform of your own.'),
     apiKey: z
       .string()
       .min(1, { error: 'is empty: check the variable or the file that it comes from' })
-      .describe(`The API key, as ${secretReference}; never written here.`),
+      .describe(`The API key, as ${secretReference}. The key itself may not be written here.`),
     timeoutMs: z
       .int()
       .min(1000)
@@ -51,9 +51,14 @@ const Platform = z
       .min(1)
       .default(450)
       .describe(
-        'How many requests all daemons that share a database send in a minute; the platform allows 500 for one address.',
+        'How many requests a minute all daemons that share a database send together. The platform allows 500 for one address.',
       ),
-    inFlight: z.int().min(1).max(16).default(4).describe('How many requests of one process are under way at once.'),
+    inFlight: z
+      .int()
+      .min(1)
+      .max(16)
+      .default(4)
+      .describe('How many requests of one process are under way at the same time.'),
   })
   .refine(({ region, baseUrl }) => region === undefined || baseUrl === undefined, {
     path: ['baseUrl'],
@@ -63,12 +68,17 @@ const Platform = z
 
 const Server = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
-  port: z.int().min(0).max(65_535).default(8686).describe('The port that the daemon listens on; 0 takes a free one.'),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8686)
+    .describe('The port that the daemon listens on. 0 means any free port.'),
   token: z
     .string()
     .optional()
     .describe(
-      `The bearer token of the control API, as ${secretReference}. Default: one that is generated into dataDir.`,
+      `The bearer token of the control API, as ${secretReference}. Default: a token that is generated into dataDir.`,
     ),
 })
 
@@ -81,27 +91,23 @@ const Alerts = z
       })
       .optional()
       .describe(
-        `Where alerts are posted as they are raised and cleared. As ${secretReference} where the address itself is a secret. Without it they are logged only.`,
+        `The URL to which alerts are posted when they are raised and when they are cleared. As ${secretReference} if the URL itself is ` +
+          `a secret. Without it, alerts are only logged.`,
       ),
     secret: z
       .string()
       .min(1, { error: 'is empty: check the variable or the file that it comes from' })
       .optional()
       .describe(
-        `What alerts are signed with, as Standard Webhooks has it (whsec_… or whsk_…), as ${secretReference}. Required with url.`,
+        `The secret that signs alerts, in the form of Standard Webhooks (whsec_… or whsk_…), as ${secretReference}. Required with url.`,
       ),
     overdueMinutes: z
       .int()
       .min(1)
       .max(10_080)
       .default(60)
-      .describe('For how long deliveries may fail, or wait to be taken up, before that is an alert.'),
-    remindHours: z
-      .int()
-      .min(1)
-      .max(8760)
-      .default(24)
-      .describe('How long an alert stays open before it is told again, and again.'),
+      .describe('How long deliveries may fail, or wait for a worker, before an alert is raised.'),
+    remindHours: z.int().min(1).max(8760).default(24).describe('How often an alert that stays open is repeated.'),
   })
   .superRefine(({ url, secret }, context) => {
     if (url !== undefined && secret === undefined) {
@@ -111,7 +117,7 @@ const Alerts = z
       context.addIssue({ code: 'custom', path: ['url'], message: 'is needed beside secret: it says where alerts go' })
     }
   })
-  .describe('How somebody is told when something needs them, and when that is over.')
+  .describe('How operators learn that something needs attention, and that it is over.')
 
 const Target = z
   .union(
@@ -121,12 +127,12 @@ const Target = z
     ],
     { error: 'expected either name or id' },
   )
-  .describe("The platform's custom connection: by name (made when it is missing) or by id (must be there).")
+  .describe("The platform's custom connection: by name (created if it is missing) or by id (must exist).")
 
 const mappingSettings = {
   preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
-  fields: MappingPatch.shape.fields.describe('Which column holds which field, on top of the preset.'),
-  status: MappingPatch.shape.status.describe('The column that says whether somebody has left.'),
+  fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
+  status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
   action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
   severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
   rowTimeZone: MappingPatch.shape.rowTimeZone.describe("The column that names the time zone of a row's dates."),
@@ -137,13 +143,14 @@ const snapshotSettings = {
     .enum(['separate', 'hold', 'ignore'])
     .default('separate')
     .describe(
-      'What it means when a snapshot lacks somebody: separate them, hold the plan for a person to decide, or nothing.',
+      'What follows when a person is missing from a snapshot. separate: the person is separated. hold: the plan is held until a ' +
+        'person decides. ignore: nothing.',
     ),
   graceRuns: z
     .int()
     .min(1)
     .default(1)
-    .describe('How many accepted snapshots in a row must lack somebody before the absence counts.'),
+    .describe('How many accepted snapshots in a row a person must be missing from before the absence counts.'),
 }
 
 const Source = z.discriminatedUnion('type', [
@@ -164,7 +171,7 @@ const Delivery = z.strictObject({
     .min(0)
     .default(100)
     .describe(
-      'More leavers, returns and corrections than this in one batch travel together instead of one request each.',
+      'If a batch has more leavers, returns and corrections than this, they are sent together instead of in one request each.',
     ),
 })
 
@@ -172,7 +179,7 @@ const Verify = z.union(
   [
     z.literal('never'),
     z.strictObject({
-      cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday; by default Sundays at four.'),
+      cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday. Default: Sundays at four.'),
       timeZone: TimeZone.optional().describe(
         'The time zone of the cron line. Default: that of the schedule, else of the source, else of the webhook.',
       ),
@@ -187,10 +194,8 @@ const Verify = z.union(
 const Connection = z
   .strictObject({
     target: Target,
-    source: Source.optional().describe('Where HR says who is employed, and how it is read.'),
-    webhook: Webhook.optional().describe(
-      'How events are taken that HR sends by itself, to /webhooks/NAME of the daemon.',
-    ),
+    source: Source.optional().describe("Where HR's data comes from, and how it is read."),
+    webhook: Webhook.optional().describe('How the daemon reads the events that HR sends to its /webhooks/NAME.'),
     schedule: z
       .strictObject({
         cron: Cron.describe('When the export is read: minute, hour, day, month, weekday.'),
@@ -199,12 +204,12 @@ const Connection = z
         ),
       })
       .optional()
-      .describe('When the daemon reads the source by itself. Without it, somebody has to ask.'),
+      .describe('When the daemon reads the source by itself. Without it, an operator or watch starts the runs.'),
     verify: Verify.prefault({}).describe(
-      'When the daemon reads back what the platform holds and repairs every difference; never: only when somebody asks.',
+      'When the daemon reads back what the platform holds and repairs every difference. never: only when an operator asks.',
     ),
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
-    delivery: Delivery.prefault({}).describe('How changes travel.'),
+    delivery: Delivery.prefault({}).describe('How changes are sent.'),
   })
   .superRefine(({ source, webhook }, context) => {
     if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
@@ -243,14 +248,14 @@ export const ConfigFile = z.strictObject({
       error: 'expected an address that begins with postgres://, or nothing',
     })
     .default('')
-    .describe('Where the state is kept: postgres://… or nothing for the embedded database in dataDir.'),
+    .describe('Where the state is kept: postgres://…, or empty for the embedded database in dataDir.'),
   queue: z
     .string()
     .refine((at) => at === '' || /^rediss?:\/\//.test(at), {
       error: 'expected an address that begins with redis://, or nothing',
     })
     .default('')
-    .describe('Where the jobs wait: redis://… or nothing for the database.'),
+    .describe('Where the jobs wait: redis://…, or empty for the database.'),
   dataDir: z
     .string()
     .min(1)
@@ -271,7 +276,7 @@ export const ConfigFile = z.strictObject({
         context.addIssue({ code: 'custom', path: [name, 'target'], message })
       }
     })
-    .describe('Each feeds one custom connection of the platform from one HR source.'),
+    .describe('Each connection feeds one custom connection of the platform from one HR source.'),
 })
 
 export type ConfigFile = z.infer<typeof ConfigFile>

@@ -5,9 +5,9 @@ import { languages } from './month-names.ts'
 import { addProblem } from './text-rules.ts'
 
 const howWritten =
-  'How dates are written: yyyy (or yy with pivot), MM, M or the names MMM and MMMM, dd or d, and the signs between them; ' +
-  "where there are times, HH:mm:ss, hh:mm a, SSS, XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
-  'With an offset, the day is the one in the time zone of the source; without, the day as written.'
+  'How dates are written: yyyy (or yy with pivot), MM, M or the names MMM and MMMM, dd or d, and the characters between them. ' +
+  "Times are written as HH:mm:ss, hh:mm a, SSS, XXX for an offset, and letters in quotes, such as yyyy-MM-dd'T'HH:mm:ssXXX. " +
+  'With an offset, the day is the one in the time zone of the source. Without an offset, it is the day as written.'
 
 const Formats = z.union([z.string(), z.array(z.string()).min(1)])
 
@@ -22,7 +22,7 @@ const language = z.enum(languages).default('en').describe('The language of month
 /** The options of a date that say how it is written. */
 export const dateFormat = {
   format: Formats.default('yyyy-MM-dd').describe(
-    `${howWritten} Several formats stand side by side where no text can be read as two different days.`,
+    `${howWritten} A list of formats is allowed if no text can be read as two different days.`,
   ),
   pivot,
   language,
@@ -32,7 +32,7 @@ export const dateFormat = {
     .max(366)
     .default(0)
     .describe(
-      'Days that are added to the date of the column, besides what means says. -1 for a source that writes the day after.',
+      'Days to add to the date of the column, in addition to what means says. -1 for a source that writes the day after.',
     ),
 }
 

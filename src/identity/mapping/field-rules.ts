@@ -17,7 +17,7 @@ const onBlank = z
   .enum(['keep', 'clear', 'reject'])
   .default('clear')
   .describe('What a blank cell means: keep what is known, clear the field, or reject the row.')
-const trim = z.boolean().default(true).describe('Whether blanks around the text are taken away.')
+const trim = z.boolean().default(true).describe('Whether blanks around the text are removed.')
 const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
 
 /** What a rule may say besides where its text comes from, for each kind of field. */
@@ -39,17 +39,17 @@ export const leavingOptions = {
     .enum(['keep', 'clear', 'reject'])
     .default('clear')
     .describe(
-      'What a blank leaving date means: nothing (keep), that the person is employed (clear), or a row to reject.',
+      'What a blank leaving date means. keep: nothing. clear: the person is employed. reject: the row is rejected.',
     ),
   ...dateFormat,
   means: z
     .enum(['lastDayWorked', 'firstDayGone'])
     .default('lastDayWorked')
-    .describe('Which day the column names: the last one of the employment, or the one after.'),
+    .describe('Which day the column names: the last day of employment, or the day after.'),
   future: z
     .enum(['send', 'defer'])
     .default('defer')
-    .describe('What happens to a leaving date that lies ahead: it is sent at once, or waits for its day.'),
+    .describe('What happens to a leaving date in the future: it is sent at once, or it waits for its day.'),
   blankWhen,
 }
 
@@ -57,16 +57,16 @@ export const StatusRule = z
   .strictObject({
     ...textSource,
     optional,
-    leftWhen: z.array(z.string()).min(1).describe('The values that say that somebody has left.'),
+    leftWhen: z.array(z.string()).min(1).describe('The values that say that a person has left.'),
     activeWhen: z
       .array(z.string())
       .min(1)
       .optional()
-      .describe('The values that say that somebody is employed. Where given, any other value rejects the row.'),
+      .describe('The values that say that a person is employed. If given, a value in neither list rejects the row.'),
     blankWhen,
   })
   .superRefine((rule, context) => addProblem(context, sourceProblem(rule)))
-  .describe('A column that says whether somebody has left, where no date does.')
+  .describe('A column that says whether a person has left, if no date does.')
 
 export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string[] | undefined }
 
@@ -75,14 +75,12 @@ const values = z.array(z.string()).min(1).optional()
 export const ActionRule = z
   .strictObject({
     ...textSource,
-    join: values.describe('The values of a row about somebody who joined, or came back.'),
-    change: values.describe('The values of a row about somebody whose facts changed.'),
-    leave: values.describe('The values of a row about somebody who leaves.'),
-    retract: values.describe(
-      'The values of a row about somebody who was sent in error. Nothing but the key is read then.',
-    ),
+    join: values.describe('The values of a row about a person who joined, or came back.'),
+    change: values.describe('The values of a row about a person whose facts changed.'),
+    leave: values.describe('The values of a row about a person who leaves.'),
+    retract: values.describe('The values of a row about a person who was sent by mistake. Only the key is read then.'),
     ignore: values.describe(
-      'The values of a row that is about something else, and is passed over; "*" for all others.',
+      'The values of a row that is about something else and is skipped. "*" stands for all other values.',
     ),
   })
   .superRefine((rule, context) => {
@@ -99,7 +97,7 @@ export const SeveralRows = z
         .strictObject({ column: Columns, ...rankFormat })
         .superRefine(checkFormats)
         .describe(
-          'The column that decides which row is the latest: dates where format is given, otherwise whole numbers.',
+          'The column that decides which row is the latest: dates if format is given, otherwise whole numbers.',
         ),
     }),
   ])
@@ -108,7 +106,7 @@ export const SeveralRows = z
 export const RowTimeZone = z
   .strictObject({ column: Columns, optional })
   .describe(
-    'A column with the IANA time zone of each row, such as Europe/Berlin. A blank cell means that of the source.',
+    'A column with the IANA time zone of each row, such as Europe/Berlin. A blank cell means the time zone of the source.',
   )
 
 /** A field's rule: the name of its column, or settings. Parsed, it is always the latter, with defaults. */
@@ -142,7 +140,7 @@ function valuesTo<V extends z.ZodType>(value: V) {
     .record(z.string(), value)
     .optional()
     .describe(
-      'What each value of the column becomes; "*" stands for every other one. Otherwise an unlisted value rejects the row.',
+      'What each value of the column becomes. "*" stands for all other values. Without "*", a value that is not listed rejects the row.',
     )
 }
 

@@ -8,12 +8,12 @@ const longestExpression = 2000
 export const Column = z
   .string()
   .refine((name) => normaliseHeader(name) !== '', { error: 'a column name holds a letter or a digit' })
-  .describe('A column of the source. Case, blanks and signs do not matter.')
+  .describe('A column of the source. Case, blanks and punctuation do not matter.')
 
 /** A column, or several names for it. */
 export const Columns = z
   .union([Column, z.array(Column).min(1)])
-  .describe('The column, or several names for it: the first one that the header holds is taken.')
+  .describe('The column, or several names for it. The first name that the header has is used.')
 
 /** Where a text comes from: exactly one of these. */
 export const textSource = {
@@ -22,13 +22,14 @@ export const textSource = {
     .array(z.union([Column, z.array(Column).min(1)]))
     .min(2)
     .optional()
-    .describe('Several columns, each with one name or several: the first one with a cell that is not blank is taken.'),
+    .describe('Several columns, each with one or several names. The first cell that is not blank is used.'),
   template: z
     .string()
     .superRefine((template, context) => addProblem(context, templateProblem(template)))
     .optional()
     .describe(
-      "A text made of several columns, such as '{First Name} {Last Name}'. A blank cell leaves no gap; braces that are meant as such are doubled.",
+      "A text made of several columns, such as '{First Name} {Last Name}'. A blank cell leaves no gap. A brace that is part of the " +
+        'text is written twice.',
     ),
   expression: z
     .string()
@@ -36,7 +37,7 @@ export const textSource = {
     .min(1)
     .max(longestExpression)
     .optional()
-    .describe('A JSONata expression over the columns of the row, for what the other settings cannot say.'),
+    .describe('A JSONata expression over the columns of the row, for cases that the other settings do not cover.'),
 }
 
 export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as const
@@ -44,7 +45,7 @@ export const sourceNames = ['column', 'firstOf', 'template', 'expression'] as co
 export const optional = z
   .boolean()
   .default(false)
-  .describe('Whether the source may lack the column; it is then not mapped.')
+  .describe('Whether the source may lack the column. If it does, the column is not mapped.')
 
 /** Words that stand for nothing, in every kind of cell. */
 export const blankWhen = z

@@ -38,9 +38,9 @@ const webhook = 'connections.NAME.webhook'
 
 const head = `# Every setting
 
-Made from the schema of the configuration by \`npx vitest run test/house.test.ts -u\`; a test holds it to the schema.
-[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for a name of your own,
-\`FIELD\` for one of the fields of a person. Settings that every type of source has stand first, then those of some types.
+\`npx vitest run test/house.test.ts -u\` generates this page from the schema of the configuration, and a test compares the two.
+[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection,
+\`FIELD\` for one of the fields of a person. Settings of all types of source come first, then the settings of single types.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
@@ -94,7 +94,7 @@ function withoutRepeats(settings: readonly Setting[]): Setting[] {
   return settings.flatMap((setting) => {
     if (!setting.path.startsWith(webhook) || !ofSources.has(nameOf(setting))) return [setting]
     const isTop = setting.path.split('.').length === webhook.split('.').length + 1
-    return isTop ? [{ ...setting, meaning: `${setting.meaning} As that of a source.` }] : []
+    return isTop ? [{ ...setting, meaning: `${setting.meaning} The same as for a source.` }] : []
   })
 }
 
@@ -107,7 +107,7 @@ function byField(settings: readonly Setting[]): Setting[] {
   const fields = new Set(split.map(({ field }) => field))
   const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
   const [start = ''] = /^.*\.FIELD/.exec(split[0]?.path ?? '') ?? []
-  const meaning = `A column, or settings; null takes the field out of the preset. FIELD is ${listed([...fields])}.`
+  const meaning = `A column, or settings. null takes the field out of the preset. FIELD is ${listed([...fields])}.`
   const options = [...groups.values()].flatMap((members) => {
     const [first] = members
     if (first === undefined) return []
