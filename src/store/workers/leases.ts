@@ -2,12 +2,14 @@ import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
+import type { Pool, PoolClient } from '../../database/pool.ts'
 import type { StoreSchema } from '../schema.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c
 
 const renewMs = 10_000
+const retakeMs = 1000
 /** A process that has not renewed its lease for so long may be stopped for good: others take its work. */
 const stoppedSeconds = 60
 const forgottenSeconds = 24 * 60 * 60
@@ -44,63 +46,80 @@ export function isAtWork({ atWork }: Lease, work: Work): boolean {
 }
 
 /** Takes a lease for this process and keeps it, also over a lost database connection. */
-export async function takeLease(store: Database<StoreSchema>): Promise<Lease> {
+export async function takeLease({ db, pool }: Database<StoreSchema>): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)
-  let ended = false
-  await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(store.db)
+  await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(db)
   await renew()
-  let session = await hold()
+  const lock = await keepLock(pool, id)
   // A renewal that the database does not answer comes again; until then another process may take the work over.
   const renewing = setInterval(() => renew().catch(() => undefined), renewMs)
 
   async function renew(): Promise<void> {
-    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(store.db)
-  }
-
-  async function hold() {
-    const client = await store.pool.connect()
-    try {
-      await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
-    // A session that breaks may say so more than once.
-    let isBroken = false
-    client.on('error', () => {
-      if (ended || isBroken) return
-      isBroken = true
-      client.release(true)
-      retake()
-    })
-    return client
-  }
-
-  // While the lease is lost another process may take the work over; what this one then writes is fenced off by attempt numbers.
-  function retake(): void {
-    hold().then(
-      (client) => {
-        session = client
-      },
-      () => {
-        if (!ended) setTimeout(retake, 1000).unref()
-      },
-    )
+    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(db)
   }
 
   return {
     id,
     atWork: new Set(),
     async [Symbol.asyncDispose]() {
-      ended = true
       clearInterval(renewing)
-      await session.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
-      session.release()
-      await store.db
+      await lock[Symbol.asyncDispose]()
+      await db
         .deleteFrom('leases')
         .where('id', '=', id)
         .execute()
         .catch(() => undefined)
+    },
+  }
+}
+
+/**
+ * Holds the advisory lock of a lease in a session of its own, and takes it again in another one when that breaks. Meanwhile another
+ * process may take the work over; what this one then writes is fenced off by the numbers of attempts. Disposing never fails.
+ */
+async function keepLock(pool: Pool, id: number): Promise<AsyncDisposable> {
+  let isOver = false
+  let retaking: NodeJS.Timeout | undefined
+  /** Null while there is none: each session is released once. */
+  let session: PoolClient | null = await take()
+
+  async function take(): Promise<PoolClient> {
+    const client = await pool.connect()
+    try {
+      await client.query('select pg_advisory_lock($1, $2)', [lockClass, id])
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    client.on('error', () => {
+      if (client !== session) return
+      session = null
+      client.release(true)
+      retake()
+    })
+    return client
+  }
+
+  function retake(): void {
+    take().then(
+      (client) => {
+        if (isOver) client.release(true)
+        else session = client
+      },
+      () => {
+        if (!isOver) retaking = setTimeout(retake, retakeMs).unref()
+      },
+    )
+  }
+
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true
+      clearTimeout(retaking)
+      const last = session
+      session = null
+      await last?.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
+      last?.release()
     },
   }
 }
