@@ -100,6 +100,8 @@ export async function dropSolvedProblems(db: Db, connection: string): Promise<vo
             and behind.confirmed is null) end)`.execute(db)
 }
 
+const isAnsweredWithBatch = sql`changes.state = 'due' and deliveries.answer is not null`
+
 function accounted(db: Db) {
   return db
     .selectFrom('changes')
@@ -119,14 +121,14 @@ function accounted(db: Db) {
       'changes.origin',
       'runs.connection',
       'runs.created_at',
-      // What was answered for the batch as a whole holds for everybody who has no answer of their own.
-      sql<string>`case when changes.state = 'due' and deliveries.answer is not null then 'confirmed' else changes.state end`.as(
-        'state',
+      // The last answer about a person who is still due is that of the batch as a whole.
+      sql<string>`case when ${isAnsweredWithBatch} then 'confirmed' else changes.state end`.as('state'),
+      sql<number>`changes.requests + case when ${isAnsweredWithBatch} then 1 else 0 end`.as('requests'),
+      sql<Date | null>`case when ${isAnsweredWithBatch} then deliveries.sent_at else changes.sent_at end`.as('sent_at'),
+      sql<Date | null>`case when ${isAnsweredWithBatch} then deliveries.answered_at else changes.answered_at end`.as(
+        'answered_at',
       ),
-      sql<number>`greatest(changes.requests, case when deliveries.answer is not null then 1 else 0 end)`.as('requests'),
-      sql<Date | null>`coalesce(changes.sent_at, deliveries.sent_at)`.as('sent_at'),
-      sql<Date | null>`coalesce(changes.answered_at, deliveries.answered_at)`.as('answered_at'),
-      sql<Answer | null>`coalesce(changes.answer, deliveries.answer)`.as('answer'),
+      sql<Answer | null>`case when ${isAnsweredWithBatch} then deliveries.answer else changes.answer end`.as('answer'),
     ])
 }
 

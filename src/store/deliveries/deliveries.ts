@@ -161,6 +161,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, written: Wr
     await noteHeld(tx, claim, outcomes)
     await dropProblems(tx, claim, outcomes)
     await noteProblems(tx, claim, { outcomes, now })
+    await countOutcomes(tx, claim)
     return true
   })
 }
@@ -309,8 +310,8 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .forUpdate()
       .executeTakeFirst()
     if (!delivery) return null
-    const counts = { people: delivery.people, ...(await countOutcomes(tx, claim)) }
-    const isDone = counts.people === counts.confirmed + counts.refused
+    const { people, confirmed, refused, isBlocked } = delivery
+    const isDone = people === confirmed + refused
     const { failures, failingSince } = isDone ? { failures: 0, failingSince: null } : failing(delivery, end)
     await tx
       .updateTable('deliveries')
@@ -319,8 +320,6 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
         lease: null,
         due_at: end.dueAt,
         requests: sql`requests + ${end.requests}`,
-        confirmed: counts.confirmed,
-        refused: counts.refused,
         unsettled: !isDone && end.unsettled,
         failures,
         failing_since: failingSince,
@@ -330,7 +329,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       .where((eb) => eb.and(held(claim)))
       .execute()
     if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
-    return { ...counts, isBlocked: delivery.isBlocked }
+    return { people, confirmed, refused, isBlocked }
   })
 }
 
@@ -384,19 +383,16 @@ function failing(
   }
 }
 
-async function countOutcomes(
-  tx: Db,
-  { runId, batch }: ClaimedDelivery,
-): Promise<{ confirmed: number; refused: number }> {
-  return await tx
-    .selectFrom('changes')
-    .select([
-      sql<number>`(count(*) filter (where state = 'confirmed'))::int`.as('confirmed'),
-      sql<number>`(count(*) filter (where state = 'problem'))::int`.as('refused'),
-    ])
-    .where('run_id', '=', runId)
-    .where('batch', '=', batch)
-    .executeTakeFirstOrThrow()
+/** What an attempt has found out counts at once, however the attempt ends. */
+async function countOutcomes(tx: Db, claim: ClaimedDelivery): Promise<void> {
+  const { runId, batch } = claim
+  const tally = (state: string) => sql<number>`(
+    select count(*) from changes where run_id = ${runId} and batch = ${batch} and state = ${state})`
+  await tx
+    .updateTable('deliveries')
+    .set({ confirmed: tally('confirmed'), refused: tally('problem') })
+    .where((eb) => eb.and(held(claim)))
+    .execute()
 }
 
 export type DueDelivery = {
@@ -462,7 +458,7 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
-    .select(['people', 'failures', 'failing_since'])
+    .select(['people', 'confirmed', 'refused', 'failures', 'failing_since'])
     .where((eb) => eb.and(held(claim)))
 }
 

@@ -104,21 +104,15 @@ export async function takeOff(work: Work, pending: readonly PendingChange[]): Pr
  */
 export async function correctAndSend(work: Work, pending: readonly PendingChange[]): Promise<Stop | null> {
   const people = pending.filter((person): person is Person => person.json !== null)
-  const first = await clearAndSend(work, people, (person) => person.kind === 'correct' || person.step !== null)
-  if (first.stop || first.ignored.length === 0) return first.stop
-  const second = await clearAndSend(work, first.ignored, () => true)
-  if (second.stop) return second.stop
-  const message = 'the platform keeps another leaving date than the one sent'
-  await record(
+  const first = await clearAndSend(
     work,
-    second.ignored.map(({ identityId }) => ({
-      identityId,
-      state: 'problem' as const,
-      answer: { status: 200, code: 'date_kept', message },
-    })),
-    work.ctx.now(),
+    people,
+    (person) => person.kind === 'correct' || person.step !== null,
+    'date_ignored',
   )
-  return null
+  if (first.stop || first.ignored.length === 0) return first.stop
+  const second = await clearAndSend(work, first.ignored, () => true, 'date_kept')
+  return second.stop
 }
 
 type Person = PendingChange & Sendable
@@ -127,6 +121,7 @@ async function clearAndSend(
   work: Work,
   people: readonly Person[],
   corrects: (person: Person) => boolean,
+  whenIgnored: 'date_ignored' | 'date_kept',
 ): Promise<{ ignored: Person[]; stop: Stop | null }> {
   const uncleared = people.filter((person) => corrects(person) && person.step !== 'cleared')
   const cleared = await clearDates(work, uncleared)
@@ -143,8 +138,12 @@ async function clearAndSend(
     const result = sent.get(identityId)
     if (!result) continue
     if (result.kind !== 'taken') outcomes.push(refusedOutcome(identityId, result))
-    else if (!sameDate(result.stored, separatedAt)) ignored.push({ ...person, step: null })
-    else outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
+    else if (!sameDate(result.stored, separatedAt)) {
+      ignored.push({ ...person, step: null })
+      const state = whenIgnored === 'date_kept' ? 'problem' : 'due'
+      const message = 'the platform keeps another leaving date than the one sent'
+      outcomes.push({ identityId, state, answer: { status: result.status, code: whenIgnored, message } })
+    } else outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
   }
   await record(work, outcomes, sentAt)
   return { ignored, stop }

@@ -19,6 +19,8 @@ export type Lane = {
   readonly connectionId: number
   readonly signal: AbortSignal
   requests: number
+  /** Something threw in one of several requests: no further one begins. */
+  isBrokenOff?: boolean
   /** Asked right before each request that changes something; what it throws ends the attempt. */
   readonly mayChange?: (people: number) => Promise<void>
   readonly changed?: (answer: AnyAnswer) => void
@@ -296,7 +298,11 @@ type Call<A> = (client: Platform['client'], options: { signal: AbortSignal }) =>
 
 /** A request that changes something about so many people. */
 async function change<A extends AnyAnswer>(lane: Lane, people: number, send: Call<A>): Promise<A | Unreachable> {
-  const answer = await request(lane, send, () => lane.mayChange?.(people))
+  const answer = await request(lane, send, async () => {
+    await lane.mayChange?.(people)
+    // This one may have waited for its turn since before.
+    if (lane.isBrokenOff) throw new Error('another request of this attempt broke off')
+  })
   lane.changed?.(answer)
   return answer
 }
@@ -314,7 +320,7 @@ async function request<A extends AnyAnswer>(
   }, signal)
 }
 
-/** Runs `send` for everybody, `inFlight` at a time; after a stop nobody further is sent. */
+/** Runs `send` for each person, `inFlight` at a time. Begins no further one after a stop or a throw, and waits for those under way. */
 async function forEach<P extends { readonly identityId: string }>(
   lane: Lane,
   people: readonly P[],
@@ -322,15 +328,21 @@ async function forEach<P extends { readonly identityId: string }>(
 ): Promise<Results> {
   const sent = new Map<string, Sent>()
   let stop: Stop | null = null
+  const errors: unknown[] = []
   const waiting = people.values()
   const work = async (): Promise<void> => {
     for (const person of waiting) {
+      if (stop || lane.isBrokenOff) return
       const result = await send(person)
       if (result.kind === 'wait' || result.kind === 'retry' || result.kind === 'blocked') stop ??= result
       else sent.set(person.identityId, result)
-      if (stop) return
     }
   }
-  await Promise.all(Array.from({ length: lane.platform.inFlight }, work))
+  const breakOff = (error: unknown): void => {
+    lane.isBrokenOff = true
+    errors.push(error)
+  }
+  await Promise.all(Array.from({ length: lane.platform.inFlight }, () => work().catch(breakOff)))
+  if (errors.length > 0) throw errors[0]
   return { sent, stop }
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Guards } from '../../../src/identity/guards.ts'
+import { changesOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
+import type { Pace } from '../../../src/sync/deliver/pace.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { pglitePlace } from '../../helpers/servers/databases.ts'
 import {
@@ -50,6 +53,113 @@ test('a corrected leaving date is cleared first and set in a second request', as
   expect(run).toMatchObject({ state: 'finished', counts: { correct: 1 } })
   expect(sent).toEqual([null, '2026-11-05T00:00:00.000Z'])
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
+})
+
+test('a correction that is refused in its first step is a problem of the batch and of the run', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  const leavers = ['E0001', 'E0002', 'E0003']
+  await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-10' }))))
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) => {
+      const isGuilty = input.params.userIdentityId === 'identity-id:E0002'
+      return isGuilty ? listed(400, 'this will not do') : await real.updateHrisUserIdentity(input, options)
+    },
+  }))
+
+  const run = await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-05' }))), {
+    asOf: nextNight,
+  })
+
+  expect(run).toMatchObject({ state: 'finished_with_problems', counts: { correct: 3 }, confirmed: 2, problems: 1 })
+  expect(world.events).toContainEqual(
+    expect.objectContaining({ event: 'delivery.sent', people: 3, confirmed: 2, problems: 1 }),
+  )
+  expect(world.events).toContainEqual(
+    expect.objectContaining({ event: 'run.finished', runId: run.id, confirmed: 2, problems: 1 }),
+  )
+  expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toMatchObject([{ identityId: 'E0002' }])
+  expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
+})
+
+test('the history of a corrected leaving date tells the last request and how many it took', async () => {
+  await using opened = await open()
+  const { world } = opened
+  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) => {
+      world.clock.now = new Date(world.clock.now.getTime() + 1000)
+      return await real.updateHrisUserIdentity(input, options)
+    },
+  }))
+
+  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+
+  const answeredAt = world.clock.now
+  const sentAt = new Date(answeredAt.getTime() - 1000)
+  expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([
+    { state: 'confirmed', requests: 2, sentAt: sentAt.toISOString(), answeredAt: answeredAt.toISOString() },
+  ])
+})
+
+test('the history counts the request whose leaving date the platform ignored', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  await world.night(staff(10))
+  const [connection] = await connectionStates(world.sync.store.db)
+  await client.upsertHrisUserIdentities({
+    params: { connectionId: connection?.targetId ?? 0 },
+    body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
+  })
+
+  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
+
+  expect(run.sent.update).toEqual({ requests: 3, people: 1 })
+  expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([{ state: 'confirmed', requests: 3 }])
+})
+
+test('once one of several requests broke off, no further one begins, and the batch is let go after those under way', async () => {
+  await using opened = await open({ guards: Guards.parse({ leavers: { count: 20, share: 1 } }) })
+  const { world } = opened
+  await world.night(staff(40))
+  const [brokeOff, firstAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [begun, answered]: [unknown[], unknown[]] = [[], []]
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) => {
+      const { userIdentityId: id } = input.params
+      if (begun.push(id) === 2) {
+        brokeOff.resolve()
+        setImmediate(firstAnswer.resolve)
+        throw new Error('the second request breaks off')
+      }
+      await firstAnswer.promise
+      const answer = await real.updateHrisUserIdentity(input, options)
+      answered.push(id)
+      return answer
+    },
+  }))
+  const { platform } = world.sync
+  let turns = 0
+  const pace: Pace = {
+    ...platform.pace,
+    async send(request, signal) {
+      // The budget lets two requests go, and the others once the second has broken off.
+      if (++turns > 2) await brokeOff.promise
+      return await platform.pace.send(request, signal)
+    },
+  }
+  const leavers = staff(20).map(({ id }) => ({ id, left: '2026-11-05' }))
+  world.hrSays(change(staff(40), ...leavers), nextNight)
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  const [run] = world.jobs.splice(0)
+  if (run) await world.workOn(run)
+  const [job] = world.jobs.splice(0)
+
+  const attempt = job && world.workOn(job, undefined, { platform: { ...platform, pace } })
+
+  await expect(attempt).rejects.toThrow('the second request breaks off')
+  expect(answered).toEqual(['identity-id:E0001'])
+  expect(begun).toEqual(['identity-id:E0001', 'identity-id:E0002'])
 })
 
 test('a correction that died between its two steps ends with the right date', async () => {
