@@ -20,7 +20,7 @@ export type DeliveryFailure = {
   /** What an operator can do about it; null if there is nothing to do. */
   readonly helps: string | null
   /** The platform may have applied the request: it is not known what it holds. */
-  readonly unsettled: boolean
+  readonly uncertain: boolean
 }
 
 const repeated = 'The batch stays due and is tried again. The pauses grow up to an hour. No person is given up.'
@@ -34,14 +34,14 @@ export const deliveryFailures = {
     when: 'one item of a batch is answered with a status of 400 to 499',
     follows: 'That person becomes a problem, with the message of the platform. It is tried again in every later run.',
     helps: 'Have HR correct the record, or approve what the message asks for.',
-    unsettled: false,
+    uncertain: false,
   },
   item_failed: {
     action: 'retry',
     when: 'one item of a batch is answered with a status of 500 or above',
     follows: 'That person stays due and is sent again. The others of the batch are settled.',
     helps: unwell,
-    unsettled: true,
+    uncertain: true,
   },
   results_unmatched: {
     action: 'read_back',
@@ -49,7 +49,7 @@ export const deliveryFailures = {
     follows:
       'No result is used. All people of the batch are read back, and those who differ from what was sent are sent again.',
     helps: unwell,
-    unsettled: true,
+    uncertain: true,
   },
   date_ignored: {
     action: 'correct',
@@ -57,14 +57,14 @@ export const deliveryFailures = {
     follows:
       'The date on the platform is cleared. Then the right one is sent in a second request. The step is stored before each request.',
     helps: null,
-    unsettled: false,
+    uncertain: false,
   },
   date_kept: {
     action: 'problem',
     when: 'the platform keeps another leaving date than the one sent, even after it was cleared',
     follows: 'That person becomes a problem. It is tried again in every later run.',
     helps: 'Look at the person on the platform. Something else writes the date.',
-    unsettled: false,
+    uncertain: false,
   },
   batch_refused: {
     action: 'split',
@@ -72,28 +72,28 @@ export const deliveryFailures = {
     follows:
       'The batch is halved until the refused people are alone. One attempt makes at most 100 such requests. The rest goes on in the next attempt.',
     helps: null,
-    unsettled: false,
+    uncertain: false,
   },
   batch_too_large: {
     action: 'split',
     when: 'a batch is too large for the platform (413)',
     follows: 'The batch is halved.',
     helps: 'Set delivery.batchBytes below the limit of the platform. That saves the refused requests.',
-    unsettled: false,
+    uncertain: false,
   },
   splitting_paused: {
     action: 'wait',
     when: 'an attempt has spent its requests on halving a refused batch',
     follows: 'What was found out is kept. The rest of the batch goes on in the next attempt.',
     helps: 'If all people are refused, the message of the first problem says why.',
-    unsettled: false,
+    uncertain: false,
   },
   person_refused: {
     action: 'problem',
     when: 'a request about one person is refused (400, 413, 422 and the like)',
     follows: 'That person becomes a problem, with the message of the platform. It is tried again in every later run.',
     helps: 'Have HR correct the record.',
-    unsettled: false,
+    uncertain: false,
   },
   person_missing: {
     action: 'upsert',
@@ -101,7 +101,7 @@ export const deliveryFailures = {
     follows:
       'One request finds out whether the person or the operation is missing. Then the whole record is sent through the batch operation.',
     helps: null,
-    unsettled: false,
+    uncertain: false,
   },
   rate_limited: {
     action: 'wait',
@@ -109,84 +109,84 @@ export const deliveryFailures = {
     follows:
       'All workers and processes that send to this platform wait as long as Retry-After says, in seconds or as a date. Without Retry-After they wait 15 seconds.',
     helps: 'If it happens often, set platform.requestsPerMinute lower.',
-    unsettled: false,
+    uncertain: false,
   },
   circuit_open: {
     action: 'wait',
     when: 'several requests in a row failed, so none is sent for a while',
     follows: 'After a pause one request is sent as a probe. If it passes, the others follow.',
     helps: unwell,
-    unsettled: false,
+    uncertain: false,
   },
   being_looked_up: {
     action: 'wait',
     when: 'another worker is looking up or creating the custom connection',
     follows: 'The batch waits a second.',
     helps: null,
-    unsettled: false,
+    uncertain: false,
   },
   server_error: {
     action: 'retry',
     when: 'the platform fails (500 to 599) or stopped waiting for the request (408)',
     follows: `${repeated} A Retry-After is obeyed.`,
     helps: unwell,
-    unsettled: true,
+    uncertain: true,
   },
   unreadable: {
     action: 'retry',
     when: 'the answer is not what the operation promises: it is HTML, JSON that is cut off or has another shape, larger than 32 MiB, not UTF-8, or it breaks off',
     follows: repeated,
     helps: 'Check whether a proxy or a firewall answers in place of the platform.',
-    unsettled: true,
+    uncertain: true,
   },
   redirected: {
     action: 'retry',
     when: 'the platform answers with a redirect (300 to 399)',
     follows: `The redirect is not followed, because the key goes to the configured address only. ${repeated}`,
     helps: 'Check platform.region or platform.baseUrl.',
-    unsettled: false,
+    uncertain: false,
   },
   not_connected: {
     action: 'retry',
     when: 'the connection is refused or cannot be made',
     follows: repeated,
     helps: 'Check platform.baseUrl, the network and the firewall.',
-    unsettled: false,
+    uncertain: false,
   },
   name_unknown: {
     action: 'retry',
     when: 'the name of the platform cannot be resolved',
     follows: repeated,
     helps: 'Check platform.baseUrl and the DNS resolver of this machine.',
-    unsettled: false,
+    uncertain: false,
   },
   tls_failed: {
     action: 'retry',
     when: 'the certificate of the platform is not accepted, or the platform does not use TLS',
     follows: repeated,
     helps: 'Check platform.baseUrl and the clock of this machine, and whether a proxy decrypts TLS.',
-    unsettled: false,
+    uncertain: false,
   },
   timed_out: {
     action: 'retry',
     when: 'the connection, the first byte or the whole answer took longer than platform.timeoutMs',
     follows: repeated,
     helps: 'If the platform is only slow, raise platform.timeoutMs or lower delivery.batchSize.',
-    unsettled: true,
+    uncertain: true,
   },
   connection_lost: {
     action: 'retry',
     when: 'the connection ended before the answer began',
     follows: repeated,
     helps: null,
-    unsettled: true,
+    uncertain: true,
   },
   stopped: {
     action: 'retry',
     when: 'this process was told to stop while the request was under way',
     follows: 'The batch is released. Another process picks it up, or the next start does.',
     helps: null,
-    unsettled: true,
+    uncertain: true,
   },
   key_refused: {
     action: 'block',
@@ -194,49 +194,49 @@ export const deliveryFailures = {
     follows: blocked,
     helps:
       'Replace the key in the variable or file that the configuration names. A file is read again for every request. Then "rollcall unblock".',
-    unsettled: false,
+    uncertain: false,
   },
   plan_lacks: {
     action: 'block',
     when: "the platform account's plan does not include custom connections (402)",
     follows: blocked,
     helps: 'Ask the owner of the platform account. Then "rollcall unblock".',
-    unsettled: false,
+    uncertain: false,
   },
   permission_missing: {
     action: 'block',
     when: 'the API key lacks a permission (403)',
     follows: blocked,
     helps: 'Give the key the permissions that docs/security.md names. Then "rollcall unblock".',
-    unsettled: false,
+    uncertain: false,
   },
   terms_not_accepted: {
     action: 'block',
     when: 'the platform account has not accepted the terms (412)',
     follows: blocked,
     helps: 'Have the owner of the platform account accept them. Then "rollcall unblock".',
-    unsettled: false,
+    uncertain: false,
   },
   connection_missing: {
     action: 'block',
     when: 'the custom connection is not there (404)',
     follows: blocked,
     helps: 'Check the target. "rollcall unblock" looks up a target by its name again, and creates it if it is missing.',
-    unsettled: false,
+    uncertain: false,
   },
   connection_unsuitable: {
     action: 'block',
     when: 'the custom connection is of another type, or several have its name',
     follows: blocked,
     helps: 'Name the right connection by id in the target.',
-    unsettled: false,
+    uncertain: false,
   },
   connection_unknown: {
     action: 'block',
     when: 'the configuration no longer has the connection of an unfinished run',
     follows: blocked,
     helps: 'Put the connection back, or cancel the run.',
-    unsettled: false,
+    uncertain: false,
   },
 } as const satisfies Readonly<Record<string, DeliveryFailure>>
 

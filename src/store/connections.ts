@@ -25,7 +25,7 @@ export type ConnectionState = {
   readonly people: number
   readonly separated: number
   /** People whose accepted facts the platform has not acknowledged yet. */
-  readonly behind: number
+  readonly outOfSync: number
   /** Events that wait for a run, or for a decision about one. */
   readonly pendingEvents: number
   readonly rejectedEvents: number
@@ -42,9 +42,9 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
           sql<Record<string, number>>`json_build_object(
           'people', count(*) filter (where wanted is not null and retracted_at is null),
           'separated', count(*) filter (where wanted ->> 'separatedAt' is not null and retracted_at is null),
-          'behind', (
-            select count(*) from behind join roster late using (connection, identity_id)
-            where behind.connection = connections.name and late.wanted is not null and late.retracted_at is null))`.as(
+          'outOfSync', (
+            select count(*) from out_of_sync join roster late using (connection, identity_id)
+            where out_of_sync.connection = connections.name and late.wanted is not null and late.retracted_at is null))`.as(
             'tally',
           ),
         )
@@ -80,7 +80,7 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
         : null,
     people: row.tally?.people ?? 0,
     separated: row.tally?.separated ?? 0,
-    behind: row.tally?.behind ?? 0,
+    outOfSync: row.tally?.outOfSync ?? 0,
     pendingEvents: row.inbox?.pending ?? 0,
     rejectedEvents: row.inbox?.rejected ?? 0,
   }))
@@ -116,15 +116,15 @@ export async function claimTarget(
 ): Promise<boolean> {
   const claimed = await db
     .updateTable('connections')
-    .set({ resolver: lease.id })
+    .set({ target_lease: lease.id })
     .where('name', '=', connection)
-    .where(unleased(sql`connections.resolver`))
+    .where(unleased(sql`connections.target_lease`))
     .executeTakeFirst()
   return claimed.numUpdatedRows > 0n
 }
 
 export async function releaseTarget(db: Db, connection: string): Promise<void> {
-  await db.updateTable('connections').set({ resolver: null }).where('name', '=', connection).execute()
+  await db.updateTable('connections').set({ target_lease: null }).where('name', '=', connection).execute()
 }
 
 /** Why a connection is left alone, and until when. */

@@ -131,7 +131,7 @@ export type StoreSchema = {
     blocked_reason: string | null
     blocked_at: Date | null
     probe_at: Date | null
-    resolver: number | null
+    target_lease: number | null
   }
   runs: RunsTable
   roster: RosterTable
@@ -141,8 +141,8 @@ export type StoreSchema = {
     confirmed: NullableJson<IdentityRecord>
     run_id: string | null
   }
-  /** A view of `acknowledged` without those who were taken since. */
-  behind: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
+  /** A view of `acknowledged` without the people who were confirmed since. */
+  out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
   plan_entries: Pick<
     RosterTable,
     'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'as_of' | 'employment_as_of' | 'absences'
@@ -163,7 +163,7 @@ export type StoreSchema = {
     answer: NullableJson<Answer>
     sent_at: Date | null
     answered_at: Date | null
-    unsettled: Generated<boolean>
+    uncertain: Generated<boolean>
     failures: Generated<number>
     failing_since: Date | null
     last_code: string | null
@@ -211,13 +211,13 @@ export type StoreSchema = {
     leavers: number | null
     run_id: string | null
     raised_at: Date
-    gone_at: Date | null
+    absent_since: Date | null
     cleared_at: Date | null
     next_at: Date | null
     claimed_until: Date | null
-    tellings: Generated<number>
+    notifications: Generated<number>
     attempts: Generated<number>
-    told_at: Date | null
+    notified_at: Date | null
     last_failure: string | null
   }
   inbox: InboxTable

@@ -222,7 +222,7 @@ export const FailureView = z
     action: z.enum(deliveryActions),
     follows: z.string().describe('What comes of it.'),
     helps: z.string().nullable().describe('What an operator can do; null where there is nothing to do.'),
-    unsettled: z.boolean().describe('The request may have been applied: what the platform holds is read back.'),
+    uncertain: z.boolean().describe('The request may have been applied: what the platform holds is read back.'),
   })
   .meta({ id: 'Failure' })
 export type FailureView = z.infer<typeof FailureView>

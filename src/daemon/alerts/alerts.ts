@@ -1,12 +1,12 @@
 import { Failure } from '../../errors.ts'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
 import {
-  type ClaimedTelling,
-  claimTelling,
-  hastenTellings,
-  noteTold,
+  type ClaimedNotification,
+  claimNotification,
+  hastenNotifications,
+  noteSent,
   noteConditions,
-  noteUntold,
+  noteUnsent,
 } from '../../store/alerts/alerts.ts'
 import type { Db } from '../../store/schema.ts'
 import { conditions } from '../../store/alerts/conditions.ts'
@@ -17,9 +17,9 @@ import { repeat } from '../repeat.ts'
 import type { Secret } from '../config/secret.ts'
 
 export type AlertSettings = {
-  /** Where alerts are posted; null: they are logged only. May hold a token. */
+  /** Where alerts are posted; null: they are only logged. May hold a token. */
   readonly url: Secret | null
-  /** Signs what is posted; there where `url` is. */
+  /** Signs what is posted; set if `url` is. */
   readonly secret: Secret | null
   readonly overdueMinutes: number
   readonly remindHours: number
@@ -36,11 +36,11 @@ export type AlertContext = {
 
 const lookMs = 10_000
 const postTimeoutMs = 10_000
-const tellingsInOneTurn = 50
-/** Seldom enough for a receiver that is down, often enough to be heard soon after it is back. */
+const notificationsInOneTurn = 50
+/** Rare enough for a receiver that is down, frequent enough to reach it soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
 
-/** Looks for alert conditions and tells of them, again and again until disposed. */
+/** Looks for alert conditions and sends notifications of them, repeatedly until disposed. */
 export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): AsyncDisposable {
   const alerting = createAlerting(context)
   const looking = repeat(alerting.turn, {
@@ -56,12 +56,12 @@ export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): A
   }
 }
 
-/** What looks for alert conditions and tells of them. */
+/** Looks for alert conditions and sends notifications of them. */
 export type Alerting = AsyncDisposable & { turn(): Promise<void> }
 
 /**
- * Compares what is wrong with the open alerts, and tells what has not been told. Turn after turn, in any number of processes, each
- * alert is told at least once, and once only where nobody dies on it.
+ * Compares what is wrong with the open alerts, and sends the notifications that are due. Over many turns, in any number of processes,
+ * each is sent at least once, and more than once only if a process dies while it sends.
  */
 export function createAlerting(context: AlertContext, { timeoutMs = postTimeoutMs } = {}): Alerting {
   const stopping = new AbortController()
@@ -75,7 +75,7 @@ export function createAlerting(context: AlertContext, { timeoutMs = postTimeoutM
         await conditions(db, { connections, overdueMinutes: settings.overdueMinutes, now: at }),
         at,
       )
-      await tellDue(context, poster, stopping.signal)
+      await notifyDue(context, poster, stopping.signal)
     },
     async [Symbol.asyncDispose]() {
       stopping.abort()
@@ -84,40 +84,40 @@ export function createAlerting(context: AlertContext, { timeoutMs = postTimeoutM
   }
 }
 
-/** Tells what is due, the oldest alert first, and stops at the first that the receiver does not take: the others would fare no better. */
-async function tellDue(context: AlertContext, poster: Poster, signal: AbortSignal): Promise<void> {
+/** Sends what is due, the oldest alert first. Stops at the first that the receiver does not take: the others would fare no better. */
+async function notifyDue(context: AlertContext, poster: Poster, signal: AbortSignal): Promise<void> {
   const { db, now } = context
-  for (let told = 0; told < tellingsInOneTurn && !signal.aborted; told++) {
-    const claim = await claimTelling(db, now())
-    if (!claim || !(await tell(context, claim, poster, signal))) return
-    await hastenTellings(db, now())
+  for (let sent = 0; sent < notificationsInOneTurn && !signal.aborted; sent++) {
+    const claim = await claimNotification(db, now())
+    if (!claim || !(await notify(context, claim, poster, signal))) return
+    await hastenNotifications(db, now())
   }
 }
 
-/** False where it was not told. */
-async function tell(
+/** False if it was not sent. */
+async function notify(
   { db, settings, events, now }: AlertContext,
-  claim: ClaimedTelling,
+  claim: ClaimedNotification,
   poster: Poster,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { alert, attempt } = claim
-  // One line for each telling. Whoever died on it may not have come to that.
+  // One line for each notification. A process that died may not have written it.
   if (attempt === 1 || claim.abandoned) log(events, claim)
-  // Who stood still meanwhile does not come in with old news.
+  // A process that was stopped meanwhile does not send old news.
   if (now() >= claim.until) return false
   const failure = await post(settings, claim, { poster, signal, now: now() })
   if (failure === null) {
     const at = now()
-    return await noteTold(db, claim, { now: at, remindAt: new Date(at.getTime() + settings.remindHours * 60 * 60_000) })
+    return await noteSent(db, claim, { now: at, remindAt: new Date(at.getTime() + settings.remindHours * 60 * 60_000) })
   }
   const pauseMs = signal.aborted ? 0 : backoffMs(attempt, retry)
-  await noteUntold(db, claim, { failure, retryAt: new Date(now().getTime() + pauseMs) })
+  await noteUnsent(db, claim, { failure, retryAt: new Date(now().getTime() + pauseMs) })
   if (!signal.aborted) events.alertUntold({ alertId: alert.id, connection: alert.connection, attempt, reason: failure })
   return false
 }
 
-function log(events: Events, { alert, type, telling }: ClaimedTelling): void {
+function log(events: Events, { alert, type, sentBefore }: ClaimedNotification): void {
   const { id: alertId, connection, kind, code, reason, people, leavers, runId } = alert
   const since = alert.since.toISOString()
   if (type === 'cleared') events.alertCleared({ alertId, connection, kind, since })
@@ -132,14 +132,14 @@ function log(events: Events, { alert, type, telling }: ClaimedTelling): void {
       people,
       leavers,
       runId,
-      reminder: telling > 0,
+      reminder: sentBefore > 0,
     })
 }
 
-/** Null where it was posted, or has nowhere to be posted to. */
+/** Null if it was posted, or if no address is configured; otherwise why it could not be posted. */
 async function post(
   { url, secret }: AlertSettings,
-  claim: ClaimedTelling,
+  claim: ClaimedNotification,
   { poster, signal, now }: { poster: Poster; signal: AbortSignal; now: Date },
 ): Promise<string | null> {
   if (!url || !secret) return null
@@ -147,7 +147,7 @@ async function post(
     const message = {
       url: await url.read(),
       secret: await secret.read(),
-      id: `${claim.alert.id}_${claim.telling + 1}`,
+      id: `${claim.alert.id}_${claim.sentBefore + 1}`,
       body: JSON.stringify(alertMessage(claim, now)),
       now,
     }

@@ -1,10 +1,10 @@
 import type { AlertMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
-import { type Alert, type ClaimedTelling, openAlerts } from '../../store/alerts/alerts.ts'
+import { type Alert, type ClaimedNotification, openAlerts } from '../../store/alerts/alerts.ts'
 import type { Db } from '../../store/schema.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 
 /** What the receiver of alerts is sent. */
-export function alertMessage({ alert, type, telling }: ClaimedTelling, now: Date): AlertMessage {
+export function alertMessage({ alert, type, sentBefore }: ClaimedNotification, now: Date): AlertMessage {
   return {
     type: `alert.${type}`,
     timestamp: now.toISOString(),
@@ -13,7 +13,7 @@ export function alertMessage({ alert, type, telling }: ClaimedTelling, now: Date
       ...about(alert),
       raisedAt: alert.raisedAt.toISOString(),
       clearedAt: type === 'cleared' ? (alert.clearedAt?.toISOString() ?? null) : null,
-      reminder: type === 'raised' && telling > 0,
+      reminder: type === 'raised' && sentBefore > 0,
     },
   }
 }
@@ -30,7 +30,7 @@ function alertView(condition: Condition, alert: Alert | undefined): AlertView {
     ...about(condition),
     id: alert?.id ?? null,
     raisedAt: alert?.raisedAt.toISOString() ?? null,
-    toldAt: alert?.toldAt?.toISOString() ?? null,
+    toldAt: alert?.notifiedAt?.toISOString() ?? null,
     untold: alert?.lastFailure ?? null,
   }
 }

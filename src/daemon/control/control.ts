@@ -191,7 +191,7 @@ function connectionStatus(
 ): ConnectionStatus {
   const { target, feeds } = ctx.sync.connections.get(name) ?? {}
   const people = state?.people ?? 0
-  const due = state?.behind ?? 0
+  const due = state?.outOfSync ?? 0
   return {
     name,
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,

@@ -94,10 +94,10 @@ export async function dropSolvedProblems(db: Db, connection: string): Promise<vo
       and roster.identity_id = problems.identity_id
       and (case when roster.retracted_at is null
         then not exists (
-          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+          select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
         else exists (
-          select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
-            and behind.confirmed is null) end)`.execute(db)
+          select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
+            and out_of_sync.confirmed is null) end)`.execute(db)
 }
 
 const isAnsweredWithBatch = sql`changes.state = 'due' and deliveries.answer is not null`

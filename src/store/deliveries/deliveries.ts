@@ -26,7 +26,7 @@ export type ClaimedDelivery = {
   /** Failed attempts in a row until now. */
   readonly failures: number
   /** An earlier request may have reached the platform, and nobody knows. */
-  readonly unsettled: boolean
+  readonly uncertain: boolean
 }
 
 /** How far a correction of a leaving date has come; stored before the request that it names. */
@@ -55,7 +55,7 @@ type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease:
 
 /**
  * Takes a due batch; null where it is done, cancelled, not due yet, or somebody who lives works on it. A batch whose former
- * process ended, or has stopped moving, is unsettled: a request of it may be under way.
+ * process ended, or has stopped moving, is uncertain: a request of it may be under way.
  */
 export async function claimDelivery(db: Db, by: ClaimBy): Promise<ClaimedDelivery | null> {
   // Whether a lease is live is looked up only if there is one, which is seldom.
@@ -76,16 +76,16 @@ async function claimFrom(
   const { rows } = await sql<ClaimedDelivery>`
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
-        unsettled = deliveries.unsettled or deliveries.lease is not null
+        uncertain = deliveries.uncertain or deliveries.lease is not null
       from runs, deliveries former
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
         and former.run_id = deliveries.run_id and former.batch = deliveries.batch
         and ${from === 'free' ? sql`${former} is null` : sql`${former} is not null and ${unleased(former)}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
-        deliveries.failures, deliveries.unsettled, former.lease as previous
+        deliveries.failures, deliveries.uncertain, former.lease as previous
     )${from === 'free' ? sql`` : takenOver}
-    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, unsettled,
+    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain,
       json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
@@ -248,7 +248,7 @@ export type AttemptEnd = {
   /** Something got through before. */
   readonly progressed: boolean
   /** A request of the batch may have reached the platform, or still may. */
-  readonly unsettled: boolean
+  readonly uncertain: boolean
   readonly now: Date
 }
 
@@ -267,7 +267,7 @@ type Ended = Omit<Settled, 'remaining'>
 async function answerBatch(
   db: Db,
   claim: ClaimedDelivery,
-  { whole, requests, dueAt, unsettled, now }: AttemptEnd & { readonly whole: Written },
+  { whole, requests, dueAt, uncertain, now }: AttemptEnd & { readonly whole: Written },
 ): Promise<Ended | null> {
   const { runId, batch, attempt, connection } = claim
   const answer = commonAnswer(whole.outcomes)
@@ -275,7 +275,7 @@ async function answerBatch(
   const ended = sql`ended as (
       update deliveries set state = 'done', lease = null, due_at = ${dueAt}, requests = requests + ${requests},
         answer = ${JSON.stringify(answer)}, sent_at = ${whole.sentAt}, answered_at = ${whole.now}, confirmed = people - refused,
-        unsettled = false, failures = 0, failing_since = null, last_code = null, last_failure = null
+        uncertain = false, failures = 0, failing_since = null, last_code = null, last_failure = null
       where run_id = ${runId} and batch = ${batch} and attempts = ${attempt} and state = 'due'
       returning people, confirmed, refused
     )`
@@ -290,7 +290,7 @@ async function answerBatch(
   const parts = [
     ended,
     ...(others.length > 0 ? [told] : []),
-    ...(unsettled ? [late] : []),
+    ...(uncertain ? [late] : []),
     ...(claim.hasProblems ? [solved] : []),
   ]
   const { rows } = await sql<Ended>`
@@ -320,7 +320,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
         lease: null,
         due_at: end.dueAt,
         requests: sql`requests + ${end.requests}`,
-        unsettled: !isDone && end.unsettled,
+        uncertain: !isDone && end.uncertain,
         failures,
         failing_since: failingSince,
         last_code: end.failure?.code ?? null,
@@ -328,7 +328,7 @@ async function letGo(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Promise<E
       })
       .where((eb) => eb.and(held(claim)))
       .execute()
-    if (isDone && end.unsettled) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
+    if (isDone && end.uncertain) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
     return { people, confirmed, refused, isBlocked }
   })
 }
@@ -444,7 +444,7 @@ function blocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
 }
 
-/** Forgets what the platform held of people before they were taken with their whole batch; until then the view `behind` leaves them out. */
+/** Forgets what the platform held of people before they were taken with their whole batch; until then the view `out_of_sync` leaves them out. */
 export async function forgetAnswered(db: Db, connection: string): Promise<void> {
   await sql`
     delete from acknowledged using changes, deliveries

@@ -1,11 +1,11 @@
 import type { Migration } from '../../database/database.ts'
-import { store } from './0001-store.ts'
-import { inbox } from './0002-inbox.ts'
-import { feeds } from './0003-feeds.ts'
-import { deliveries } from './0004-deliveries.ts'
-import { alerts } from './0005-alerts.ts'
-import { employment } from './0006-employment.ts'
-import { acknowledged } from './0007-acknowledged.ts'
+import { connections } from './0001-connections.ts'
+import { runs } from './0002-runs.ts'
+import { roster } from './0003-roster.ts'
+import { plans } from './0004-plans.ts'
+import { deliveries } from './0005-deliveries.ts'
+import { inbox } from './0006-inbox.ts'
+import { alerts } from './0007-alerts.ts'
 
-/** Numbered files that stay as they were, in order. */
-export const migrations: readonly Migration[] = [store, inbox, feeds, deliveries, alerts, employment, acknowledged]
+/** Numbered files in order. Once released, a file stays as it is. */
+export const migrations: readonly Migration[] = [connections, runs, roster, plans, deliveries, inbox, alerts]

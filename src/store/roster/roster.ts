@@ -10,7 +10,7 @@ type EntryRow = {
   as_of: Date
   employment_as_of: Date | null
   absences: number
-  is_behind: boolean
+  is_out_of_sync: boolean
   confirmed: IdentityRecord | null
   retracted_reason: string | null
   retracted_at: Date | null
@@ -152,10 +152,10 @@ async function* keysWhere(
 // Withheld, a person is due for as long as the platform holds anything of them.
 const isDue = sql<boolean>`case when roster.retracted_at is null
   then roster.wanted is not null and exists (
-    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id)
+    select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id)
   else not exists (
-    select 1 from behind where behind.connection = roster.connection and behind.identity_id = roster.identity_id
-      and behind.confirmed is null)
+    select 1 from out_of_sync where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
+      and out_of_sync.confirmed is null)
   end`
 
 function entries(db: Db) {
@@ -163,8 +163,10 @@ function entries(db: Db) {
   return db
     .selectFrom('roster')
     .innerJoin('connections', 'connections.name', 'roster.connection')
-    .leftJoin('behind', (join) =>
-      join.onRef('behind.connection', '=', 'roster.connection').onRef('behind.identity_id', '=', 'roster.identity_id'),
+    .leftJoin('out_of_sync', (join) =>
+      join
+        .onRef('out_of_sync.connection', '=', 'roster.connection')
+        .onRef('out_of_sync.identity_id', '=', 'roster.identity_id'),
     )
     .select([
       'roster.identity_id',
@@ -172,8 +174,8 @@ function entries(db: Db) {
       'roster.inferred',
       'roster.deferred_to',
       'roster.absences',
-      'behind.confirmed',
-      sql<boolean>`behind.identity_id is not null`.as('is_behind'),
+      'out_of_sync.confirmed',
+      sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
       'roster.retracted_reason',
       'roster.retracted_at',
       sql<Date>`greatest(roster.as_of, ${spoken})`.as('as_of'),
@@ -190,7 +192,7 @@ function toEntry(row: EntryRow): RosterEntry {
     asOf: row.as_of.toISOString(),
     employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,
-    confirmed: row.is_behind ? row.confirmed : row.wanted,
+    confirmed: row.is_out_of_sync ? row.confirmed : row.wanted,
     retracted:
       row.retracted_at && row.retracted_reason !== null
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }

@@ -16,7 +16,7 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
     if (isAtWork(lease, { kind: 'batch', runId: run_id, batch })) continue
     await db
       .updateTable('deliveries')
-      .set({ lease: null, unsettled: true })
+      .set({ lease: null, uncertain: true })
       .where('run_id', '=', run_id)
       .where('batch', '=', batch)
       .where('lease', '=', lease.id)
@@ -33,14 +33,14 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
     if (isAtWork(lease, { kind: 'run', runId: id })) continue
     await db.updateTable('runs').set({ lease: null }).where('id', '=', id).where('lease', '=', lease.id).execute()
   }
-  const targets = await db.selectFrom('connections').select('name').where('resolver', '=', lease.id).execute()
+  const targets = await db.selectFrom('connections').select('name').where('target_lease', '=', lease.id).execute()
   for (const { name } of targets) {
     if (isAtWork(lease, { kind: 'target', connection: name })) continue
     await db
       .updateTable('connections')
-      .set({ resolver: null })
+      .set({ target_lease: null })
       .where('name', '=', name)
-      .where('resolver', '=', lease.id)
+      .where('target_lease', '=', lease.id)
       .execute()
   }
 }

@@ -81,14 +81,14 @@ export function blockedBy(code: DeliveryFailureCode, status: number, message: st
 }
 
 /** Whether a stop leaves open what the platform made of the request. */
-export function leavesUnsettled(stop: Stop): boolean {
-  return deliveryFailures[stop.code].unsettled
+export function leavesUncertain(stop: Stop): boolean {
+  return deliveryFailures[stop.code].uncertain
 }
 
 /** Whether an answer leaves open what the platform made of the request, or still may make of it. */
-export function isUnsettling(answer: AnyAnswer): boolean {
+export function isUncertain(answer: AnyAnswer): boolean {
   const judged = judgeAnswer(answer)
-  return judged.kind === 'retry' && leavesUnsettled(judged)
+  return judged.kind === 'retry' && leavesUncertain(judged)
 }
 
 /** Whether an answer tells of a platform that is unwell, as several in a row open its circuit. */

@@ -15,7 +15,7 @@ import {
   stillHolds,
 } from '../../store/deliveries/deliveries.ts'
 import { workingOn } from '../../store/workers/leases.ts'
-import { blockedBy, isUnsettling, leavesUnsettled, type Stop } from './answers.ts'
+import { blockedBy, isUncertain, leavesUncertain, type Stop } from './answers.ts'
 import type { SyncContext } from '../context.ts'
 import { markTakenOver } from '../repair/uncertain.ts'
 import { enqueueDeliveries } from '../enqueue.ts'
@@ -47,7 +47,7 @@ export async function deliver(
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
-  const progress: Work['progress'] = { pending: 0, settled: 0, unsettled: false, whole: null }
+  const progress: Work['progress'] = { pending: 0, settled: 0, uncertain: false, whole: null }
   const lane = laneOf(ctx, claim, { progress, signal })
   const attempt: Attempt = { ctx, claim, lane, progress }
   let stop: Stop | null
@@ -82,7 +82,7 @@ function laneOf(
       ctx.events.requestBegun({ ...about, people })
     },
     changed(answer: AnyAnswer) {
-      if (isUnsettling(answer)) progress.unsettled = true
+      if (isUncertain(answer)) progress.uncertain = true
       ctx.events.requestEnded({ ...about, status: statusOf(answer) })
     },
   }
@@ -114,7 +114,7 @@ async function send(attempt: Attempt): Promise<Stop | null> {
   try {
     const pending = await pendingChanges(db, claim)
     attempt.progress.pending = pending.length
-    const { left, stop } = claim.unsettled ? await settleByReading(work, pending) : { left: pending, stop: null }
+    const { left, stop } = claim.uncertain ? await settleByReading(work, pending) : { left: pending, stop: null }
     if (stop || left.length === 0) return stop
     return claim.kind === 'delete' ? await takeOff(work, left) : await correctAndSend(work, left)
   } finally {
@@ -167,7 +167,7 @@ function endOf(
     failure: stop && { code: stop.code, message: stop.message },
     as: endedAs(stop),
     progressed: progress.settled > 0,
-    unsettled: claim.unsettled || progress.unsettled || (stop !== null && leavesUnsettled(stop)),
+    uncertain: claim.uncertain || progress.uncertain || (stop !== null && leavesUncertain(stop)),
     now,
   }
 }
@@ -191,7 +191,7 @@ function endOfError({ ctx, claim, lane, progress }: Attempt, isStopping: boolean
       : { code: null, message: 'an unexpected error; the log has it' },
     as: isStopping ? 'paused' : 'failed',
     progressed: progress.settled > 0,
-    unsettled: true,
+    uncertain: true,
     now,
   }
 }

@@ -40,7 +40,7 @@ export type Work = {
     /** Of how many of them this attempt has settled something. */
     settled: number
     /** A request of it may still arrive. */
-    unsettled: boolean
+    uncertain: boolean
     /** That everybody left was taken as wanted, which is written with the end of the attempt. */
     whole: Written | null
   }

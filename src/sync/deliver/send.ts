@@ -202,7 +202,7 @@ async function settleByReading(lane: Lane, unsure: readonly Unsure[], sent: Map<
         kind: 'retry',
         code: 'results_unmatched',
         status: 'unknown',
-        message: `the platform's answer left ${open} people unsettled`,
+        message: `the platform's answer left open what became of ${open} people`,
       }
 }
 

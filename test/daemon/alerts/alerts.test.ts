@@ -147,7 +147,10 @@ describe('a receiver', () => {
 
     const [second] = receiver.received
 
-    expect(whileDown).toMatchObject({ toldAt: null, lastFailure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)` })
+    expect(whileDown).toMatchObject({
+      notifiedAt: null,
+      lastFailure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
+    })
     expect(second?.message.type).toBe('alert.raised')
     expect(second?.id).toBe(first?.id)
     expect(opened.told.map((event) => ('reason' in event ? `${event.event}: ${event.reason}` : event.event))).toEqual([
@@ -155,7 +158,7 @@ describe('a receiver', () => {
       `alert.untold: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
       `alert.untold: 127.0.0.1:${port} answers 503`,
     ])
-    expect(await openAlerts(opened.db)).toMatchObject([{ toldAt: expect.any(Date), lastFailure: null }])
+    expect(await openAlerts(opened.db)).toMatchObject([{ notifiedAt: expect.any(Date), lastFailure: null }])
   })
 
   test('that was down while condition came and went hears both when it is back, in order', async () => {

@@ -124,7 +124,7 @@ test('every answer of the platform is explained', async () => {
   const { data } = await opened.control.listFailures({})
 
   expect(data.map(({ code }) => code)).toEqual(Object.keys(deliveryFailures))
-  expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', unsettled: false })
+  expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', uncertain: false })
 })
 
 test('a connection that nobody knows has no problems and no block', async () => {

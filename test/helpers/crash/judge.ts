@@ -109,14 +109,16 @@ async function leftDue(db: Db): Promise<string[]> {
 async function leftBehind(db: Db): Promise<string[]> {
   const late = await db
     .selectFrom('roster')
-    .leftJoin('behind', (join) =>
-      join.onRef('behind.connection', '=', 'roster.connection').onRef('behind.identity_id', '=', 'roster.identity_id'),
+    .leftJoin('out_of_sync', (join) =>
+      join
+        .onRef('out_of_sync.connection', '=', 'roster.connection')
+        .onRef('out_of_sync.identity_id', '=', 'roster.identity_id'),
     )
     .select('roster.identity_id')
     // Of whoever is withheld the platform has to have nothing.
     .where(sql<boolean>`case when roster.retracted_at is null
-      then roster.wanted is not null and behind.identity_id is not null
-      else behind.identity_id is null or behind.confirmed is not null end`)
+      then roster.wanted is not null and out_of_sync.identity_id is not null
+      else out_of_sync.identity_id is null or out_of_sync.confirmed is not null end`)
     .orderBy('roster.identity_id')
     .execute()
   const uncertain = await db.selectFrom('roster').select('identity_id').where('uncertain', '=', true).execute()

@@ -145,7 +145,7 @@ export async function until<T>(what: string, look: () => Promise<T | undefined>)
 async function leftToDo({ pool }: Database<StoreSchema>): Promise<number> {
   const { rows } = await pool.query<{ left: number }>(
     `select (select count(*) from runs where state in ('waiting', 'reading', 'planned', 'delivering'))
-       + (select count(*) from takeovers) + (select count(*) from roster where doubted) as left`,
+       + (select count(*) from takeovers) + (select count(*) from roster where uncertain) as left`,
   )
   return rows[0]?.left ?? 0
 }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import {
-  type ClaimedTelling,
-  claimTelling,
-  hastenTellings,
-  noteTold,
+  type ClaimedNotification,
+  claimNotification,
+  hastenNotifications,
+  noteSent,
   noteConditions,
-  noteUntold,
+  noteUnsent,
   openAlerts,
 } from '../../../src/store/alerts/alerts.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -52,23 +52,27 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   })
 
   const note = (found: readonly Condition[], seconds: number) => noteConditions(store.db, found, at(seconds))
-  const told = (claim: ClaimedTelling, seconds: number) =>
-    noteTold(store.db, claim, { now: at(seconds), remindAt: new Date(at(seconds).getTime() + 24 * hourMs) })
+  const told = (claim: ClaimedNotification, seconds: number) =>
+    noteSent(store.db, claim, { now: at(seconds), remindAt: new Date(at(seconds).getTime() + 24 * hourMs) })
 
-  async function claim(seconds: number): Promise<ClaimedTelling> {
-    const claimed = await claimTelling(store.db, at(seconds))
+  async function claim(seconds: number): Promise<ClaimedNotification> {
+    const claimed = await claimNotification(store.db, at(seconds))
     if (!claimed) throw new Error('there was nothing to tell')
     return claimed
   }
 
   /** Claims whatever is due and tells it; answers what was told of which connection. */
   async function tellAll(seconds: number): Promise<string[]> {
-    const tellings: string[] = []
-    for (let next = await claimTelling(store.db, at(seconds)); next; next = await claimTelling(store.db, at(seconds))) {
+    const notifications: string[] = []
+    for (
+      let next = await claimNotification(store.db, at(seconds));
+      next;
+      next = await claimNotification(store.db, at(seconds))
+    ) {
       await told(next, seconds)
-      tellings.push(`${next.type} ${next.alert.connection}`)
+      notifications.push(`${next.type} ${next.alert.connection}`)
     }
-    return tellings
+    return notifications
   }
 
   test('a condition raises one alert, however often it is found and by how many at once', async () => {
@@ -83,7 +87,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
         id: expect.any(String),
         raisedAt: at(0),
         clearedAt: null,
-        toldAt: null,
+        notifiedAt: null,
         lastFailure: null,
       },
     ])
@@ -140,9 +144,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     await note([], 40)
     await note([condition({ connection: 'beta' })], 50)
 
-    const tellings = await tellAll(50)
+    const notifications = await tellAll(50)
 
-    expect(tellings).toEqual(['raised acme', 'cleared acme', 'raised beta'])
+    expect(notifications).toEqual(['raised acme', 'cleared acme', 'raised beta'])
   })
 
   test('an alert that stays open is told again when a day has passed', async () => {
@@ -154,7 +158,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     const reminder = await claim(day)
 
     expect(early).toEqual([])
-    expect(reminder).toMatchObject({ type: 'raised', telling: 1 })
+    expect(reminder).toMatchObject({ type: 'raised', sentBefore: 1 })
   })
 
   test('another cause of the same condition is told again, at most every quarter of an hour', async () => {
@@ -174,7 +178,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('of many that would tell at once, one does', async () => {
     await note([condition()], 0)
 
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claimTelling(store.db, at(0))))
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(store.db, at(0))))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
@@ -182,9 +186,9 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
     await note([condition()], 0)
     const dead = await claim(0)
-    const early = await claimTelling(store.db, at(59))
+    const early = await claimNotification(store.db, at(59))
     const second = await claim(60)
-    const late = [await told(dead, 61), await noteUntold(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
+    const late = [await told(dead, 61), await noteUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
 
     const ended = await told(second, 63)
 
@@ -192,10 +196,10 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     expect([dead.abandoned, second.abandoned]).toEqual([false, true])
     expect(late).toEqual([false, false])
     expect(ended).toBe(true)
-    expect(await openAlerts(store.db)).toMatchObject([{ toldAt: at(63), lastFailure: null }])
+    expect(await openAlerts(store.db)).toMatchObject([{ notifiedAt: at(63), lastFailure: null }])
   })
 
-  test('one that stood still over a telling, a reminder and a claim cannot write into the newer claim', async () => {
+  test('one that stood still over a notification, a reminder and a claim cannot write into the newer claim', async () => {
     await note([condition()], 0)
     const still = await claim(0)
     await told(await claim(60), 61)
@@ -209,37 +213,37 @@ describe.each(databases)('alerts on $name', ({ place }) => {
 
   test('an alert that is over while it is being told is told to be over next', async () => {
     await note([condition()], 0)
-    const telling = await claim(0)
+    const notification = await claim(0)
     await note([], 1)
     await note([], 31)
-    await told(telling, 32)
+    await told(notification, 32)
 
-    const tellings = await tellAll(32)
+    const notifications = await tellAll(32)
 
-    expect(tellings).toEqual(['cleared acme'])
+    expect(notifications).toEqual(['cleared acme'])
   })
 
-  test('what could not be told waits for its time, or for another telling to go well', async () => {
+  test('what could not be told waits for its time, or for another notification to go well', async () => {
     await note([condition()], 0)
     const failing = await claim(0)
-    await noteUntold(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
-    const early = await claimTelling(store.db, at(899))
+    await noteUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
+    const early = await claimNotification(store.db, at(899))
     const open = await openAlerts(store.db)
-    await hastenTellings(store.db, at(100))
+    await hastenNotifications(store.db, at(100))
 
     const hastened = await claim(100)
 
     expect(early).toBeNull()
-    expect(open).toMatchObject([{ toldAt: null, lastFailure: 'answers 500' }])
-    expect(hastened).toMatchObject({ type: 'raised', telling: 0, attempt: 2, abandoned: false })
+    expect(open).toMatchObject([{ notifiedAt: null, lastFailure: 'answers 500' }])
+    expect(hastened).toMatchObject({ type: 'raised', sentBefore: 0, attempt: 2, abandoned: false })
   })
 
-  test('a telling that went well hastens no reminder', async () => {
+  test('a notification that went well hastens no reminder', async () => {
     await note([condition()], 0)
     await tellAll(0)
-    await hastenTellings(store.db, at(10))
+    await hastenNotifications(store.db, at(10))
 
-    const early = await claimTelling(store.db, at(10))
+    const early = await claimNotification(store.db, at(10))
 
     expect(early).toBeNull()
   })

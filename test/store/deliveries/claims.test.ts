@@ -90,7 +90,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     failure: null,
     as: 'settled',
     progressed: true,
-    unsettled: false,
+    uncertain: false,
     now,
   }
 
@@ -211,7 +211,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
   })
 
-  test('a batch of a process that stands still is taken over, unsettled, and uncertain once that process has ended', async () => {
+  test('a batch of a process that stands still is taken over, uncertain, and uncertain once that process has ended', async () => {
     await using opened = await open()
     const { db, me, store } = opened
     const runId = await delivering(opened)
@@ -226,12 +226,12 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const afterItsEnd = await endedTakeovers(db, me)
 
     expect(whileMoving).toBeNull()
-    expect(claim).toMatchObject({ attempt: 2, unsettled: true })
+    expect(claim).toMatchObject({ attempt: 2, uncertain: true })
     expect(whileItMayMove).toEqual([])
     expect(afterItsEnd).toEqual([{ runId, batch: 1, lease: stopped.id, connection: 'acme' }])
   })
 
-  test('a batch that this process left without letting go is let go, unsettled, and one that it works on is not', async () => {
+  test('a batch that this process left without letting go is let go, uncertain, and one that it works on is not', async () => {
     await using opened = await open()
     const { db, me } = opened
     const runId = await delivering(opened)
@@ -243,7 +243,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const afterwards = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     expect(whileAtWork).toBeNull()
-    expect(afterwards).toMatchObject({ attempt: 2, unsettled: true })
+    expect(afterwards).toMatchObject({ attempt: 2, uncertain: true })
   })
 
   test('a batch of a process that was killed is taken over without a doubt left behind', async () => {
@@ -256,7 +256,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
 
     const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
-    expect(claim).toMatchObject({ unsettled: true })
+    expect(claim).toMatchObject({ uncertain: true })
     expect(await endedTakeovers(db, me)).toEqual([])
   })
 

@@ -74,8 +74,8 @@ describe.each(after('retry'))('$code ($name)', ({ code, trouble }) => {
     expect(run.state).toBe('delivering')
     expect(batches.length).toBeGreaterThan(0)
     for (const batch of batches) {
-      const { unsettled } = deliveryFailures[code]
-      expect(batch).toMatchObject({ state: 'due', unsettled, failures: failed ? 1 : 0 })
+      const { uncertain } = deliveryFailures[code]
+      expect(batch).toMatchObject({ state: 'due', uncertain, failures: failed ? 1 : 0 })
       expect(batch.failing_since).toEqual(failed ? new Date(secondNight) : null)
       expect(batch.due_at.getTime() - secondNight).toBeGreaterThanOrEqual(waitMs)
       expect(batch.due_at.getTime() - secondNight).toBeLessThanOrEqual(failed ? Math.max(waitMs, firstRetryMs) : 0)
@@ -103,7 +103,7 @@ describe.each(after('wait'))('$code ($name)', ({ code, trouble }) => {
     for (const batch of batches) {
       // Behind an open circuit nothing was tried, and nothing gets through all the same.
       const failing_since = code === 'circuit_open' ? expect.any(Date) : null
-      expect(batch).toMatchObject({ state: 'due', unsettled: false, failures: 0, failing_since })
+      expect(batch).toMatchObject({ state: 'due', uncertain: false, failures: 0, failing_since })
       if (trouble.waitMs !== undefined) expect(batch.due_at.getTime() - secondNight).toBe(trouble.waitMs)
     }
     expect(sent).toBeLessThanOrEqual(trouble.requests ?? batchesOfANight)

@@ -76,7 +76,7 @@ test('an answer that is certain does not end the doubt about one before it', asy
   expect(await story.findings()).toEqual([])
 })
 
-test('of several requests at once, the one without an answer leaves the batch unsettled', async () => {
+test('of several requests at once, the one without an answer leaves the batch uncertain', async () => {
   await using story = await openStory(host)
   await story.night()
   story.hr.leave('E0002', '2026-11-18')
@@ -89,7 +89,7 @@ test('of several requests at once, the one without an answer leaves the batch un
   await story.heal()
   const ended = await story.end(run)
 
-  expect(batch).toMatchObject({ state: 'due', unsettled: true })
+  expect(batch).toMatchObject({ state: 'due', uncertain: true })
   expect(ended.state).toBe('finished')
   expect(await story.findings()).toEqual([])
 })

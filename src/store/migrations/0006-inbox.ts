@@ -1,9 +1,9 @@
 import type { Migration } from '../../database/database.ts'
 
 export const inbox: Migration = {
-  name: '0002-inbox',
+  name: '0006-inbox',
   sql: `
--- Events as they came in. A body goes as soon as it is of no more use; what is left keeps its repetition out.
+-- Events as they came in. A body is removed as soon as it is of no more use; the rest of the row recognises a repetition.
 create table inbox (
   id bigint generated always as identity primary key,
   connection text not null references connections (name),

@@ -1,0 +1,65 @@
+import type { Migration } from '../../database/database.ts'
+
+export const runs: Migration = {
+  name: '0002-runs',
+  sql: `
+-- The processes at work. A process that the system has stopped keeps its sessions and their locks, so it has to show that it moves.
+create table leases (
+  id integer primary key,
+  seen_at timestamptz not null
+);
+
+create table runs (
+  id uuid primary key,
+  connection text not null references connections (name),
+  feed text not null default 'source',
+  trigger text not null,
+  options jsonb not null,
+  state text not null,
+  reason text,
+  failure text,
+
+  -- Every claim counts up the attempt, which fences what an older one writes.
+  attempt integer not null default 0,
+  lease integer,
+
+  -- What was read, and the plan that was made of it.
+  source json,
+  mode text,
+  as_of timestamptz,
+  rows integer,
+  records integer,
+  fields json,
+  end_keys json,
+  warnings json,
+  verification json,
+  counts json,
+  guards json,
+  digest text,
+
+  created_at timestamptz not null,
+  started_at timestamptz,
+  finished_at timestamptz,
+  decided_by text,
+  decided_at timestamptz
+);
+create unique index runs_one_active on runs (connection) where state in ('reading', 'planned', 'delivering');
+create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
+create index runs_by_age on runs (created_at desc, id);
+create index runs_held on runs (connection) where state = 'held';
+create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
+create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
+
+-- Rows and events of a run that could not become records.
+create table rejects (
+  run_id uuid not null references runs (id) on delete cascade,
+  seq bigint generated always as identity,
+  line integer not null,
+  column_name text,
+  reason text not null,
+  identity_id text,
+  event text
+);
+create index rejects_by_run on rejects (run_id, seq);
+`,
+}

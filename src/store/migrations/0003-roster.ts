@@ -1,0 +1,43 @@
+import type { Migration } from '../../database/database.ts'
+
+export const roster: Migration = {
+  name: '0003-roster',
+  sql: `
+create table roster (
+  connection text not null references connections (name),
+  identity_id text collate "C" not null,
+  wanted jsonb,
+  inferred boolean not null default false,
+  deferred_to text,
+
+  -- When the newest fact was true, and when the newest one about employment was, which may be earlier; null: there was none.
+  as_of timestamptz not null,
+  employment_as_of timestamptz,
+  -- The newest accepted export has spoken about everyone whose row was there before it was counted.
+  exports_before integer not null default 0,
+  absences integer not null default 0,
+
+  retracted_reason text,
+  retracted_at timestamptz,
+
+  -- A request may have reached the platform, and its outcome is not known: the next run reads back what the platform holds.
+  uncertain boolean not null default false,
+  -- A request that was given up may reach the platform later than those that followed it: from then on the person is uncertain.
+  recheck_at timestamptz,
+  primary key (connection, identity_id)
+);
+create index roster_uncertain on roster (connection) where uncertain;
+create index roster_recheck on roster (recheck_at) where recheck_at is not null;
+
+-- What the platform acknowledged last of people of whom HR then wanted something else; null: nothing yet. People whom the platform
+-- has as wanted, which are nearly all, need no second record and have no row. A batch that is taken as a whole says so once: a row
+-- whose run sent such a batch no longer counts, and is removed later.
+create table acknowledged (
+  connection text not null,
+  identity_id text collate "C" not null,
+  confirmed jsonb,
+  run_id uuid,
+  primary key (connection, identity_id)
+);
+`,
+}

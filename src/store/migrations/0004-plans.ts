@@ -1,0 +1,46 @@
+import type { Migration } from '../../database/database.ts'
+
+export const plans: Migration = {
+  name: '0004-plans',
+  sql: `
+-- What a plan would make of the roster, kept until the plan is accepted or dropped.
+create table plan_entries (
+  run_id uuid not null references runs (id) on delete cascade,
+  identity_id text collate "C" not null,
+  wanted jsonb,
+  inferred boolean not null,
+  deferred_to text,
+  as_of timestamptz not null,
+  employment_as_of timestamptz,
+  absences integer not null,
+  primary key (run_id, identity_id)
+);
+
+-- The changes of each run, and what became of each of them. A change in state 'due' counts as confirmed once its batch has an answer.
+create table changes (
+  run_id uuid not null references runs (id) on delete cascade,
+  identity_id text collate "C" not null,
+  kind text not null,
+  -- As text, since it is sent as it is stored; only its leaving date is looked at.
+  record json,
+  separated_at text,
+  fields jsonb,
+  inferred boolean not null default false,
+  carried boolean not null default false,
+  reason text,
+  origin jsonb,
+
+  batch integer,
+  state text not null,
+  step text,
+  requests integer not null default 0,
+  sent_at timestamptz,
+  answered_at timestamptz,
+  answer jsonb,
+  primary key (run_id, identity_id)
+);
+create index changes_by_person on changes (identity_id);
+-- Of all changes that have a batch, and not only of those that are due, so that writing an outcome moves no index entry.
+create index changes_by_batch on changes (run_id, batch) where batch is not null;
+`,
+}
