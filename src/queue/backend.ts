@@ -1,7 +1,7 @@
 import type { Job } from 'bullmq'
-import type { Retry } from './backoff.ts'
+import { backoffMs, type Retry } from './backoff.ts'
 
-/** How soon a job whose worker died is taken up by another. */
+/** How soon another worker takes up a job whose worker died. */
 export type Locks = {
   /** For how long a job belongs to a worker that shows no sign of life. */
   readonly lockSeconds: number
@@ -10,7 +10,7 @@ export type Locks = {
 
 export type Settings = { readonly retry: Retry; readonly locks: Locks; readonly concurrency: number }
 
-/** The part of BullMQ's Queue that we use, whatever keeps its jobs. */
+/** The part of BullMQ's Queue that we use, the same for each backend. */
 export type Producer = {
   waitUntilReady(): Promise<unknown>
   getVersion(): Promise<string | null>
@@ -29,7 +29,7 @@ export type Consumer = {
 
 export type Processor = (job: Job, token: string | undefined) => Promise<void>
 
-/** Where jobs are kept: makes the queue's two ends there. What it opened is closed when it is disposed. */
+/** Where jobs are kept. It makes the queue's two ends there, and closes what it opened when it is disposed. */
 export type Backend = {
   /** For messages; never holds a password. */
   readonly place: string
@@ -41,4 +41,35 @@ export type Backend = {
     settings: Settings,
   ): { readonly worker: Consumer; [Symbol.dispose](): void }
   [Symbol.asyncDispose](): Promise<void>
+}
+
+// No code of ours reads BullMQ's stream of events; it would otherwise keep ten thousand of them.
+const streams = { events: { maxLen: 100 } }
+
+/** How BullMQ keeps jobs: no longer than they are needed, and without messages and stacks of what went wrong. */
+export function producerOptions(retry: Retry) {
+  return {
+    streams,
+    defaultJobOptions: {
+      attempts: retry.attempts,
+      backoff: { type: 'jitter' },
+      removeOnComplete: true,
+      removeOnFail: true,
+      stackTraceLimit: 0,
+    },
+  }
+}
+
+/** How BullMQ works on jobs. */
+export function consumerOptions({ retry, locks, concurrency }: Settings) {
+  return {
+    concurrency,
+    lockDuration: locks.lockSeconds * 1000,
+    stalledInterval: locks.checkSeconds * 1000,
+    // A process that is killed says nothing about its jobs, however often it happens.
+    maxStalledCount: 1_000_000,
+    // Also bounds how long a pause waits for a consumer that is waiting for its server.
+    runRetryDelay: 1000,
+    settings: { backoffStrategy: (attemptsMade: number) => backoffMs(attemptsMade, retry) },
+  }
 }

@@ -23,7 +23,7 @@ export type BoundWorkers = {
   readonly [N in JobName]: (payload: Payloads[N], signal: AbortSignal) => Promise<void>
 }
 
-/** A job to enqueue. While a job of the same id is unfinished, enqueueing it again does nothing. */
+/** A job to enqueue. While a job with the same id is unfinished, enqueueing it again does nothing. */
 export type Enqueued = {
   readonly [N in JobName]: {
     readonly name: N
@@ -43,4 +43,15 @@ export function isJobName(name: string): name is JobName {
 export function parsePayload<N extends JobName>(name: N, data: unknown): Payloads[N] {
   const schemas: { readonly [K in JobName]: z.ZodType<Payloads[K]> } = jobs
   return schemas[name].parse(data)
+}
+
+/** Thrown by a worker whose job has to wait without having failed, as when a platform asks for patience. It uses up no attempt. */
+export class Postponed extends Error {
+  override readonly name = 'Postponed'
+  readonly delayMs: number
+
+  constructor(delayMs: number, message = `postponed by ${delayMs} ms`) {
+    super(message)
+    this.delayMs = delayMs
+  }
 }

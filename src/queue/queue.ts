@@ -12,14 +12,14 @@ export type QueueOptions = {
   readonly backend:
     | { readonly kind: 'redis'; readonly url: string }
     | { readonly kind: 'database'; readonly database: { readonly pool: Pool; readonly place: string } }
-  /** Tells queues apart that share one Redis or one database; without a colon. */
+  /** Tells queues apart that share one Redis or one database. Holds no colon. */
   readonly name?: string
   readonly events: Events
   readonly retry?: Partial<Retry>
   readonly locks?: Partial<Locks>
 }
 
-/** The queue of jobs. It may lose them: what has to be done stands in the store, which enqueues it again. */
+/** The queue of jobs. It may lose them: the store knows what has to be done, and the sweep enqueues it again. */
 export type Queue = {
   /** For messages; never holds a password. */
   readonly place: string
@@ -29,7 +29,7 @@ export type Queue = {
   work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
   /** Resolves when the queue answers soon; a `queue_unreachable` failure otherwise. */
   check(): Promise<void>
-  /** Removes every job, also those being worked on. Only for who knows that nobody else works. */
+  /** Removes every job, also those being worked on. Only for a caller that knows that no other process works. */
   clear(): Promise<void>
   /** Stops what still works at once, and closes the queue's own connections. A database it was given stays open. */
   [Symbol.asyncDispose](): Promise<void>
@@ -40,8 +40,8 @@ const defaultLocks: Locks = { lockSeconds: 30, checkSeconds: 15 }
 const checkWithinMs = 5000
 
 /**
- * Opens the queue in Redis or in a database. Fails with `queue_unreachable` where it is not there, and with
- * `config_invalid` where a Redis would lose jobs or refuses the credentials.
+ * Opens the queue in Redis or in a database. Fails with `queue_unreachable` if it is not there, and with `config_invalid` if a Redis
+ * would lose jobs or refuses the credentials.
  */
 export async function openQueue({
   backend: where,

@@ -3,9 +3,8 @@ import { Redis } from 'ioredis'
 import { Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { settledWithin } from './answered.ts'
-import type { Backend } from './backend.ts'
-import { consumerOptions, producerOptions } from './bull-options.ts'
-import { createTroubleReport } from './trouble.ts'
+import { type Backend, consumerOptions, producerOptions } from './backend.ts'
+import { createConnectionReport } from './connection-errors.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000
@@ -19,7 +18,7 @@ const consuming = { maxRetriesPerRequest: null }
 /** Jobs kept in Redis. Refuses a server that is not there (`queue_unreachable`) or may evict jobs (`config_invalid`). */
 export async function openRedisBackend(url: string, events: Events): Promise<Backend> {
   const place = placeOf(url)
-  const trouble = createTroubleReport(place, events)
+  const report = createConnectionReport(place, events)
   const client = connectionTo(url, producing)
   try {
     await connect(client, place)
@@ -28,17 +27,17 @@ export async function openRedisBackend(url: string, events: Events): Promise<Bac
     client.disconnect()
     throw error
   }
-  client.on('error', trouble.heard).on('ready', trouble.back)
+  client.on('error', report.failed).on('ready', report.connected)
 
   return {
     place,
     createProducer(name, retry) {
-      return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', trouble.heard)
+      return new BullQueue(name, { ...producerOptions(retry), prefix, connection: client }).on('error', report.failed)
     },
     createConsumer(name, processor, settings) {
-      const connection = connectionTo(url, consuming).on('error', trouble.heard).on('ready', trouble.back)
+      const connection = connectionTo(url, consuming).on('error', report.failed).on('ready', report.connected)
       const worker = new BullWorker(name, processor, { ...consumerOptions(settings), prefix, connection })
-      worker.on('error', trouble.heard)
+      worker.on('error', report.failed)
       return { worker, [Symbol.dispose]: () => connection.disconnect() }
     },
     async [Symbol.asyncDispose]() {
@@ -64,7 +63,7 @@ function connectionTo(url: string, options: typeof producing | typeof consuming)
 }
 
 async function connect(client: Redis, place: string): Promise<void> {
-  // The promise only says that the connection closed; why is told by an event.
+  // The promise only says that the connection closed; an event says why.
   let reason: Error | undefined
   client.on('error', (error) => {
     reason = error

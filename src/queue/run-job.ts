@@ -1,10 +1,9 @@
 import { ZodError } from 'zod'
 import { Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
-import { type BoundWorkers, isJobName, type JobName, parsePayload } from './jobs.ts'
-import { Postponed } from './postponed.ts'
+import { type BoundWorkers, isJobName, type JobName, Postponed, parsePayload } from './jobs.ts'
 
-/** A job as a queue hands it out: nothing of it is trusted yet. */
+/** A job as a queue hands it out, not yet checked. */
 export type HandedOut = {
   readonly id: string
   readonly name: string
@@ -14,8 +13,8 @@ export type HandedOut = {
   readonly attempts: number
 }
 
-/** How a job ended, and thereby what the queue has to do with it. */
-export type Outcome =
+/** How a job ended, which says what the queue has to do with it. */
+export type JobOutcome =
   | { readonly kind: 'finished' }
   | { readonly kind: 'postponed'; readonly delayMs: number }
   | { readonly kind: 'returned' }
@@ -27,17 +26,17 @@ type Context = { readonly signal: AbortSignal; readonly events: Events }
 const lastWordsMs = 1000
 
 /**
- * Runs a job's worker and says how it ended; never throws. Final are the last attempt, a payload that is none, and a
- * failure that trying again cannot help. What has not ended well when `signal` is aborted is returned.
+ * Runs a job's worker and says how it ended; never throws. A failure is final on the last attempt, if the payload does not fit, or if
+ * trying again cannot help. A job that has not ended well when `signal` is aborted is returned.
  */
-export async function runJob(job: HandedOut, workers: BoundWorkers, context: Context): Promise<Outcome> {
+export async function runJob(job: HandedOut, workers: BoundWorkers, context: Context): Promise<JobOutcome> {
   const startedMs = performance.now()
   const outcome = await outcomeOf(job, workers, context)
   tell(outcome, job, Math.round(performance.now() - startedMs), context.events)
   return outcome
 }
 
-async function outcomeOf(job: HandedOut, workers: BoundWorkers, { signal, events }: Context): Promise<Outcome> {
+async function outcomeOf(job: HandedOut, workers: BoundWorkers, { signal, events }: Context): Promise<JobOutcome> {
   if (signal.aborted) return { kind: 'returned' }
   const { name } = job
   if (!isJobName(name)) return { kind: 'failed', final: true, code: 'job_unknown', reason: 'no job has this name' }
@@ -55,7 +54,7 @@ async function work<N extends JobName>(
   data: unknown,
   workers: BoundWorkers,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<JobOutcome> {
   await workers[name](payloadOf(name, data), signal)
   return { kind: 'finished' }
 }
@@ -73,9 +72,9 @@ function payloadOf<N extends JobName>(name: N, data: unknown) {
   }
 }
 
-/** The outcome of the work that it starts, or `returned` where that goes on some time after it was told to stop. */
-async function unlessAbandoned(start: () => Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
-  const abandoned = Promise.withResolvers<Outcome>()
+/** Starts the work and answers its outcome, or `returned` if it goes on for some time after it was told to stop. */
+async function unlessAbandoned(start: () => Promise<JobOutcome>, signal: AbortSignal): Promise<JobOutcome> {
+  const abandoned = Promise.withResolvers<JobOutcome>()
   let timer: NodeJS.Timeout | undefined
   const startWaiting = (): void => {
     timer = setTimeout(() => abandoned.resolve({ kind: 'returned' }), lastWordsMs)
@@ -89,7 +88,7 @@ async function unlessAbandoned(start: () => Promise<Outcome>, signal: AbortSigna
   }
 }
 
-function failed(error: unknown, job: HandedOut, events: Events): Outcome {
+function failed(error: unknown, job: HandedOut, events: Events): JobOutcome {
   const isLast = job.attempt >= job.attempts
   if (error instanceof PayloadInvalid) {
     return { kind: 'failed', final: true, code: 'payload_invalid', reason: error.message }
@@ -101,7 +100,7 @@ function failed(error: unknown, job: HandedOut, events: Events): Outcome {
   return { kind: 'failed', final: isLast, code: 'unexpected', reason: 'an unexpected error' }
 }
 
-function tell(outcome: Outcome, { name: job, id, attempt }: HandedOut, durationMs: number, events: Events): void {
+function tell(outcome: JobOutcome, { name: job, id, attempt }: HandedOut, durationMs: number, events: Events): void {
   switch (outcome.kind) {
     case 'finished':
       events.jobFinished({ job, id, durationMs })

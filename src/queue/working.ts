@@ -3,7 +3,7 @@ import type { Events } from '../telemetry/events.ts'
 import { answeredWithin, settledWithin } from './answered.ts'
 import type { Backend, Settings } from './backend.ts'
 import type { BoundWorkers } from './jobs.ts'
-import { type HandedOut, type Outcome, runJob } from './run-job.ts'
+import { type HandedOut, type JobOutcome, runJob } from './run-job.ts'
 
 /** A worker at work. */
 export type Working = {
@@ -23,7 +23,7 @@ const closeWithinMs = 1000
 
 type Started = {
   readonly consumer: ReturnType<Backend['createConsumer']>
-  readonly inFlight: ReadonlySet<Promise<Outcome>>
+  readonly inFlight: ReadonlySet<Promise<JobOutcome>>
   readonly stopping: AbortController
 }
 
@@ -37,7 +37,7 @@ export async function startWorking(options: {
 }): Promise<Working> {
   const { backend, name, workers, settings, events } = options
   const stopping = new AbortController()
-  const inFlight = new Set<Promise<Outcome>>()
+  const inFlight = new Set<Promise<JobOutcome>>()
 
   async function process(job: Job, token: string | undefined): Promise<void> {
     const running = runJob(handedOut(job), workers, { signal: stopping.signal, events })
@@ -67,7 +67,7 @@ function handedOut({ id = '', name, data, attemptsMade, opts }: Job): HandedOut 
 }
 
 /** Has the queue do what the outcome asks for. Only the code of a failure reaches it, never a message. */
-async function obey(outcome: Outcome, job: Job, token: string | undefined): Promise<void> {
+async function obey(outcome: JobOutcome, job: Job, token: string | undefined): Promise<void> {
   switch (outcome.kind) {
     case 'finished':
       return

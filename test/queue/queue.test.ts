@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
-import { Postponed } from '../../src/queue/postponed.ts'
+import { Postponed } from '../../src/queue/jobs.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { places, startQueue, type Where } from './queues.ts'
 import { noting, runId, upsert, workers } from './samples.ts'

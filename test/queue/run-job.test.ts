@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
-import type { BoundWorkers } from '../../src/queue/jobs.ts'
-import { Postponed } from '../../src/queue/postponed.ts'
+import { type BoundWorkers, Postponed } from '../../src/queue/jobs.ts'
 import { type HandedOut, runJob } from '../../src/queue/run-job.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 

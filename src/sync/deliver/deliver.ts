@@ -1,8 +1,7 @@
 import { deliveryFailures } from '../../contract/failures.ts'
 import type { AnyAnswer } from '../../http/answer.ts'
 import { backoffMs } from '../../queue/backoff.ts'
-import type { Payload } from '../../queue/jobs.ts'
-import { Postponed } from '../../queue/postponed.ts'
+import { type Payload, Postponed } from '../../queue/jobs.ts'
 import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
 import {
   type AttemptEnd,

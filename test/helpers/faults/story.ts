@@ -6,7 +6,7 @@ import {
 } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Failure } from '../../../src/errors.ts'
 import { createClient } from '../../../src/http/client.ts'
-import { Postponed } from '../../../src/queue/postponed.ts'
+import { Postponed } from '../../../src/queue/jobs.ts'
 import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections.ts'
 import { takeLease } from '../../../src/store/workers/leases.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTroubleReport, isConnectionError } from '../../src/queue/trouble.ts'
+import { createConnectionReport, isConnectionError } from '../../src/queue/connection-errors.ts'
 import { type Event, silentEvents } from '../../src/telemetry/events.ts'
 
 function coded(message: string, code: string): Error {
@@ -37,16 +37,16 @@ describe('no error of a connection', () => {
 test('an outage is told once when it begins and once when it ends', () => {
   const told: Event[] = []
   const place = 'Redis at localhost:6379'
-  const trouble = createTroubleReport(
+  const report = createConnectionReport(
     place,
     silentEvents((event) => told.push(event)),
   )
 
-  trouble.back()
-  trouble.heard(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
-  trouble.heard(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
-  trouble.back()
-  trouble.back()
+  report.connected()
+  report.failed(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
+  report.failed(coded('connect ECONNREFUSED', 'ECONNREFUSED'))
+  report.connected()
+  report.connected()
 
   expect(told).toEqual([
     { event: 'queue.unreachable', place, code: 'ECONNREFUSED' },
@@ -56,13 +56,13 @@ test('an outage is told once when it begins and once when it ends', () => {
 
 test('a lost job and a mistake are told apart from an outage', () => {
   const told: string[] = []
-  const trouble = createTroubleReport(
+  const report = createConnectionReport(
     'Redis at localhost:6379',
     silentEvents(({ event }) => told.push(event)),
   )
 
-  trouble.heard(new Error('Missing lock for job upsert-1. moveToFinished'))
-  trouble.heard(new TypeError('this is not a function'))
+  report.failed(new Error('Missing lock for job upsert-1. moveToFinished'))
+  report.failed(new TypeError('this is not a function'))
 
   expect(told).toEqual(['queue.lost_job', 'unexpected'])
 })

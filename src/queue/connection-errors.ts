@@ -1,6 +1,6 @@
 import type { Events } from '../telemetry/events.ts'
 
-// What ioredis, node-postgres and pg-pool tell by message only, and what a Redis says that is there but not for us.
+// Errors that ioredis, node-postgres and pg-pool tell by their message only, and those of a Redis that is there but refuses us.
 const awayMessages = [
   /^connection (is closed|terminated|ended)/i,
   /^command timed out/i,
@@ -15,14 +15,14 @@ const awayMessages = [
 const lostJob =
   /^(could not renew lock for job|missing (key|lock) for job|lock mismatch for job|job \S+ is not in the)/i
 
-/** Whether an error of a queue's client tells of its server being away rather than of a mistake. */
+/** Whether an error of a queue's client means that its server is away, and not a mistake of ours. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return awayMessages.some((pattern) => pattern.test(error.message)) || isAwayCode(codeOf(error))
 }
 
-/** Reports what a queue's clients complain about in the background: each outage once when it begins and once when it ends. */
-export function createTroubleReport(place: string, events: Events) {
+/** Reports the background errors of a queue's clients: each outage once when it begins and once when it ends. */
+export function createConnectionReport(place: string, events: Events) {
   let isAway = false
 
   function away(error: Error): void {
@@ -31,12 +31,12 @@ export function createTroubleReport(place: string, events: Events) {
   }
 
   return {
-    heard(error: Error): void {
+    failed(error: Error): void {
       if (isConnectionError(error)) away(error)
       else if (lostJob.test(error.message)) events.queueLostJob({ place })
       else events.unexpected({ during: `talking to ${place}`, error })
     },
-    back(): void {
+    connected(): void {
       if (isAway) events.queueReachable({ place })
       isAway = false
     },
