@@ -3,7 +3,7 @@ import { Failure, type FailureCode } from '../errors.ts'
 import { expressionsOf } from '../identity/mapping/mapping.ts'
 import type { Reject } from '../identity/record.ts'
 import { isReject } from '../identity/mapping/rows.ts'
-import { judgeAnswer, type Stop } from '../sync/deliver/answers.ts'
+import { classifyAnswer, type Stop } from '../sync/deliver/classify-answers.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
 import { mapRows } from '../sync/plan/map-rows.ts'
 import { lookUpTarget } from '../sync/sync.ts'
@@ -126,10 +126,10 @@ async function checkTarget(platform: Platform, connection: SyncConnection, { sig
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`
     if (typeof target !== 'number') throw stopped(target)
     const input = { params: { connectionId: target }, query: { size: 1, includeTotalCount: true } }
-    const judged = judgeAnswer(await platform.client.listHrisUserIdentities(input, { signal }))
-    if (judged.kind === 'refused' || judged.kind === 'missing') throw new Failure('blocked', judged.message)
-    if (judged.kind !== 'done') throw stopped(judged)
-    const people = judged.body.pagination.totalCount
+    const classified = classifyAnswer(await platform.client.listHrisUserIdentities(input, { signal }))
+    if (classified.kind === 'refused' || classified.kind === 'missing') throw new Failure('blocked', classified.message)
+    if (classified.kind !== 'done') throw stopped(classified)
+    const people = classified.body.pagination.totalCount
     return `${platform.baseUrl} answers; connection ${target} holds ${people ?? 'an unknown number of'} people`
   })
 }

@@ -16,7 +16,7 @@ export async function startWork({ queue, sync }: Parts): Promise<AsyncDisposable
   await using starting = new AsyncDisposableStack()
   const working = await queue.work(boundTo(sync), { concurrency })
   starting.defer(() => working.stop({ withinMs: stopWithinMs }))
-  await sweep(sync, { anew: true })
+  await sweep(sync, { newJobIds: true })
   starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     starting.use(regularly('event-runs', eventRunsMs, () => requestEventRuns(sync)))

@@ -1,10 +1,10 @@
 import { Failure } from '../errors.ts'
 import type { Enqueued } from '../queue/jobs.ts'
-import { type DueDelivery, dueDeliveries } from '../store/deliveries/deliveries.ts'
+import { type DueDelivery, dueDeliveries } from '../store/deliveries/due.ts'
 import { waitingRunsOf } from '../store/runs/runs.ts'
 import type { SyncContext } from './context.ts'
 
-/** Tells the queue what is due. It is only a hint: where the queue is away, the store keeps it, and the next sweep tells it again. */
+/** Tells the queue what is due. This is only a hint: if the queue is away, the store has it, and the next sweep tells the queue again. */
 export async function enqueue(ctx: SyncContext, jobs: readonly Enqueued[]): Promise<void> {
   try {
     await ctx.enqueue(jobs)
@@ -20,7 +20,7 @@ export async function enqueueDeliveries(ctx: SyncContext, runId: string): Promis
   return due.length
 }
 
-/** Starts the runs that waited for another one of their connection to end; of two, the older gets the place. */
+/** Starts the runs that waited for another run of their connection to end. Of two, the older goes first. */
 export async function enqueueWaiting(ctx: SyncContext, connection: string): Promise<void> {
   const runIds = await waitingRunsOf(ctx.store.db, connection)
   await enqueue(

@@ -1,16 +1,18 @@
-import { dueDeliveries, runsToClose } from '../store/deliveries/deliveries.ts'
-import { releaseStranded } from '../store/workers/stranded.ts'
+import { dueDeliveries } from '../store/deliveries/due.ts'
+import { runsToClose } from '../store/deliveries/end.ts'
+import { releaseStranded } from '../store/workers/leases.ts'
 import { dueRuns } from '../store/runs/claims.ts'
 import type { SyncContext } from './context.ts'
 import { markEndedTakeovers, recheckLate } from './repair/uncertain.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
-import { finishRun } from './deliver/finish.ts'
+import { finishRun } from './deliver/deliver.ts'
 
 /**
- * Enqueues whatever the store says is due and nobody works on. The queue may have lost any of it; what it still has is left as it is.
- * A process that starts enqueues `anew`: what it finds in the queue may be held there for a while by one that has ended.
+ * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
+ * has are left as they are. A process that starts asks for `newJobIds`: the jobs that it finds in the queue may be held there for a
+ * while by a process that has ended.
  */
-export async function sweep(ctx: SyncContext, { anew = false } = {}): Promise<{ readonly enqueued: number }> {
+export async function sweep(ctx: SyncContext, { newJobIds = false } = {}): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
   await releaseStranded(db, ctx.lease)
   await markEndedTakeovers(ctx)
@@ -19,7 +21,7 @@ export async function sweep(ctx: SyncContext, { anew = false } = {}): Promise<{ 
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
-  await enqueue(ctx, anew ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.lease.id}` })) : jobs)
+  await enqueue(ctx, newJobIds ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.lease.id}` })) : jobs)
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
 }

@@ -2,16 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import { compareKeys } from '../../identity/digest.ts'
 import type { Db } from '../schema.ts'
 
-/** For as long a delivery may fail before its people count as problems. */
+/** How long a delivery may fail before its people count as problems. */
 const patienceMs = 15 * 60_000
 
-/** Without these changes the platform takes somebody for employed who has left, or keeps a wrong date. */
+/** Without these changes the platform takes a person who has left for employed, or keeps a wrong date. */
 const leaverKinds: readonly string[] = ['leave', 'correct']
 
 export type Problem = {
   readonly connection: string
   readonly identityId: string
-  /** Refused by the platform; or accepted here, while its delivery fails for a while or waits behind a block. */
+  /** Refused by the platform; or accepted here, but its delivery fails for a while or waits behind a block. */
   readonly state: 'refused' | 'undelivered'
   readonly runId: string
   readonly kind: string
@@ -29,12 +29,12 @@ export type Problem = {
   readonly times: number
 }
 
-/** The place behind which a page begins: keys come in order within a connection, and connections in the order of their names. */
+/** The place after which a page begins: connections come in the order of their names, and keys in order within a connection. */
 export type ProblemPlace = { readonly connection: string; readonly identityId: string }
 
 /**
- * The changes that are wanted and do not come to pass, by connection and key: those that the platform refuses, and those that have not
- * got through for a while. Somebody who was refused before and is kept out now stands there once, with the newest change.
+ * The changes that are wanted and do not reach the platform, by connection and key: those that it refuses, and those that have not
+ * got through for a while. A person who was refused before and waits now stands there once, with the newest change.
  */
 export async function listProblems(
   db: Db,
@@ -45,7 +45,7 @@ export async function listProblems(
   for (const name of names.filter((each) => after === undefined || each >= after.connection)) {
     const left = limit === undefined ? null : limit - found.length
     if (left === 0) break
-    const page = { behind: name === after?.connection ? after.identityId : '', limit: left }
+    const page = { after: name === after?.connection ? after.identityId : '', limit: left }
     const overdue = await overdueBatches(db, { connection: name, now })
     const problems = [...(await refusedPeople(db, overdue, page)), ...(await undeliveredPeople(db, overdue, page))]
     problems.sort((a, b) => compareKeys(a.identityId, b.identityId))
@@ -57,8 +57,8 @@ export async function listProblems(
 export type ProblemTally = { readonly people: number; readonly leavers: number }
 export type ProblemTallies = Readonly<Record<Problem['state'], ProblemTally>>
 
-const nobody: ProblemTally = { people: 0, leavers: 0 }
-export const noProblems: ProblemTallies = { refused: nobody, undelivered: nobody }
+const none: ProblemTally = { people: 0, leavers: 0 }
+export const noProblems: ProblemTallies = { refused: none, undelivered: none }
 
 /** How many people are refused and undelivered, by connection. */
 export async function problemTallies(db: Db, { now }: { now: Date }): Promise<Map<string, ProblemTallies>> {
@@ -88,7 +88,7 @@ type Batch = {
   readonly times: number
 }
 
-/** What has been failing for a while, and everything where the connection is blocked. */
+/** The batches that have been failing for a while; all batches if the connection is blocked. */
 async function overdueBatches(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Overdue> {
   const failingBefore = new Date(now.getTime() - patienceMs)
   const { rows } = await sql<Batch & { readonly runId: string; readonly batch: number }>`
@@ -110,14 +110,14 @@ async function overdueBatches(db: Db, { connection, now }: { connection: string;
   return { connection, runId: rows[0]?.runId ?? null, batches }
 }
 
-type Page = { readonly behind: string; readonly limit: number | null }
+type Page = { readonly after: string; readonly limit: number | null }
 
-async function undeliveredPeople(db: Db, overdue: Overdue, { behind, limit }: Page): Promise<Problem[]> {
+async function undeliveredPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
   const { connection, runId, batches } = overdue
   if (runId === null) return []
   const { rows } = await sql<{ identityId: string; kind: string; batch: number; answeredAt: Date | null }>`
     select identity_id as "identityId", kind, batch, answered_at as "answeredAt" from changes
-    where ${isOverdue(overdue)} and identity_id > ${behind}
+    where ${isOverdue(overdue)} and identity_id > ${after}
     order by identity_id limit ${limit}`.execute(db)
   return rows.flatMap(({ identityId, kind, batch, answeredAt }) => {
     const about = batches.get(batch)
@@ -134,14 +134,14 @@ type RefusedRow = Omit<Problem, 'connection' | 'state' | 'leaver' | 'firstAt' | 
   readonly lastAt: Date
 }
 
-async function refusedPeople(db: Db, overdue: Overdue, { behind, limit }: Page): Promise<Problem[]> {
+async function refusedPeople(db: Db, overdue: Overdue, { after, limit }: Page): Promise<Problem[]> {
   const { connection } = overdue
   const { rows } = await sql<RefusedRow>`
     select identity_id as "identityId", run_id as "runId", kind, status, message, first_at as "firstAt", last_at as "lastAt", times,
       (select answer ->> 'code' from changes
         where changes.run_id = problems.run_id and changes.identity_id = problems.identity_id) as code
     from problems
-    where connection = ${connection} and identity_id > ${behind} and not ${isKeptOut(overdue)}
+    where connection = ${connection} and identity_id > ${after} and not ${isKeptOut(overdue)}
     order by identity_id limit ${limit}`.execute(db)
   return rows.map(({ firstAt, lastAt, ...row }) => {
     const when = { firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString(), nextAt: null }
@@ -154,12 +154,12 @@ async function tally(db: Db, rows: RawBuilder<unknown>): Promise<ProblemTally> {
     select count(*)::int as people, (count(*) filter (where kind = any(${leaverKinds})))::int as leavers from ${rows}`.execute(
     db,
   )
-  return found.rows[0] ?? nobody
+  return found.rows[0] ?? none
 }
 
 /**
  * True in SQL for a row of `changes` that cannot get through. `is true` hides the batches from the planner, so that a page is read
- * from the index by key also where nothing is known of how many there are.
+ * from the index by key even if there are no statistics of how many they are.
  */
 function isOverdue({ runId, batches }: Overdue): RawBuilder<boolean> {
   if (runId === null) return sql<boolean>`false`

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { isAtWork, mayStillMove, type Lease } from '../workers/leases.ts'
 import type { Db } from '../schema.ts'
 
-/** How long a request that was given up may take to reach the platform all the same: longer than proxies and servers keep one. */
+/** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
 const lateMs = 15 * 60_000
 
 export function recheckTime(now: Date): Date {
@@ -10,8 +10,8 @@ export function recheckTime(now: Date): Date {
 }
 
 /**
- * Marks the people of a batch: a request about them may have reached the platform after the batch was given to another process,
- * or was dropped. The next run reads back what is there, and one more does when no such request can be under way any more.
+ * Marks the people of a batch as uncertain: a request about them may have reached the platform after the batch was given to another
+ * process, or was dropped. The next run reads back what is there, and one more run does when no such request can be under way.
  */
 export async function markUncertain(
   db: Db,
@@ -23,7 +23,7 @@ export async function markUncertain(
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
 }
 
-/** What is known of the people of a settled batch holds for now; a request that was given up may still arrive. */
+/** Has the people of a batch that is done read back later: a request that was given up may still arrive. */
 export function rechecked({ runId, batch, at }: { runId: string; batch: number; at: Date }): RawBuilder<unknown> {
   return sql`
     update roster set recheck_at = ${at} from changes, runs
@@ -31,7 +31,7 @@ export function rechecked({ runId, batch, at }: { runId: string; batch: number; 
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`
 }
 
-/** Doubts everybody whose time to be looked at once more has come; answers the connections that this concerns. */
+/** Marks people as uncertain whose time to be read back has come. Answers the connections that this concerns. */
 export async function markRechecks(db: Db, now: Date): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     with due as (update roster set uncertain = true, recheck_at = null where recheck_at <= ${now} returning connection)
@@ -39,7 +39,7 @@ export async function markRechecks(db: Db, now: Date): Promise<string[]> {
   return rows.map(({ connection }) => connection)
 }
 
-/** Forgets that a batch was taken over from a process, once nothing of that one can be under way any more. */
+/** Forgets that a batch was taken over from a process, once no request of that process can be under way any more. */
 export async function settleTakeover(
   db: Db,
   { runId, batch, lease }: { runId: string; batch: number; lease: number },
@@ -52,7 +52,7 @@ export async function settleTakeover(
     .execute()
 }
 
-/** The batches that were taken over from a process that has ended since, or from this one, which does not work on them any more. */
+/** The batches that were taken over from a process that has ended since, or from this process, which no longer works on them. */
 export async function endedTakeovers(
   db: Db,
   lease: Lease,

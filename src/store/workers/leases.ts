@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
-import type { StoreSchema } from '../schema.ts'
+import type { Db, StoreSchema } from '../schema.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c
@@ -121,6 +121,50 @@ async function keepLock(pool: Pool, id: number): Promise<AsyncDisposable> {
       await last?.query('select pg_advisory_unlock($1, $2)', [lockClass, id]).catch(() => undefined)
       last?.release()
     },
+  }
+}
+
+/**
+ * Releases what is stranded under this lease: the process no longer works on it, and the store did not answer when it wanted to
+ * release it. No other process takes it up, since the lease is live. The outcome of the last request of such a batch is not known.
+ */
+export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
+  const batches = await db
+    .selectFrom('deliveries')
+    .select(['run_id', 'batch'])
+    .where('state', '=', 'due')
+    .where('lease', '=', lease.id)
+    .execute()
+  for (const { run_id, batch } of batches) {
+    if (isAtWork(lease, { kind: 'batch', runId: run_id, batch })) continue
+    await db
+      .updateTable('deliveries')
+      .set({ lease: null, uncertain: true })
+      .where('run_id', '=', run_id)
+      .where('batch', '=', batch)
+      .where('lease', '=', lease.id)
+      .where('state', '=', 'due')
+      .execute()
+  }
+  const runs = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('state', 'in', ['reading', 'planned'])
+    .where('lease', '=', lease.id)
+    .execute()
+  for (const { id } of runs) {
+    if (isAtWork(lease, { kind: 'run', runId: id })) continue
+    await db.updateTable('runs').set({ lease: null }).where('id', '=', id).where('lease', '=', lease.id).execute()
+  }
+  const targets = await db.selectFrom('connections').select('name').where('target_lease', '=', lease.id).execute()
+  for (const { name } of targets) {
+    if (isAtWork(lease, { kind: 'target', connection: name })) continue
+    await db
+      .updateTable('connections')
+      .set({ target_lease: null })
+      .where('name', '=', name)
+      .where('target_lease', '=', lease.id)
+      .execute()
   }
 }
 

@@ -1,39 +1,66 @@
+/*
+ * The states of an attempt at a batch: what moves it there, and what a crash (kill -9) in that state leaves behind.
+ *
+ * claimed     claimDelivery writes the lease and counts up the attempt's number.
+ *             Left: a row whose lease is dead with the process. The sweep enqueues it; the next claim marks the batch uncertain.
+ * addressed   resolveTarget finds the connection on the platform, or creates it.
+ *             Left: a dead lease on the target, and perhaps a new connection. The next attempt takes the one and finds the other by name.
+ * looked up   settleUncertain, only if the batch is uncertain: people whom the platform has as wanted are recorded.
+ *             Left: the others, still due. The next attempt looks them up again.
+ * clearing    storeStep, before the request that clears the leaving dates of corrections.
+ *             Left: dates of which it is not known whether they are still stored. The next attempt clears them again.
+ * cleared     recordOutcomes, with the answer to that request.
+ *             Left: people without a leaving date, who look employed on the platform. The next attempt sends their date only.
+ * sending     upsert, update or delete make the request.
+ *             Left: a request with an unknown outcome. The next attempt looks its people up, or sends them again if they are too many.
+ * recorded    recordOutcomes, after each operation. If all who were left were taken as wanted, endAttempt records them instead.
+ *             Left: the rest of the batch, still due. The next attempt delivers it.
+ * ended       endAttempt makes the batch done, or due again at a later time, and drops the lease.
+ *             Left: perhaps a run with nothing due. The sweep closes it (runsToClose). A database that loses its last moments has the
+ *             batch in the state before.
+ * run closed  finishRun, if this was the last batch of its run.
+ *             Left: runs that wait for this one and are not enqueued. The sweep enqueues them (dueRuns).
+ *
+ * The sweep comes in every process at its start and every minute. An attempt may also be overtaken without a crash:
+ *
+ * - A process that the system has stopped does not renew its lease. After a minute another process takes the batch over and notes that in
+ *   `takeovers`. When the first one moves again, `stillHolds` keeps back its next request, but not one that it had begun. So the people
+ *   of the batch become uncertain, and a run of its own reads them back (markTakenOver). If the first one ends instead, the sweep does
+ *   the same (markEndedTakeovers).
+ * - A process that cannot reach the store when it wants to end the attempt leaves the row under its live lease. Its own sweep releases
+ *   the batch, uncertain (releaseStranded).
+ */
 import { deliveryFailures } from '../../contract/failures.ts'
-import type { AnyAnswer } from '../../http/answer.ts'
 import { backoffMs } from '../../queue/backoff.ts'
 import { type Payload, Postponed } from '../../queue/jobs.ts'
 import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
-import {
-  type AttemptEnd,
-  type ClaimedDelivery,
-  claimDelivery,
-  endDelivery,
-  hasten,
-  pendingChanges,
-  type Settled,
-  stillHolds,
-} from '../../store/deliveries/deliveries.ts'
+import { type ClaimedDelivery, claimDelivery, pendingChanges } from '../../store/deliveries/claim.ts'
+import { hasten } from '../../store/deliveries/due.ts'
+import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt } from '../../store/deliveries/end.ts'
+import { forgetAnswered } from '../../store/deliveries/outcomes.ts'
+import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
-import { blockedBy, isUncertain, leavesUncertain, type Stop } from './answers.ts'
 import type { SyncContext } from '../context.ts'
-import { markTakenOver } from '../repair/uncertain.ts'
-import { enqueueDeliveries } from '../enqueue.ts'
-import { finishRun } from './finish.ts'
-import type { Lane } from './send.ts'
-import { correctAndSend, settleByReading, takeOff, tellOutcomes, type Work } from './send-changes.ts'
+import { enqueueDeliveries, enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
+import { markTakenOver } from '../repair/uncertain.ts'
+import { type Attempt, batchRef, newAttempt, reportOutcomes } from './attempt.ts'
+import { blockedBy, leavesUncertain, type Stop } from './classify-answers.ts'
+import { upsertOrCorrect } from './correct.ts'
+import { settleUncertain } from './look-up.ts'
+import { deletePeople } from './one-by-one.ts'
 import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
 const probeMs = 15 * 60_000
-/** How long a batch waits that failed: full jitter below a bound that doubles up to an hour. Nothing is ever given up. */
+/** How long a batch that failed waits: full jitter below a bound that doubles up to an hour. No batch is ever given up. */
 const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 60 * 60 }
-/** Only so long the queue keeps a job that waits; a longer pause is left to the sweep, which comes every minute. */
+/** The queue keeps a job that waits up to this long. A longer pause is left to the sweep, which comes every minute. */
 const mostPostponedMs = 60_000
 
 /**
- * The `upsert`, `update` and `delete` jobs: sends what is left of a batch and writes what became of whom. Run twice, or too early,
- * it finds nothing to do or repeats requests that change nothing; two attempts at once are told apart by the attempt's number.
+ * The `upsert`, `update` and `delete` jobs: one attempt at what is left of a batch. Run twice, or too early, it finds nothing to do or
+ * repeats requests that change nothing; two attempts at once are told apart by the attempt's number.
  */
 export async function deliver(
   ctx: SyncContext,
@@ -46,54 +73,22 @@ export async function deliver(
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
-  const progress: Work['progress'] = { pending: 0, settled: 0, uncertain: false, whole: null }
-  const lane = laneOf(ctx, claim, { progress, signal })
-  const attempt: Attempt = { ctx, claim, lane, progress }
+  const attempt = newAttempt(ctx, claim, signal)
   let stop: Stop | null
   try {
-    stop = await send(attempt)
+    stop = await carryOut(attempt)
   } catch (error) {
     if (error instanceof Overtaken) return await markTakenOver(ctx, claim)
-    const settled = await endDelivery(ctx.store.db, claim, endOfError(attempt, signal.aborted))
-    if (!settled) await markTakenOver(ctx, claim)
+    const ended = await endAttempt(ctx.store.db, claim, endOfError(attempt, signal.aborted))
+    if (!ended) await markTakenOver(ctx, claim)
     throw error
   }
   await end(attempt, stop)
 }
 
-type Attempt = Omit<Work, 'connection' | 'lane'> & { readonly lane: Lane }
-
-/** Before each request it is asked whether the batch is still this attempt's: a process that was stopped for hours sends nothing old. */
-function laneOf(
-  ctx: SyncContext,
-  claim: ClaimedDelivery,
-  { progress, signal }: { progress: Work['progress']; signal: AbortSignal },
-): Lane {
-  const { runId, connection, kind: job, batch } = claim
-  const about = { runId, connection, job, batch }
-  return {
-    platform: ctx.platform,
-    connectionId: 0,
-    signal,
-    requests: 0,
-    async mayChange(people) {
-      if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
-      ctx.events.requestBegun({ ...about, people })
-    },
-    changed(answer: AnyAnswer) {
-      if (isUncertain(answer)) progress.uncertain = true
-      ctx.events.requestEnded({ ...about, status: statusOf(answer) })
-    },
-  }
-}
-
-function statusOf(answer: AnyAnswer): string {
-  if (answer.status === 'unreachable') return answer.reason
-  return String('httpStatus' in answer ? answer.httpStatus : answer.status)
-}
-
-async function send(attempt: Attempt): Promise<Stop | null> {
-  const { ctx, claim, lane } = attempt
+/** Takes an attempt from its claim to its last recorded outcome. Answers what stopped it before the batch was done. */
+async function carryOut(attempt: Attempt): Promise<Stop | null> {
+  const { ctx, claim, signal } = attempt
   const { db } = ctx.store
   const connection = ctx.connections.get(claim.connection)
   if (!connection) {
@@ -105,20 +100,15 @@ async function send(attempt: Attempt): Promise<Stop | null> {
     const block = await standingBlock(db, { connection: connection.name, now, nextProbeAt })
     if (block) return leftAlone(block, now)
   }
-  const target = await resolveTarget(ctx, connection, { known: claim.target, signal: lane.signal })
+  const target = await resolveTarget(ctx, connection, { known: claim.target, signal })
   if (typeof target !== 'number') return target
+  attempt.connectionId = target
 
-  const ready: Lane = { ...lane, connectionId: target }
-  const work: Work = { ...attempt, lane: ready, connection }
-  try {
-    const pending = await pendingChanges(db, claim)
-    attempt.progress.pending = pending.length
-    const { left, stop } = claim.uncertain ? await settleByReading(work, pending) : { left: pending, stop: null }
-    if (stop || left.length === 0) return stop
-    return claim.kind === 'delete' ? await takeOff(work, left) : await correctAndSend(work, left)
-  } finally {
-    lane.requests = ready.requests
-  }
+  const pending = await pendingChanges(db, claim)
+  attempt.pending = pending.length
+  const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
+  if (stop || left.length === 0) return stop
+  return claim.kind === 'delete' ? await deletePeople(attempt, left) : await upsertOrCorrect(attempt, left)
 }
 
 function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {
@@ -127,7 +117,7 @@ function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {
 }
 
 async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
-  const { ctx, claim } = attempt
+  const { ctx, claim, batchOutcome } = attempt
   const { db } = ctx.store
   const now = ctx.now()
   if (stop?.code === 'rate_limited' && stop.kind === 'wait') await ctx.platform.pace.pause(stop.delayMs)
@@ -138,14 +128,14 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
     ctx.events.connectionBlocked({ connection: claim.connection, status: String(status), reason })
   }
 
-  const pauseMs = patienceMs(attempt, stop)
-  const settled = await endDelivery(db, claim, endOf(attempt, { stop, pauseMs, now }))
-  if (!settled) return await markTakenOver(ctx, claim)
-  if (attempt.progress.whole) tellOutcomes(attempt, attempt.progress.whole.outcomes)
-  if (stop === null && settled.isBlocked) await free(ctx, claim)
-  tellSent(attempt, settled)
-  if (settled.remaining === 0) await finishRun(ctx, claim)
-  else if (stop) tellStop(attempt, stop, pauseMs)
+  const pauseMs = pauseAfter(attempt, stop)
+  const ended = await endAttempt(db, claim, endOf(attempt, { stop, pauseMs, now }))
+  if (!ended) return await markTakenOver(ctx, claim)
+  if (batchOutcome) reportOutcomes(attempt, batchOutcome.people)
+  if (stop === null && ended.isBlocked) await free(ctx, claim)
+  reportDelivered(attempt, ended)
+  if (ended.remaining === 0) await finishRun(ctx, claim)
+  else if (stop) postpone(attempt, stop, pauseMs)
 }
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
@@ -156,17 +146,17 @@ async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): P
 }
 
 function endOf(
-  { claim, lane, progress }: Attempt,
+  { claim, requests, settled, uncertain, batchOutcome }: Attempt,
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
-    whole: progress.whole,
-    requests: lane.requests,
+    batchOutcome,
+    requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: stop && { code: stop.code, message: stop.message },
     as: endedAs(stop),
-    progressed: progress.settled > 0,
-    uncertain: claim.uncertain || progress.uncertain || (stop !== null && leavesUncertain(stop)),
+    progressed: settled > 0,
+    uncertain: claim.uncertain || uncertain || (stop !== null && leavesUncertain(stop)),
     now,
   }
 }
@@ -177,25 +167,25 @@ function endedAs(stop: Stop | null): AttemptEnd['as'] {
   return stop.kind === 'retry' && stop.code !== 'stopped' ? 'failed' : 'paused'
 }
 
-/** Whatever it was, the batch is let go, so that the next attempt finds it: at once where this process stops, else after a pause. */
-function endOfError({ ctx, claim, lane, progress }: Attempt, isStopping: boolean): AttemptEnd {
+/** Whatever the error was, the batch is released for the next attempt: due at once if this process stops, else after a pause. */
+function endOfError({ ctx, claim, requests, settled }: Attempt, isStopping: boolean): AttemptEnd {
   const now = ctx.now()
   const pauseMs = isStopping ? 0 : backoffMs(claim.failures + 1, retry)
   return {
-    whole: null,
-    requests: lane.requests,
+    batchOutcome: null,
+    requests,
     dueAt: new Date(now.getTime() + pauseMs),
     failure: isStopping
       ? { code: 'stopped', message: deliveryFailures.stopped.when }
       : { code: null, message: 'an unexpected error; the log has it' },
     as: isStopping ? 'paused' : 'failed',
-    progressed: progress.settled > 0,
+    progressed: settled > 0,
     uncertain: true,
     now,
   }
 }
 
-function patienceMs({ claim, progress }: Attempt, stop: Stop | null): number {
+function pauseAfter({ claim, settled }: Attempt, stop: Stop | null): number {
   // What was under way when this process was told to stop is handed back at once.
   if (stop?.code === 'stopped') return 0
   switch (stop?.kind) {
@@ -206,24 +196,40 @@ function patienceMs({ claim, progress }: Attempt, stop: Stop | null): number {
     case 'blocked':
       return probeMs
     case 'retry':
-      return Math.max(stop.notBeforeMs ?? 0, backoffMs(progress.settled > 0 ? 1 : claim.failures + 1, retry))
+      return Math.max(stop.notBeforeMs ?? 0, backoffMs(settled > 0 ? 1 : claim.failures + 1, retry))
     default:
       return stop satisfies never
   }
 }
 
-function tellStop({ ctx, claim }: Attempt, stop: Stop, pauseMs: number): void {
-  const { runId, connection, kind: job, batch } = claim
-  const about = { runId, connection, job, batch }
+/** Logs why the batch is still due, and postpones the job if the queue may keep it until then. */
+function postpone(attempt: Attempt, stop: Stop, pauseMs: number): void {
+  const { events } = attempt.ctx
+  const about = batchRef(attempt)
   if (stop.kind === 'blocked') return
   if (stop.kind === 'wait' || stop.code === 'stopped')
-    ctx.events.deliveryPostponed({ ...about, delayMs: pauseMs, reason: stop.message })
-  else ctx.events.deliveryFailed({ ...about, status: String(stop.status), reason: stop.message })
+    events.deliveryPostponed({ ...about, delayMs: pauseMs, reason: stop.message })
+  else events.deliveryFailed({ ...about, status: String(stop.status), reason: stop.message })
   if (pauseMs <= mostPostponedMs) throw new Postponed(pauseMs)
 }
 
-function tellSent({ ctx, claim, progress }: Attempt, { people, confirmed, refused }: Settled): void {
-  if (progress.settled === 0) return
-  const { runId, connection, kind: job, batch } = claim
-  ctx.events.deliverySent({ runId, connection, job, batch, people, confirmed, problems: refused })
+function reportDelivered(attempt: Attempt, { people, confirmed, refused }: EndedAttempt): void {
+  if (attempt.settled === 0) return
+  attempt.ctx.events.deliverySent({ ...batchRef(attempt), people, confirmed, problems: refused })
+}
+
+/** Closes a run if nothing of it is due any more, and lets the next one of its connection begin. */
+export async function finishRun(
+  ctx: SyncContext,
+  { runId, connection }: { readonly runId: string; readonly connection: string },
+): Promise<void> {
+  const { db } = ctx.store
+  if (!(await closeRun(db, runId, ctx.now()))) return
+  const run = await getRun(db, runId)
+  if (run) {
+    const { confirmed, problems, durationMs } = run
+    ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
+  }
+  await enqueueWaiting(ctx, connection)
+  await forgetAnswered(db, connection)
 }

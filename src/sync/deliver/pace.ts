@@ -10,21 +10,21 @@ import {
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../database/pool.ts'
 import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
-import { isPlatformTrouble } from './answers.ts'
+import { isPlatformTrouble } from './classify-answers.ts'
 
-/** What every request to one platform passes, whoever sends it. */
+/** What every request to one platform passes. */
 export type Pace = {
   /**
    * Sends a request as soon as fewer than the permitted number are in flight and the budget has one left. While the circuit is
    * open nothing is sent, and the answer says so. Rejects when `signal` aborts before the request has gone out.
    */
   send<A extends AnyAnswer>(request: () => Promise<A>, signal: AbortSignal): Promise<A | Unreachable>
-  /** Lets nobody send for so long, in no process: the platform asked for patience. */
+  /** Stops all requests of all processes for so long: the platform asked for patience. */
   pause(delayMs: number): Promise<void>
 }
 
 export type PaceOptions = {
-  /** Where the budget is kept, shared by all processes of this store; null: in memory, for who has no store. */
+  /** Where the budget is kept, shared by all processes of this store; null: in memory, for a process without a store. */
   readonly pool: Pool | null
   /** What the budget is for. */
   readonly platform: string
@@ -46,7 +46,7 @@ type Budget = RateLimiterPostgres | RateLimiterMemory
 const defaultCircuit: CircuitOptions = { failures: 5, firstMs: 5000, mostMs: 60_000 }
 const table = { tableName: 'request_budget', schemaName: 'rollcall', tableCreated: true, clearExpiredByTimeout: false }
 
-/** The pace of one platform: a budget for all processes, and a circuit and a number of requests in flight for this one. */
+/** The pace of one platform: a budget for all processes, and a circuit and a number of requests in flight for this process. */
 export function createPace({
   pool,
   platform,
@@ -64,7 +64,7 @@ export function createPace({
     handleWhenResult((answer) => isPlatformTrouble(answer as AnyAnswer)),
     {
       breaker: new ConsecutiveBreaker(circuit.failures),
-      // The only place where the length of a break can be learned from outside.
+      // The only place from which the length of a break can be learned.
       halfOpenAfter: new DelegateBackoff(({ attempt }) => {
         const breakMs = breakMsOf(attempt, circuit)
         probeAtMs = performance.now() + breakMs

@@ -2,15 +2,15 @@ import { WalkInterrupted, walk } from '../../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
-import { asStop, blockedBy, judgeAnswer, judgeRefusal, type Stop } from './answers.ts'
+import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
 import type { Platform, SyncConnection, SyncContext } from '../context.ts'
 
 /** How long to wait while another worker looks the target up. */
 const lookUpPatienceMs = 1000
 
 /**
- * Notes where a connection goes. Another platform, or another of its connections, than last time: nothing of what was acknowledged
- * there holds here, so everybody is sent anew.
+ * Notes where a connection goes. If that is another platform than last time, or another of its connections, nothing that was
+ * acknowledged there holds here, so all people are sent again.
  */
 export async function noteTarget(ctx: SyncContext, connection: SyncConnection, known?: Target): Promise<Target> {
   const { db } = ctx.store
@@ -24,10 +24,10 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
   return { key, id: null, lacksUpdate: false }
 }
 
-/** What each process looks up now, by connection: its other workers wait for that instead of for their turn. */
+/** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
 const lookUps = new WeakMap<Lease, Map<string, Promise<number | Stop>>>()
 
-/** The id of the platform's connection that this one feeds: looked up once, created where a name is new. */
+/** The id of the platform's connection that this one feeds. It is looked up once, and created if no connection has the name. */
 export async function resolveTarget(
   ctx: SyncContext,
   connection: SyncConnection,
@@ -38,7 +38,7 @@ export async function resolveTarget(
   const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
   const underWay = ours.get(connection.name)
   if (underWay) {
-    // Why it failed is for the worker to tell that looked it up.
+    // The worker that looked it up reports why it failed.
     const found = await underWay.catch(() => null)
     return typeof found === 'number' ? found : beingLookedUp
   }
@@ -75,7 +75,7 @@ async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal
   })
 }
 
-/** Looks the target up without creating it: its id, null where no connection has the name, or why it cannot be used. */
+/** Looks the target up without creating it. Answers its id, null if no connection has the name, or why it cannot be used. */
 export async function lookUpTarget(
   { platform }: Pick<SyncContext, 'platform'>,
   { target }: Pick<SyncConnection, 'target'>,
@@ -90,17 +90,17 @@ async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: 
     return found ?? blockedBy('connection_missing', 404, 'the connection does not exist')
   const { client, pace } = ctx.platform
   const input = { body: { name: connection.target.name, providerTypes: ['HRIS' as const] } }
-  const judged = judgeAnswer(await pace.send(() => client.createCustomConnection(input, { signal }), signal))
-  return judged.kind === 'done' ? judged.body.id : asStop(judged)
+  const classified = classifyAnswer(await pace.send(() => client.createCustomConnection(input, { signal }), signal))
+  return classified.kind === 'done' ? classified.body.id : asStop(classified)
 }
 
 async function byId({ client, pace }: Platform, id: number, signal: AbortSignal): Promise<number | Stop> {
   const input = { params: { connectionId: id }, query: {} }
-  const judged = judgeAnswer(await pace.send(() => client.getCustomConnection(input, { signal }), signal))
-  if (judged.kind === 'missing')
+  const classified = classifyAnswer(await pace.send(() => client.getCustomConnection(input, { signal }), signal))
+  if (classified.kind === 'missing')
     return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
-  if (judged.kind !== 'done') return asStop(judged)
-  const types = judged.body.providerTypes ?? []
+  if (classified.kind !== 'done') return asStop(classified)
+  const types = classified.body.providerTypes ?? []
   if (types.includes('HRIS')) return id
   const found = types.join(', ') || 'unknown'
   return blockedBy(
@@ -119,7 +119,7 @@ async function byName({ client, pace }: Platform, name: string, signal: AbortSig
       if (clientAlias === name && providerTypes?.includes('HRIS')) matches.push(id)
     }
   } catch (error) {
-    if (error instanceof WalkInterrupted) return asStop(judgeRefusal(error.answer))
+    if (error instanceof WalkInterrupted) return asStop(classifyRefusal(error.answer))
     throw error
   }
   const [first, second] = matches

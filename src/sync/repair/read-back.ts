@@ -3,10 +3,10 @@ import { Failure } from '../../errors.ts'
 import { changeTo } from '../../identity/difference.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
-import type { Stop } from '../deliver/answers.ts'
+import type { Stop } from '../deliver/classify-answers.ts'
 import type { SyncConnection } from '../context.ts'
 
-/** What reading a person back says about them: that the platform has them as wanted, or what it has. */
+/** What reading a person back shows: that the platform has them as wanted, or what it has instead. */
 export function compareWith(entry: RosterEntry, identity: Identity | null): ReadBack {
   const { identityId, wanted, retracted } = entry
   if (identity === null) return { identityId, asWanted: false, confirmed: null }
@@ -16,7 +16,7 @@ export function compareWith(entry: RosterEntry, identity: Identity | null): Read
   return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
 }
 
-/** What the platform holds of a person, in the fields that we keep. */
+/** What the platform holds of a person, in the fields that are kept here. */
 export function asRecord(identity: Identity, kept: IdentityRecord): IdentityRecord {
   const fields = fieldNames.filter((field) => kept[field] !== undefined).map((field) => [field, identity[field]])
   return { identityId: identity.identityId, ...Object.fromEntries(fields) }

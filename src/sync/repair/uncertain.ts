@@ -1,19 +1,20 @@
-import type { ClaimedDelivery } from '../../store/deliveries/deliveries.ts'
+import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { markUncertain, markRechecks, endedTakeovers, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import { uncertainKeys, noteReadBack, rosterEntries } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
-import type { Stop } from '../deliver/answers.ts'
+import type { Stop } from '../deliver/classify-answers.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { compareWith } from './read-back.ts'
-import { type Lane, readBack } from '../deliver/send.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { readBack } from '../deliver/look-up.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { resolveTarget } from '../deliver/target.ts'
 
 /**
- * This attempt was overtaken: whatever it sent since may have undone newer facts on the platform, where nothing can fence a request.
- * Its people are read back by the next run.
+ * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
+ * can fence a request. The next run reads the people back.
  */
 export async function markTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch, connection } = claim
@@ -24,7 +25,7 @@ export async function markTakenOver(ctx: SyncContext, claim: ClaimedDelivery): P
   await requestRepair(ctx, connection)
 }
 
-/** The same for batches whose former process has ended since they were taken over from it. */
+/** Does the same for batches whose former process has ended since they were taken over from it. */
 export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   for (const { connection, ...takeover } of await endedTakeovers(ctx.store.db, ctx.lease)) {
     await ctx.store.db.transaction().execute(async (tx) => {
@@ -35,12 +36,12 @@ export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   }
 }
 
-/** Looks once more at whoever was delivered after a request that was given up, once that request cannot arrive any more. */
+/** Has people who were delivered after a request that was given up read back, once that request cannot arrive any more. */
 export async function recheckLate(ctx: SyncContext): Promise<void> {
   for (const connection of await markRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
 }
 
-/** Asks for a run that reads no source, and delivers what is left of what HR said last. */
+/** Asks for a run that reads no source, and delivers what is left of the last facts from HR. */
 async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
   const run = { connection, feed: 'roster', trigger: 'repair', options: {}, now: ctx.now() } as const
   const runId = await addWaitingRun(ctx.store.db, run)
@@ -49,8 +50,8 @@ async function requestRepair(ctx: SyncContext, connection: string): Promise<void
 }
 
 /**
- * Reads back everybody of whom it is not known what the platform holds, so that the plan which follows repairs what differs.
- * Answers what kept it from it: they stay in doubt then, until a later run.
+ * Reads back all people who are uncertain, so that the plan which follows repairs what differs. Answers what kept it from reading;
+ * the people stay uncertain then, until a later run.
  */
 export async function readBackUncertain(
   ctx: SyncContext,
@@ -61,8 +62,8 @@ export async function readBackUncertain(
   for await (const identityIds of uncertainKeys(db, connection.name)) {
     const target = await resolveTarget(ctx, connection, { signal })
     if (typeof target !== 'number') return target
-    const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
-    const { found, stop } = await readBack(lane, identityIds)
+    const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+    const { found, stop } = await readBack(endpoint, identityIds)
     if (stop) return stop
     const entries = await rosterEntries(db, { connection: connection.name, identityIds })
     const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))

@@ -3,17 +3,18 @@ import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import { asFailure, compareWith } from './read-back.ts'
-import { type Lane, listIdentities } from '../deliver/send.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { listIdentities } from '../deliver/look-up.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { resolveTarget } from '../deliver/target.ts'
 
-/** So many keys of each kind are kept with the run. */
+/** How many keys of each kind are kept with the run. */
 const keysKept = 100
 
 /**
- * Reads the platform's whole list and compares it with what is known: whoever is lost there, or was changed by somebody else, is noted
- * as the platform has them, so that the plan which follows repairs every difference. People whom the platform holds and HR never
- * named are counted and left alone: absence never deletes.
+ * Reads the platform's whole list and compares it with what is known. People who are lost there, or whose data was changed there, are
+ * noted as the platform has them, so that the plan which follows repairs every difference. People whom the platform holds and HR
+ * never named are counted and left alone: absence never deletes.
  */
 export async function verifyAgainstPlatform(
   ctx: SyncContext,
@@ -23,13 +24,13 @@ export async function verifyAgainstPlatform(
   const { db } = ctx.store
   const target = await resolveTarget(ctx, connection, { signal })
   if (typeof target !== 'number') throw asFailure(connection, target)
-  const lane: Lane = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
   const found = new Set<string>()
   const counts = { lost: 0, changed: 0, foreign: 0 }
   const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
   let listed = 0
 
-  const stop = await listIdentities(lane, async (identities) => {
+  const stop = await listIdentities(endpoint, async (identities) => {
     const known = await entriesOf(identities.map(({ identityId }) => identityId))
     const noted: ReadBack[] = []
     for (const identity of identities) {
@@ -66,7 +67,7 @@ export async function verifyAgainstPlatform(
     return rosterEntries(db, { connection: connection.name, identityIds })
   }
 
-  /** Fenced: a process that was stopped while it read the list does not write into a later run's picture. */
+  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
   async function note(noted: readonly ReadBack[]): Promise<void> {
     await db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()

@@ -1,21 +1,13 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
-import {
-  type AttemptEnd,
-  claimDelivery,
-  closeRun,
-  dueDeliveries,
-  endDelivery,
-  recordOutcomes,
-  runsToClose,
-  stillHolds,
-  storeStep,
-} from '../../../src/store/deliveries/deliveries.ts'
+import { claimDelivery, stillHolds, storeStep } from '../../../src/store/deliveries/claim.ts'
+import { dueDeliveries } from '../../../src/store/deliveries/due.ts'
+import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src/store/deliveries/end.ts'
+import { recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
 import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
-import { releaseStranded } from '../../../src/store/workers/stranded.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { type Lease, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
+import { type Lease, releaseStranded, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
 import { uncertainKeys } from '../../../src/store/roster/roster.ts'
 import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
@@ -81,10 +73,10 @@ describe.each(databases)('claims on $name', ({ place }) => {
     answer: { status: 201 },
   } as const
 
-  const whole = { outcomes: [outcome], sentAt: now, now }
+  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now }
 
   const ended: AttemptEnd = {
-    whole: null,
+    batchOutcome: null,
     requests: 1,
     dueAt: now,
     failure: null,
@@ -171,12 +163,12 @@ describe.each(databases)('claims on $name', ({ place }) => {
 
     const late = [
       await storeStep(db, older, { identityIds: ['E1'], step: 'clearing' }),
-      await recordOutcomes(db, older, { outcomes: [{ ...outcome, state: 'problem' }], sentAt: now, now }),
+      await recordOutcomes(db, older, { people: [{ ...outcome, state: 'problem' }], sentAt: now, answeredAt: now }),
       await stillHolds(db, older),
-      await endDelivery(db, older, ended),
-      await endDelivery(db, older, { ...ended, whole }),
+      await endAttempt(db, older, ended),
+      await endAttempt(db, older, { ...ended, batchOutcome }),
     ]
-    const end = await endDelivery(db, newer, { ...ended, whole })
+    const end = await endAttempt(db, newer, { ...ended, batchOutcome })
 
     expect(late).toEqual([false, false, false, null, null])
     expect(end).toMatchObject({ remaining: 0, people: 1, confirmed: 1, refused: 0, isBlocked: false })
@@ -202,7 +194,7 @@ describe.each(databases)('claims on $name', ({ place }) => {
     const runId = await delivering(opened)
     const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     const dueAt = new Date(now.getTime() + 1000)
-    if (claim) await endDelivery(db, claim, { ...ended, as: 'failed', dueAt, progressed: false })
+    if (claim) await endAttempt(db, claim, { ...ended, as: 'failed', dueAt, progressed: false })
 
     const early = await claimDelivery(db, { runId, batch: 1, lease: me, now })
     const inTime = await claimDelivery(db, { runId, batch: 1, lease: me, now: dueAt })

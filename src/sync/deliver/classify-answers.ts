@@ -3,17 +3,17 @@ import type { AnyAnswer, UnreachableReason } from '../../http/answer.ts'
 import { retryAfterMs } from '../../http/retry-after.ts'
 
 /**
- * What a delivery does with an answer of the platform. Which code an answer has is decided here; what follows from a code says the
+ * What an answer of the platform means for a delivery. Which code an answer has is decided here; what follows from a code is in the
  * table of the contract.
  *
  * - `done`: the platform has taken it.
- * - `refused`: it will not take this as it is; a batch is split until the guilty are alone.
+ * - `refused`: it will not take this as it is; a batch is split until each guilty person is alone.
  * - `missing`: it does not know what the path names.
- * - `wait`: nobody sends until the time is over.
- * - `retry`: nobody knows what became of the request, or the platform is unwell.
+ * - `wait`: no process sends until the time is over.
+ * - `retry`: the outcome of the request is not known, or the platform is unwell.
  * - `blocked`: nothing of the connection can pass until a person helps.
  */
-export type Judgement<T = unknown> =
+export type AnswerClass<T = unknown> =
   | { readonly kind: 'done'; readonly status: number; readonly body: T }
   | Refused
   | { readonly kind: 'missing'; readonly code: DeliveryFailureCode; readonly status: number; readonly message: string }
@@ -40,9 +40,9 @@ export type Stop = {
 
 type BodyOf<A> = A extends { readonly status: 200 | 201 | 207; readonly body: infer B } ? B : never
 
-/** How long to be patient where a 429 does not say. */
-const unsaidPatienceMs = 15_000
-/** Longer than an hour nobody waits, whatever the platform asks for: it is asked again. */
+/** How long to wait if a 429 does not say. */
+const defaultPatienceMs = 15_000
+/** After an hour the platform is asked again, however long a wait it names. */
 const mostPatienceMs = 60 * 60_000
 
 const blockingCodes: Readonly<Record<number, DeliveryFailureCode>> = {
@@ -62,17 +62,17 @@ const unreachableCodes: Readonly<Record<UnreachableReason, DeliveryFailureCode>>
   withheld: 'circuit_open',
 }
 
-/** The judgement of an answer that is known not to be what was asked for. */
-export function judgeRefusal(answer: AnyAnswer): Exclude<Judgement, { kind: 'done' }> {
-  const judged = judgeAnswer(answer)
-  if (judged.kind !== 'done') return judged
-  return retry('unreadable', judged.status, `the platform answers ${judged.status} where it should not`)
+/** The class of an answer that is known not to be what was asked for. */
+export function classifyRefusal(answer: AnyAnswer): Exclude<AnswerClass, { kind: 'done' }> {
+  const classified = classifyAnswer(answer)
+  if (classified.kind !== 'done') return classified
+  return retry('unreadable', classified.status, `the platform answers ${classified.status} where it should not`)
 }
 
-/** A refusal that names no person: nothing can be sent until somebody looks. */
-export function asStop(judged: Exclude<Judgement, { kind: 'done' }>): Stop {
-  const { kind, status, message } = judged
-  if (kind !== 'refused' && kind !== 'missing') return judged
+/** A refusal that names no person: nothing can be sent until an operator looks. */
+export function asStop(classified: Exclude<AnswerClass, { kind: 'done' }>): Stop {
+  const { kind, status, message } = classified
+  if (kind !== 'refused' && kind !== 'missing') return classified
   return blockedBy(kind === 'missing' ? 'connection_missing' : 'connection_unsuitable', status, message)
 }
 
@@ -80,24 +80,24 @@ export function blockedBy(code: DeliveryFailureCode, status: number, message: st
   return { kind: 'blocked', code, status, message }
 }
 
-/** Whether a stop leaves open what the platform made of the request. */
+/** Whether the outcome of the request that led to this stop is not known. */
 export function leavesUncertain(stop: Stop): boolean {
   return deliveryFailures[stop.code].uncertain
 }
 
-/** Whether an answer leaves open what the platform made of the request, or still may make of it. */
+/** Whether, after this answer, the request may have been applied, or still may be. */
 export function isUncertain(answer: AnyAnswer): boolean {
-  const judged = judgeAnswer(answer)
-  return judged.kind === 'retry' && leavesUncertain(judged)
+  const classified = classifyAnswer(answer)
+  return classified.kind === 'retry' && leavesUncertain(classified)
 }
 
-/** Whether an answer tells of a platform that is unwell, as several in a row open its circuit. */
+/** Whether the answer shows that the platform is unwell. Several of these in a row open its circuit. */
 export function isPlatformTrouble(answer: AnyAnswer): boolean {
-  const judged = judgeAnswer(answer)
-  return judged.kind === 'retry' && judged.code !== 'stopped'
+  const classified = classifyAnswer(answer)
+  return classified.kind === 'retry' && classified.code !== 'stopped'
 }
 
-export function judgeAnswer<A extends AnyAnswer>(answer: A): Judgement<BodyOf<A>> {
+export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<BodyOf<A>> {
   switch (answer.status) {
     case 'unreachable': {
       const { reason, message, retryAfterMs: delayMs } = answer
@@ -110,20 +110,24 @@ export function judgeAnswer<A extends AnyAnswer>(answer: A): Judgement<BodyOf<A>
       return retry('unreadable', httpStatus, `the platform's answer (${httpStatus}) cannot be read: ${reason}`)
     }
     case 'undeclared':
-      return judgeStatus(answer.httpStatus, answer.error.message, answer.retryAfterMs)
+      return classifyStatus(answer.httpStatus, answer.error.message, answer.retryAfterMs)
     default:
-      if ('error' in answer) return judgeStatus(answer.status, answer.error.message, retryAfterMs(answer.headers))
+      if ('error' in answer) return classifyStatus(answer.status, answer.error.message, retryAfterMs(answer.headers))
       return { kind: 'done', status: answer.status, body: answer.body as BodyOf<A> }
   }
 }
 
-function judgeStatus(status: number, message: string, afterMs: number | null): Exclude<Judgement, { kind: 'done' }> {
+function classifyStatus(
+  status: number,
+  message: string,
+  afterMs: number | null,
+): Exclude<AnswerClass, { kind: 'done' }> {
   const blocking = blockingCodes[status]
   if (blocking !== undefined) return blockedBy(blocking, status, `${deliveryFailures[blocking].when}: ${message}`)
   if (status === 404 || status === 405) return { kind: 'missing', code: 'person_missing', status, message }
   const patienceMs = afterMs === null ? null : Math.min(afterMs, mostPatienceMs)
   if (status === 429) {
-    const delayMs = patienceMs ?? unsaidPatienceMs
+    const delayMs = patienceMs ?? defaultPatienceMs
     return { kind: 'wait', code: 'rate_limited', status, delayMs, message: 'the platform asks for patience (429)' }
   }
   if (status === 408 || status >= 500) {

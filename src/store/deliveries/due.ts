@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+import { unleased } from '../workers/leases.ts'
+import type { DeliveryKind } from './claim.ts'
+
+export type DueDelivery = {
+  readonly runId: string
+  readonly batch: number
+  readonly kind: DeliveryKind
+  readonly jobId: string
+}
+
+/**
+ * The batches that are due and that no live process works on. The job id stays the same while the batch is only queued, so that
+ * enqueueing it again does nothing. After each attempt it is a new one, so that neither an abandoned job nor one that the queue
+ * keeps for later stands in the way.
+ */
+export async function dueDeliveries(db: Db, options: { now: Date; runId?: string }): Promise<DueDelivery[]> {
+  let query = db
+    .selectFrom('deliveries')
+    .innerJoin('runs', 'runs.id', 'deliveries.run_id')
+    .select(['deliveries.run_id', 'deliveries.batch', 'deliveries.kind', 'deliveries.attempts'])
+    .where('runs.state', '=', 'delivering')
+    .where('deliveries.state', '=', 'due')
+    .where('deliveries.due_at', '<=', options.now)
+    .where(unleased(sql`deliveries.lease`))
+    .orderBy('deliveries.run_id')
+    .orderBy('deliveries.batch')
+  if (options.runId !== undefined) query = query.where('deliveries.run_id', '=', options.runId)
+  const rows = await query.execute()
+  return rows.map((row) => ({
+    runId: row.run_id,
+    batch: row.batch,
+    kind: row.kind as DeliveryKind,
+    jobId: `${row.run_id}-${row.batch}-${row.attempts}`,
+  }))
+}
+
+/** Makes every batch of a connection that waits for its time due now. Answers how many people that concerns. */
+export async function hasten(db: Db, { connection, now }: { connection: string; now: Date }): Promise<number> {
+  const { rows } = await sql<{ people: number }>`
+    with hastened as (
+      update deliveries set due_at = least(due_at, ${now}::timestamptz) from runs
+      where deliveries.state = 'due' and runs.id = deliveries.run_id and runs.connection = ${connection} and runs.state = 'delivering'
+      returning people - confirmed - refused as people
+    ) select coalesce(sum(people), 0)::int as people from hastened`.execute(db)
+  return rows[0]?.people ?? 0
+}

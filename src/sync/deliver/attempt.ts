@@ -1,0 +1,135 @@
+import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
+import type { IdentityRecord } from '../../identity/record.ts'
+import { type ClaimedDelivery, type Step, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
+import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'
+import type { SyncContext } from '../context.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { isUncertain, type Refused, type Stop } from './classify-answers.ts'
+import { type Call, type Endpoint, request } from './endpoint.ts'
+
+/** One attempt at a batch: what it needs, and how far it has come. Its states stand in deliver.ts. */
+export type Attempt = Endpoint & {
+  readonly ctx: SyncContext
+  readonly claim: ClaimedDelivery
+  /** More people than this in one batch of updates go through the batch upsert. */
+  readonly updateWave: number
+  /** How many people of the batch are due. */
+  pending: number
+  /** How many outcomes this attempt has noted. */
+  settled: number
+  /** A request of it may have reached the platform, or still may, and its outcome is not known. */
+  uncertain: boolean
+  /** One of several requests at once threw: no further one begins. */
+  isBrokenOff: boolean
+  /** All who were left of the batch were taken as wanted, which is written with the end of the attempt. */
+  batchOutcome: RequestOutcome | null
+}
+
+/** A record as JSON, and what has to be known of it without parsing it. */
+export type RecordText = { readonly identityId: string; readonly separatedAt: string | null; readonly json: string }
+
+/** What the platform made of one record. `stored` is its leaving date afterwards. */
+export type PersonResult =
+  | { readonly kind: 'taken'; readonly status: number; readonly stored: string | null }
+  | Refused
+  /** The person is not there, or the platform does not have the operation. */
+  | { readonly kind: 'missing' }
+
+/** Results by key. A person without a result is still due, for the reason in `stop`. */
+export type Results = { readonly results: ReadonlyMap<string, PersonResult>; readonly stop: Stop | null }
+
+export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: AbortSignal): Attempt {
+  return {
+    ctx,
+    claim,
+    platform: ctx.platform,
+    signal,
+    connectionId: 0,
+    updateWave: ctx.connections.get(claim.connection)?.delivery.updateWave ?? 0,
+    requests: 0,
+    pending: 0,
+    settled: 0,
+    uncertain: false,
+    isBrokenOff: false,
+    batchOutcome: null,
+  }
+}
+
+export function recordOf({ json }: Pick<RecordText, 'json'>): IdentityRecord {
+  return JSON.parse(json)
+}
+
+/** What events say of the batch. */
+export function batchRef({ claim: { runId, connection, kind: job, batch } }: Attempt) {
+  return { runId, connection, job, batch }
+}
+
+/**
+ * Makes a request that changes something about so many people. Before it, the store is asked whether the batch is still this
+ * attempt's, so that a process that was stopped for hours sends no old facts.
+ */
+export async function change<A extends AnyAnswer>(
+  attempt: Attempt,
+  people: number,
+  call: Call<A>,
+): Promise<A | Unreachable> {
+  const { ctx, claim } = attempt
+  const answer = await request(attempt, call, async () => {
+    if (!(await stillHolds(ctx.store.db, claim))) throw new Overtaken()
+    // This request may have waited for its turn since before another one threw.
+    if (attempt.isBrokenOff) throw new Error('another request of this attempt broke off')
+    ctx.events.requestBegun({ ...batchRef(attempt), people })
+  })
+  if (isUncertain(answer)) attempt.uncertain = true
+  ctx.events.requestEnded({ ...batchRef(attempt), status: statusOf(answer) })
+  return answer
+}
+
+function statusOf(answer: AnyAnswer): string {
+  if (answer.status === 'unreachable') return answer.reason
+  return String('httpStatus' in answer ? answer.httpStatus : answer.status)
+}
+
+/** Stores the step of these corrections. */
+export async function beginStep(attempt: Attempt, step: Step, identityIds: readonly string[]): Promise<void> {
+  const { ctx, claim } = attempt
+  if (!(await storeStep(ctx.store.db, claim, { identityIds, step }))) throw new Overtaken()
+  noteStep(attempt, step, identityIds.length)
+}
+
+export function noteStep(attempt: Attempt, step: Step, people: number): void {
+  attempt.ctx.events.stepStored({ ...batchRef(attempt), step, people })
+}
+
+/** Writes what became of people. If all who were left were taken as wanted, that is written with the end of the attempt. */
+export async function record(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
+  if (people.length === 0) return
+  const { ctx, claim } = attempt
+  const outcome = { people, sentAt, answeredAt: ctx.now() }
+  const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
+  if (isBatch) attempt.batchOutcome = outcome
+  else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)
+  else throw new Overtaken()
+  attempt.settled += people.length
+  attempt.pending -= people.filter(({ state }) => state !== 'due').length
+}
+
+/** Logs outcomes that are written. */
+export function reportOutcomes(attempt: Attempt, people: readonly PersonOutcome[]): void {
+  const { runId, connection } = attempt.claim
+  const { events } = attempt.ctx
+  events.outcomesRecorded({ ...batchRef(attempt), people: people.length })
+  for (const { identityId, state, answer } of people) {
+    if (state !== 'problem') continue
+    const status = typeof answer.status === 'number' ? answer.status : 0
+    events.personRefused({ runId, connection, identityId, status })
+  }
+}
+
+export function problemOf(identityId: string, result: Exclude<PersonResult, { kind: 'taken' }>): PersonOutcome {
+  const { status, code, message } =
+    result.kind === 'refused'
+      ? result
+      : { status: 404, code: 'person_missing', message: 'the platform does not know this person' }
+  return { identityId, state: 'problem', answer: { status, code, message } }
+}

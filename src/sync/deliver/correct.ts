@@ -1,0 +1,132 @@
+import type { IdentityRecord } from '../../identity/record.ts'
+import { setLacksUpdate, targetOf } from '../../store/connections.ts'
+import type { PendingChange } from '../../store/deliveries/claim.ts'
+import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import {
+  type Attempt,
+  beginStep,
+  noteStep,
+  problemOf,
+  type RecordText,
+  type Results,
+  record,
+  recordOf,
+} from './attempt.ts'
+import type { Stop } from './classify-answers.ts'
+import { exists, sameDate } from './look-up.ts'
+import { update } from './one-by-one.ts'
+import { upsert } from './upsert.ts'
+
+type Person = PendingChange & RecordText
+
+/**
+ * Delivers records: first the stored leaving date of corrections is cleared, because the platform ignores another date while it
+ * has one; then every record is upserted or updated. People who turn out to hold another date than the one sent are corrected, too,
+ * once.
+ */
+export async function upsertOrCorrect(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
+  const people = pending.filter((person): person is Person => person.json !== null)
+  const isCorrection = ({ kind, step }: Person): boolean => kind === 'correct' || step !== null
+  const first = await clearAndSet(attempt, people, { isCorrection, ifIgnored: { state: 'due', code: 'date_ignored' } })
+  if (first.stop || first.ignored.length === 0) return first.stop
+  const again = { isCorrection: () => true, ifIgnored: { state: 'problem', code: 'date_kept' } } as const
+  const second = await clearAndSet(attempt, first.ignored, again)
+  return second.stop
+}
+
+type Pass = {
+  readonly isCorrection: (person: Person) => boolean
+  /** What becomes of a person whose sent date the platform ignores. */
+  readonly ifIgnored: { readonly state: 'due' | 'problem'; readonly code: 'date_ignored' | 'date_kept' }
+}
+
+/** Clears the dates of corrections, and sends the records of everyone whose date need not be cleared or was. */
+async function clearAndSet(
+  attempt: Attempt,
+  people: readonly Person[],
+  { isCorrection, ifIgnored }: Pass,
+): Promise<{ ignored: Person[]; stop: Stop | null }> {
+  const uncleared = people.filter((person) => isCorrection(person) && person.step !== 'cleared')
+  const cleared = await clearDates(attempt, uncleared)
+  if (cleared.stop) return { ignored: [], stop: cleared.stop }
+
+  const kept = new Set(uncleared.filter((person) => !cleared.done.has(person.identityId)))
+  const ready = people.filter((person) => !kept.has(person))
+  const sentAt = attempt.ctx.now()
+  const { results, stop } = await upsertOrUpdate(attempt, ready)
+  const ignored: Person[] = []
+  const outcomes: PersonOutcome[] = []
+  for (const person of ready) {
+    const { identityId, separatedAt } = person
+    const result = results.get(identityId)
+    if (!result) continue
+    if (result.kind !== 'taken') outcomes.push(problemOf(identityId, result))
+    else if (sameDate(result.stored, separatedAt))
+      outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
+    else {
+      ignored.push({ ...person, step: null })
+      const { state, code } = ifIgnored
+      const message = 'the platform keeps another leaving date than the one sent'
+      outcomes.push({ identityId, state, answer: { status: result.status, code, message } })
+    }
+  }
+  await record(attempt, outcomes, sentAt)
+  return { ignored, stop }
+}
+
+/** The first step of a correction: the stored date is cleared. The step is stored before the request, and its end with the answer. */
+async function clearDates(
+  attempt: Attempt,
+  people: readonly Person[],
+): Promise<{ done: ReadonlySet<string>; stop: Stop | null }> {
+  const done = new Set<string>()
+  if (people.length === 0) return { done, stop: null }
+  await beginStep(
+    attempt,
+    'clearing',
+    people.map(({ identityId }) => identityId),
+  )
+  const records = people.map((person): IdentityRecord => ({ ...recordOf(person), separatedAt: null }))
+  const texts = records.map((confirmed) => ({
+    identityId: confirmed.identityId,
+    separatedAt: null,
+    json: JSON.stringify(confirmed),
+  }))
+  const sentAt = attempt.ctx.now()
+  const { results, stop } = await upsertOrUpdate(attempt, texts)
+  const outcomes = records.flatMap((confirmed): PersonOutcome[] => {
+    const { identityId } = confirmed
+    const result = results.get(identityId)
+    if (!result) return []
+    if (result.kind !== 'taken') return [problemOf(identityId, result)]
+    done.add(identityId)
+    return [{ identityId, state: 'due', step: 'cleared', holds: { confirmed }, answer: { status: result.status } }]
+  })
+  await record(attempt, outcomes, sentAt)
+  if (done.size > 0) noteStep(attempt, 'cleared', done.size)
+  return { done, stop }
+}
+
+/** Chooses the operation that suits the batch: an upsert of all in one request, or an update of each unless there are too many. */
+async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
+  const { ctx, claim, updateWave } = attempt
+  const { db } = ctx.store
+  if (people.length === 0) return { results: new Map(), stop: null }
+  const isOneByOne = claim.kind === 'update' && people.length <= updateWave
+  if (!isOneByOne || (await targetOf(db, claim.connection)).lacksUpdate) return await upsert(attempt, people)
+  const updated = await update(attempt, people)
+  const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')
+  const [probe] = missing
+  if (!probe || updated.stop) return withoutMissing(updated)
+
+  // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
+  const there = await exists(attempt, probe.identityId)
+  if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: there }
+  if (there) await setLacksUpdate(db, claim.connection)
+  const upserted = await upsert(attempt, missing)
+  return { results: new Map([...withoutMissing(updated).results, ...upserted.results]), stop: upserted.stop }
+}
+
+function withoutMissing({ results, stop }: Results): Results {
+  return { results: new Map([...results].filter(([, result]) => result.kind !== 'missing')), stop }
+}

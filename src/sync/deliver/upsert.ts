@@ -1,0 +1,132 @@
+import { type Attempt, change, type PersonResult, type RecordText, type Results, recordOf } from './attempt.ts'
+import { blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
+import { holdsAsideFromDate, readBack } from './look-up.ts'
+
+/** How many refused batches may be sent again in halves in one attempt. */
+const mostSplits = 100
+const splitPauseMs = 1000
+
+/** A person of whom an answer does not tell enough. `unchanged`: nothing differed, and only the leaving date is in doubt. */
+type Unsure = { readonly person: RecordText; readonly unchanged: boolean }
+
+type Upserting = {
+  readonly attempt: Attempt
+  readonly results: Map<string, PersonResult>
+  readonly unsure: Unsure[]
+  splits: number
+  failed: number
+}
+
+/**
+ * Sends records through the batch upsert. A batch that is refused as a whole is split in half until each guilty person is alone,
+ * which takes at most two requests for each level of halving and each guilty person.
+ */
+export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
+  const results = new Map<string, PersonResult>()
+  const unsure: Unsure[] = []
+  const stop = await upsertInto({ attempt, results, unsure, splits: 0, failed: 0 }, people)
+  const lookUpStop = await lookUpUnsure(attempt, unsure, results)
+  return { results, stop: stop ?? lookUpStop }
+}
+
+async function upsertInto(into: Upserting, people: readonly RecordText[]): Promise<Stop | null> {
+  const { attempt, results } = into
+  const { connectionId } = attempt
+  const input = {
+    params: { connectionId },
+    // Read only by code that looks at the input: what goes out is the text.
+    get body() {
+      return people.map(recordOf)
+    },
+  }
+  const bodyText = `[${people.map(({ json }) => json).join(',')}]`
+  const answer = await change(attempt, people.length, (client, options) =>
+    client.upsertHrisUserIdentities(input, { ...options, bodyText }),
+  )
+  const classified = classifyAnswer(answer)
+  switch (classified.kind) {
+    case 'done':
+      matchItems(into, people, classified.body)
+      return into.failed === 0 ? null : itemsFailed(into.failed)
+    case 'missing': {
+      const message = `the platform has no custom connection ${connectionId}: ${classified.message}`
+      return blockedBy('connection_missing', classified.status, message)
+    }
+    case 'refused': {
+      const [only, ...others] = people
+      if (only && others.length === 0) {
+        results.set(only.identityId, { ...classified, code: 'person_refused' })
+        return null
+      }
+      if (into.splits >= mostSplits) return splittingPaused(classified)
+      into.splits += 2
+      const middle = Math.ceil(people.length / 2)
+      return (await upsertInto(into, people.slice(0, middle))) ?? (await upsertInto(into, people.slice(middle)))
+    }
+    default:
+      return classified
+  }
+}
+
+type Item = {
+  readonly statusCode: number
+  readonly data?: { readonly identityId: string; readonly separatedAt: string | null } | null | undefined
+  readonly error?: { readonly message: string } | null | undefined
+}
+
+/** Matches the items of an answer to the people by their position. */
+function matchItems(into: Upserting, people: readonly RecordText[], items: readonly Item[]): void {
+  const { results, unsure } = into
+  // A list of another length, or one that names another person anywhere, cannot be matched to what was sent: all are looked up.
+  const isMatched = items.every(({ data }, position) => !data || data.identityId === people[position]?.identityId)
+  if (items.length !== people.length || !isMatched) {
+    unsure.push(...people.map((person) => ({ person, unchanged: false })))
+    return
+  }
+  items.forEach(({ statusCode: status, data, error }, position) => {
+    const person = people[position]
+    if (!person) return
+    const { identityId } = person
+    if (status >= 500) into.failed++
+    else if (status >= 400) {
+      const message = error?.message ?? 'the platform gave no reason'
+      results.set(identityId, { kind: 'refused', code: 'item_refused', status, message })
+    } else if (data) results.set(identityId, { kind: 'taken', status, stored: data.separatedAt })
+    // Nothing changed, which is also the answer if a stored leaving date kept the sent one out.
+    else if (person.separatedAt) unsure.push({ person, unchanged: true })
+    else results.set(identityId, { kind: 'taken', status, stored: null })
+  })
+}
+
+function itemsFailed(people: number): Stop {
+  const message = `the platform failed on ${people} of the people in a batch`
+  return { kind: 'retry', code: 'item_failed', status: 'item_failed', message }
+}
+
+function splittingPaused({ status }: Refused): Stop {
+  const message = `the platform refuses whole batches (${status}); ${mostSplits} halves were tried, the rest goes on`
+  return { kind: 'wait', code: 'splitting_paused', status, delayMs: splitPauseMs, message }
+}
+
+/** Looks up the people of whom the answers told too little. A person who is not there as sent is sent again by the next attempt. */
+async function lookUpUnsure(
+  attempt: Attempt,
+  unsure: readonly Unsure[],
+  results: Map<string, PersonResult>,
+): Promise<Stop | null> {
+  if (unsure.length === 0) return null
+  const { found, stop } = await readBack(
+    attempt,
+    unsure.map(({ person }) => person.identityId),
+  )
+  for (const { person, unchanged } of unsure) {
+    const identity = found.get(person.identityId)
+    if (identity && (unchanged || holdsAsideFromDate(identity, recordOf(person))))
+      results.set(person.identityId, { kind: 'taken', status: 200, stored: identity.separatedAt })
+  }
+  if (stop) return stop
+  const open = unsure.filter(({ person }) => !results.has(person.identityId)).length
+  if (open === 0) return null
+  const message = `the platform's answer left open what became of ${open} people`
+  return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
+}
