@@ -5,17 +5,17 @@ import type { Db } from './schema.ts'
 
 export type Block = {
   readonly status: number
-  /** Of the table of delivery failures; null where it was noted before there was one. */
+  /** The code in the table of delivery failures. */
   readonly code: string | null
   readonly reason: string
   readonly since: string
-  /** When it is tried again. */
+  /** When the next probe goes out. */
   readonly probeAt: string | null
 }
 
 export type ConnectionState = {
   readonly name: string
-  /** What `targetId` was resolved from; another key means another place, whose people are unknown. */
+  /** What `targetId` was resolved from. Another key means another place, of whose people nothing is known. */
   readonly targetKey: string | null
   readonly targetId: number | null
   /** The platform answered that it does not have the update operation. */
@@ -109,7 +109,7 @@ export async function setLacksUpdate(db: Db, connection: string): Promise<void> 
   await db.updateTable('connections').set({ lacks_update: true }).where('name', '=', connection).execute()
 }
 
-/** Takes the right to look the target up, or to create it; false while somebody who lives does so. */
+/** Takes the right to look the target up, or to create it. False while another live process has it. */
 export async function claimTarget(
   db: Db,
   { connection, lease }: { connection: string; lease: Lease },
@@ -131,8 +131,8 @@ export async function releaseTarget(db: Db, connection: string): Promise<void> {
 export type StandingBlock = { readonly until: Date; readonly code: DeliveryFailureCode; readonly reason: string }
 
 /**
- * What keeps a connection from sending; null where nothing does. Of all who ask once the time of a probe has come, one is let
- * through, and the next time is set.
+ * What keeps a connection from sending; null if nothing does. Of all callers that ask once the time of a probe has come, one is let
+ * through, and the time of the next probe is set.
  */
 export async function standingBlock(
   db: Db,
@@ -185,12 +185,12 @@ export async function blockConnection(
     .execute()
 }
 
-/** Has a target looked up by its name again; what is found may be another one, of which nothing is known. */
+/** Has the target looked up again. It may turn out to be another one, of whose people nothing is known. */
 export async function forgetTarget(db: Db, connection: string): Promise<void> {
   await db.updateTable('connections').set({ target_id: null, target_key: '' }).where('name', '=', connection).execute()
 }
 
-/** True where the connection was blocked and no longer is. */
+/** Lifts the block of a connection. False if it was not blocked. */
 export async function freeConnection(db: Db, connection: string): Promise<boolean> {
   const freed = await db
     .updateTable('connections')

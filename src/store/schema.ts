@@ -8,17 +8,17 @@ type Json<T> = ColumnType<T, string, string>
 type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | null>
 
 export type RunOptions = {
-  /** Send everybody again, also those without a difference. */
+  /** Send all people again, also those without a difference. */
   readonly full?: boolean
   /** Read the platform's list first and repair every difference. */
   readonly verify?: boolean
   /** The one person this run takes back; such a run reads no source. */
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
-  /** Whose retraction was taken back right before this run, and by whom. */
+  /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
 }
 
-/** In how many people the platform's list differed, by kind. */
+/** How many people differ in the platform's list, by kind. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
 
 export type Verification = Differences & {
@@ -29,7 +29,7 @@ export type Verification = Differences & {
 
 export type Answer = {
   readonly status: number | string
-  /** Of the table of delivery failures; left out where all is well. */
+  /** The code in the table of delivery failures; left out if all is well. */
   readonly code?: string
   readonly message?: string
 }

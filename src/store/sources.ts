@@ -18,7 +18,7 @@ export type AcceptedSource = {
   /** The mapped fields that it held. */
   readonly fields: readonly string[]
   readonly rows: number | null
-  /** The keys that the last accepted snapshot named last, in their order. */
+  /** The keys at the end of the last accepted snapshot, in their order. */
   readonly end: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export async function takenVersions(
 
 export type Outcome = 'accepted' | 'refused'
 
-/** Notes that a source was read and decided about. What was accepted once stays so. */
+/** Notes that a source was read and decided about. A source that was accepted stays accepted. */
 export async function takeSource(
   tx: Db,
   { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: Outcome; now: Date },
@@ -70,7 +70,7 @@ export async function takeSource(
     .execute()
 }
 
-/** What was decided about and not put away yet. */
+/** The sources that were decided about and not yet moved or deleted as configured. */
 export async function unsettledSources(
   db: Db,
   connection: string,

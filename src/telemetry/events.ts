@@ -91,7 +91,7 @@ export type Event = { readonly [N in EventName]: { readonly event: N } & EventFi
 
 export type Events = ReturnType<typeof createEvents>
 
-/** One function for each event; each writes a line to `log` and tells `onEvent`, as a progress bar likes to know. */
+/** One function for each event. Each writes a line to `log` and calls `onEvent`, which a progress bar listens to. */
 export function createEvents(log: Log, onEvent: (event: Event) => void = () => {}) {
   function tells<N extends EventName>(level: keyof Log, name: N, message: string) {
     return (fields: EventFields[N]): void => {
@@ -155,7 +155,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
   }
 }
 
-/** Events that nobody logs; a test listens for those it waits for. */
+/** Events that are not logged. A test listens for those that it waits for. */
 export function silentEvents(onEvent?: (event: Event) => void): Events {
   const ignore = (): void => {}
   return createEvents({ error: ignore, warn: ignore, info: ignore, debug: ignore }, onEvent)

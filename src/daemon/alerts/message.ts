@@ -3,7 +3,7 @@ import { type Alert, type ClaimedNotification, openAlerts } from '../../store/al
 import type { Db } from '../../store/schema.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 
-/** What the receiver of alerts is sent. */
+/** What is sent to the receiver of alerts. */
 export function alertMessage({ alert, type, sentBefore }: ClaimedNotification, now: Date): AlertMessage {
   return {
     type: `alert.${type}`,

@@ -3,7 +3,7 @@ import { namedRecipe } from '../../connectors/webhook/recipes.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
 import { Failure } from '../../errors.ts'
 
-/** One message to a receiver. `id` is the same each time that it is sent again, so that the receiver can tell. */
+/** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
 export type Post = {
   readonly url: string
   readonly secret: string
@@ -15,11 +15,11 @@ export type Post = {
 const connectTimeoutMs = 5000
 
 export type Poster = AsyncDisposable & {
-  /** Null once the receiver has taken it, else why it has not. Throws nothing that the network or the receiver do. */
+  /** Null once the receiver has taken it, otherwise why it has not. Faults of the network and of the receiver are not thrown. */
   post(post: Post, signal: AbortSignal): Promise<string | null>
 }
 
-/** Posts JSON signed as Standard Webhooks has it. Follows no redirect, and reads nothing of the answer but its status. */
+/** Posts JSON signed by Standard Webhooks. Follows no redirect, and reads only the status of the answer. */
 export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
   const agent = new Agent({ connect: { timeout: connectTimeoutMs } })
   return {
@@ -28,7 +28,7 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
       const timeout = AbortSignal.timeout(timeoutMs)
       try {
         const { statusCode, body } = await send(agent, post, headers, AbortSignal.any([signal, timeout]))
-        // What it says is of no use, may be endless, and may never come: the connection goes with it.
+        // The body is of no use, may be endless and may never come, so it is dropped together with the connection.
         body.on('error', () => {}).destroy()
         return statusCode >= 200 && statusCode < 300 ? null : refusal(statusCode)
       } catch (error) {

@@ -12,7 +12,7 @@ export type Condition = {
   readonly code: string | null
   readonly reason: string
   readonly since: Date
-  /** How many people wait for that reason, and how many of them have left or have a leaving date to be corrected. */
+  /** How many people wait for this reason, and how many of them have left or have a leaving date to be corrected. */
   readonly people: number | null
   readonly leavers: number | null
   readonly runId: string | null
@@ -21,12 +21,12 @@ export type Condition = {
 export type ConditionSettings = {
   /** The connections of the configuration. */
   readonly connections: readonly string[]
-  /** How long deliveries may fail, or wait for somebody to take them up. */
+  /** How long deliveries may fail, or wait for a worker. */
   readonly overdueMinutes: number
   readonly now: Date
 }
 
-/** What is wrong now, by connection and kind: read from what the store holds, so that no event can be missed. */
+/** What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. */
 export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
   const found: Condition[] = []
   for (const find of [blocked, overdue, held, runFailed, problems]) found.push(...(await find(db, settings)))
@@ -39,7 +39,7 @@ const leaverKinds = sql`('leave', 'correct')`
 
 type Waiting = { readonly people: number; readonly leavers: number }
 
-/** Sums of batches, as `people` and `leavers`. Leavers travel in batches of updates only, so the people of others need not be looked at. */
+/** Sums over batches, as `people` and `leavers`. Leavers are in batches of updates only, so the people of others are not looked at. */
 const tally = sql`
   coalesce(sum(deliveries.people - deliveries.confirmed - deliveries.refused), 0)::int as people,
   coalesce(sum(case when deliveries.kind = 'update' then (
@@ -48,7 +48,7 @@ const tally = sql`
       and changes.kind in ${leaverKinds}) end), 0)::int as leavers`
 const stillDue = sql`runs.state = 'delivering' and deliveries.state = 'due' and deliveries.answer is null`
 
-/** A connection that is no longer configured counts for as long as a run of it is under way. */
+/** Blocked connections. One that is no longer configured counts for as long as a run of it is under way. */
 async function blocked(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string | null; reason: string; since: Date } & Waiting>`
     select name, coalesce(blocked_code, blocked_status::text) as code, coalesce(blocked_reason, '') as reason,
@@ -61,7 +61,7 @@ async function blocked(db: Db, { connections }: ConditionSettings): Promise<Cond
   return rows.map(({ name, ...condition }) => ({ ...condition, connection: name, kind: 'blocked', runId: null }))
 }
 
-/** Also of batches that nobody has taken up since they became due, as where the queue cannot be reached. */
+/** Batches that fail, and batches that no worker has picked up since they became due, as when the queue cannot be reached. */
 async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSettings): Promise<Condition[]> {
   const latest = new Date(now.getTime() - overdueMinutes * 60_000)
   const due = sql`case when deliveries.lease is null then deliveries.due_at end`
@@ -80,7 +80,7 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSe
     from late join waiting using (connection)
     order by connection, since, run_id, batch`.execute(db)
   return rows.map(({ name, failure, ...condition }) => {
-    const why = failure ?? 'no worker has taken them up'
+    const why = failure ?? 'no worker has picked them up'
     const reason = `${peopleText(condition)} could not be delivered for more than ${overdueMinutes} minutes: ${why}`
     return { ...condition, connection: name, kind: 'overdue', reason }
   })
@@ -122,7 +122,7 @@ function planned(...kinds: readonly string[]) {
 
 /**
  * Runs that failed with nothing read since, by feed: what one feed can read says nothing of another. Reading back (the feed `roster`)
- * comes round once a week only, so a source that was read afterwards makes up for it.
+ * happens only once a week, so a source that was read afterwards makes up for it.
  */
 async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; code: string; reason: string; since: Date; runId: string; runs: number }>`
@@ -156,7 +156,7 @@ async function runFailed(db: Db, { connections }: ConditionSettings): Promise<Co
   }))
 }
 
-/** Leavers whom the platform refuses. What it refuses of others can wait for somebody to look at the list. */
+/** Leavers whom the platform refuses. Other refusals can wait until an operator looks at the list. */
 async function problems(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date } & Waiting>`
     select connection as name, min(first_at) as since, count(*)::int as people, count(*)::int as leavers

@@ -125,7 +125,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       {
         kind: 'overdue',
         code: null,
-        reason: '1 person (1 leaver) could not be delivered for more than 60 minutes: no worker has taken them up',
+        reason: '1 person (1 leaver) could not be delivered for more than 60 minutes: no worker has picked them up',
         since: ago(90),
         people: 1,
       },
