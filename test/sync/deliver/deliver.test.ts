@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards.ts'
-import { changesOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import type { Pace } from '../../../src/sync/deliver/pace.ts'
@@ -35,88 +34,6 @@ async function open(overrides: Parameters<typeof openWorld>[0]['connection'] = {
 const unreachable = { status: 'unreachable', reason: 'reset', message: 'connection reset', sent: true } as const
 const listed = <S extends number>(status: S, message: string) =>
   ({ status, error: { message, code: null, name: null }, headers: {} }) as const
-
-test('a corrected leaving date is cleared first and set in a second request', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
-  const sent: unknown[] = []
-  between(world, (real) => ({
-    updateHrisUserIdentity: async (input, options) => {
-      sent.push(input.body?.separatedAt)
-      return await real.updateHrisUserIdentity(input, options)
-    },
-  }))
-
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
-
-  expect(run).toMatchObject({ state: 'finished', counts: { correct: 1 } })
-  expect(sent).toEqual([null, '2026-11-05T00:00:00.000Z'])
-  expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
-})
-
-test('a correction that is refused in its first step is a problem of the batch and of the run', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  const leavers = ['E0001', 'E0002', 'E0003']
-  await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-10' }))))
-  between(world, (real) => ({
-    updateHrisUserIdentity: async (input, options) => {
-      const isGuilty = input.params.userIdentityId === 'identity-id:E0002'
-      return isGuilty ? listed(400, 'this will not do') : await real.updateHrisUserIdentity(input, options)
-    },
-  }))
-
-  const run = await world.night(change(staff(10), ...leavers.map((id) => ({ id, left: '2026-11-05' }))), {
-    asOf: nextNight,
-  })
-
-  expect(run).toMatchObject({ state: 'finished_with_problems', counts: { correct: 3 }, confirmed: 2, problems: 1 })
-  expect(world.events).toContainEqual(
-    expect.objectContaining({ event: 'delivery.sent', people: 3, confirmed: 2, problems: 1 }),
-  )
-  expect(world.events).toContainEqual(
-    expect.objectContaining({ event: 'run.finished', runId: run.id, confirmed: 2, problems: 1 }),
-  )
-  expect(await listProblems(world.sync.store.db, { now: world.clock.now })).toMatchObject([{ identityId: 'E0002' }])
-  expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
-})
-
-test('the history of a corrected leaving date tells the last request and how many it took', async () => {
-  await using opened = await open()
-  const { world } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
-  between(world, (real) => ({
-    updateHrisUserIdentity: async (input, options) => {
-      world.clock.now = new Date(world.clock.now.getTime() + 1000)
-      return await real.updateHrisUserIdentity(input, options)
-    },
-  }))
-
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
-
-  const answeredAt = world.clock.now
-  const sentAt = new Date(answeredAt.getTime() - 1000)
-  expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([
-    { state: 'confirmed', requests: 2, sentAt: sentAt.toISOString(), answeredAt: answeredAt.toISOString() },
-  ])
-})
-
-test('the history counts the request whose leaving date the platform ignored', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  await world.night(staff(10))
-  const [connection] = await connectionStates(world.sync.store.db)
-  await client.upsertHrisUserIdentities({
-    params: { connectionId: connection?.targetId ?? 0 },
-    body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
-  })
-
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
-
-  expect(run.sent.update).toEqual({ requests: 3, people: 1 })
-  expect(await changesOf(world.sync.store.db, run.id)).toMatchObject([{ state: 'confirmed', requests: 3 }])
-})
 
 test('once one of several requests broke off, no further one begins, and the batch is let go after those under way', async () => {
   await using opened = await open({ guards: Guards.parse({ leavers: { count: 20, share: 1 } }) })
@@ -160,66 +77,6 @@ test('once one of several requests broke off, no further one begins, and the bat
   await expect(attempt).rejects.toThrow('the second request breaks off')
   expect(answered).toEqual(['identity-id:E0001'])
   expect(begun).toEqual(['identity-id:E0001', 'identity-id:E0002'])
-})
-
-test('a correction that died between its two steps ends with the right date', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  await world.night(change(staff(10), { id: 'E0001', left: '2026-11-10' }))
-  const sound = world.sync.platform
-  between(world, (real) => ({
-    updateHrisUserIdentity: async (input, options) =>
-      input.body?.separatedAt === null ? await real.updateHrisUserIdentity(input, options) : unreachable,
-  }))
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
-  const inBetween = (await peopleOn(client)).get('E0001')?.separatedAt
-  Object.assign(world.sync, { platform: sound })
-  world.clock.now = new Date(world.clock.now.getTime() + 60 * 60_000)
-
-  await world.minute()
-
-  expect(inBetween).toBeNull()
-  expect(run.state).toBe('delivering')
-  expect((await world.runOf(run.id)).state).toBe('finished')
-  expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
-})
-
-test('whoever already holds another leaving date on the platform is corrected too', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  await world.night(staff(10))
-  const [connection] = await connectionStates(world.sync.store.db)
-  const connectionId = connection?.targetId ?? 0
-  await client.upsertHrisUserIdentities({
-    params: { connectionId },
-    body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
-  })
-
-  const run = await world.night(change(staff(10), { id: 'E0001', left: '2026-11-05' }), { asOf: nextNight })
-
-  expect(run.state).toBe('finished')
-  expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
-})
-
-test('a joiner who has left and whom the platform holds with another date is read back and corrected', async () => {
-  await using opened = await open()
-  const { world, client } = opened
-  const gone = change(staff(10), { id: 'E0002', left: '2026-11-05' })
-  await world.night(gone)
-  const [connection] = await connectionStates(world.sync.store.db)
-  await client.upsertHrisUserIdentities({
-    params: { connectionId: connection?.targetId ?? 0 },
-    body: [{ identityId: 'E0002', separatedAt: null }],
-  })
-  await client.upsertHrisUserIdentities({
-    params: { connectionId: connection?.targetId ?? 0 },
-    body: [{ identityId: 'E0002', separatedAt: '2026-02-02T00:00:00.000Z' }],
-  })
-
-  const run = await world.night(gone, { asOf: nextNight, full: true })
-
-  expect(run.state).toBe('finished')
-  expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
 
 test('a batch that is refused as a whole is halved until the guilty person is alone', async () => {
