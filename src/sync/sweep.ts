@@ -1,11 +1,11 @@
 import { dueDeliveries } from '../store/deliveries/due.ts'
 import { runsToClose } from '../store/deliveries/end.ts'
-import { releaseStranded } from '../store/workers/leases.ts'
 import { dueRuns } from '../store/runs/claims.ts'
+import { releaseStranded } from '../store/workers/leases.ts'
 import type { SyncContext } from './context.ts'
-import { markEndedTakeovers, recheckLate } from './repair/uncertain.ts'
-import { deliveryJob, enqueue } from './enqueue.ts'
 import { finishRun } from './deliver/deliver.ts'
+import { deliveryJob, enqueue } from './enqueue.ts'
+import { markEndedTakeovers, recheckLate } from './repair/uncertain.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still

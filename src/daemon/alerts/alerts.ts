@@ -4,17 +4,17 @@ import {
   type ClaimedNotification,
   claimNotification,
   hastenNotifications,
-  noteSent,
   noteConditions,
+  noteSent,
   noteUnsent,
 } from '../../store/alerts/alerts.ts'
-import type { Db } from '../../store/schema.ts'
 import { conditions } from '../../store/alerts/conditions.ts'
+import type { Db } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
+import type { Secret } from '../config/secret.ts'
+import { repeat } from '../repeat.ts'
 import { alertMessage } from './message.ts'
 import { createPoster, type Poster } from './post.ts'
-import { repeat } from '../repeat.ts'
-import type { Secret } from '../config/secret.ts'
 
 export type AlertSettings = {
   /** Where alerts are posted; null: they are only logged. May hold a token. */
@@ -154,7 +154,7 @@ async function post(
     const failure = await poster.post(message, signal)
     return failure === null ? null : `${URL.parse(message.url)?.host ?? 'alerts.url'} ${failure}`
   } catch (error) {
-    // A secret that cannot be read, or cannot sign, may be mended before the next attempt.
+    // A secret that cannot be read, or cannot sign, may be corrected before the next attempt.
     if (error instanceof Failure) return error.message
     throw error
   }

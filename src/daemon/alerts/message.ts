@@ -1,7 +1,7 @@
 import type { AlertMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
 import { type Alert, type ClaimedNotification, openAlerts } from '../../store/alerts/alerts.ts'
-import type { Db } from '../../store/schema.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
+import type { Db } from '../../store/schema.ts'
 
 /** What is sent to the receiver of alerts. */
 export function alertMessage({ alert, type, sentBefore }: ClaimedNotification, now: Date): AlertMessage {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isAtWork, mayStillMove, type Lease } from '../workers/leases.ts'
 import type { Db } from '../schema.ts'
+import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
 
 /** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
 const lateMs = 15 * 60_000

@@ -92,7 +92,7 @@ export function isUncertain(answer: AnyAnswer): boolean {
 }
 
 /** Whether the answer shows that the platform is unwell. Several of these in a row open its circuit. */
-export function isPlatformTrouble(answer: AnyAnswer): boolean {
+export function isPlatformFailing(answer: AnyAnswer): boolean {
   const classified = classifyAnswer(answer)
   return classified.kind === 'retry' && classified.code !== 'stopped'
 }

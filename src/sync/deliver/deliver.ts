@@ -25,7 +25,7 @@
  *
  * - A process that the system has stopped does not renew its lease. After a minute another process takes the batch over and notes that in
  *   `takeovers`. When the first one moves again, `stillHolds` keeps back its next request, but not one that it had begun. So the people
- *   of the batch become uncertain, and a run of its own reads them back (markTakenOver). If the first one ends instead, the sweep does
+ *   of the batch become uncertain, and a run of its own reads them back (markOvertaken). If the first one ends instead, the sweep does
  *   the same (markEndedTakeovers).
  * - A process that cannot reach the store when it wants to end the attempt leaves the row under its live lease. Its own sweep releases
  *   the batch, uncertain (releaseStranded).
@@ -43,7 +43,7 @@ import { workingOn } from '../../store/workers/leases.ts'
 import type { SyncContext } from '../context.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
-import { markTakenOver } from '../repair/uncertain.ts'
+import { markOvertaken } from '../repair/uncertain.ts'
 import { type Attempt, batchRef, newAttempt, reportOutcomes } from './attempt.ts'
 import { blockedBy, leavesUncertain, type Stop } from './classify-answers.ts'
 import { upsertOrCorrect } from './correct.ts'
@@ -78,9 +78,9 @@ async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'
   try {
     stop = await carryOut(attempt)
   } catch (error) {
-    if (error instanceof Overtaken) return await markTakenOver(ctx, claim)
+    if (error instanceof Overtaken) return await markOvertaken(ctx, claim)
     const ended = await endAttempt(ctx.store.db, claim, endOfError(attempt, signal.aborted))
-    if (!ended) await markTakenOver(ctx, claim)
+    if (!ended) await markOvertaken(ctx, claim)
     throw error
   }
   await end(attempt, stop)
@@ -130,7 +130,7 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
 
   const pauseMs = pauseAfter(attempt, stop)
   const ended = await endAttempt(db, claim, endOf(attempt, { stop, pauseMs, now }))
-  if (!ended) return await markTakenOver(ctx, claim)
+  if (!ended) return await markOvertaken(ctx, claim)
   if (batchOutcome) reportOutcomes(attempt, batchOutcome.people)
   if (stop === null && ended.isBlocked) await free(ctx, claim)
   reportDelivered(attempt, ended)

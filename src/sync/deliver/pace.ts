@@ -10,7 +10,7 @@ import {
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../database/pool.ts'
 import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
-import { isPlatformTrouble } from './classify-answers.ts'
+import { isPlatformFailing } from './classify-answers.ts'
 
 /** What every request to one platform passes. */
 export type Pace = {
@@ -61,7 +61,7 @@ export function createPace({
   const slots = bulkhead(inFlight, Number.POSITIVE_INFINITY)
   let probeAtMs = 0
   const breaker = circuitBreaker(
-    handleWhenResult((answer) => isPlatformTrouble(answer as AnyAnswer)),
+    handleWhenResult((answer) => isPlatformFailing(answer as AnyAnswer)),
     {
       breaker: new ConsecutiveBreaker(circuit.failures),
       // The only place from which the length of a break can be learned.

@@ -1,9 +1,9 @@
 import { WalkInterrupted, walk } from '../../http/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
-import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
-import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
+import { type Lease, workingOn } from '../../store/workers/leases.ts'
 import type { Platform, SyncConnection, SyncContext } from '../context.ts'
+import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
 
 /** How long to wait while another worker looks the target up. */
 const lookUpPatienceMs = 1000

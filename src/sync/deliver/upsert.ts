@@ -6,7 +6,7 @@ import { holdsAsideFromDate, readBack } from './look-up.ts'
 const mostSplits = 100
 const splitPauseMs = 1000
 
-/** A person of whom an answer does not tell enough. `unchanged`: nothing differed, and only the leaving date is in doubt. */
+/** A person of whom an answer does not tell enough. `unchanged`: nothing differed, and only the leaving date is uncertain. */
 type Unsure = { readonly person: RecordText; readonly unchanged: boolean }
 
 type Upserting = {

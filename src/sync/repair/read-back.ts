@@ -3,8 +3,8 @@ import { Failure } from '../../errors.ts'
 import { changeTo } from '../../identity/difference.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
-import type { Stop } from '../deliver/classify-answers.ts'
 import type { SyncConnection } from '../context.ts'
+import type { Stop } from '../deliver/classify-answers.ts'
 
 /** What reading a person back shows: that the platform has them as wanted, or what it has instead. */
 export function compareWith(entry: RosterEntry, identity: Identity | null): ReadBack {

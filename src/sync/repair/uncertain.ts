@@ -1,22 +1,22 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
-import { markUncertain, markRechecks, endedTakeovers, settleTakeover } from '../../store/deliveries/uncertain.ts'
-import { uncertainKeys, noteReadBack, rosterEntries } from '../../store/roster/roster.ts'
+import { endedTakeovers, markRechecks, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
-import type { Stop } from '../deliver/classify-answers.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import { enqueueWaiting } from '../enqueue.ts'
-import { compareWith } from './read-back.ts'
+import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { readBack } from '../deliver/look-up.ts'
-import { Overtaken } from '../plan/stage.ts'
 import { resolveTarget } from '../deliver/target.ts'
+import { enqueueWaiting } from '../enqueue.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { compareWith } from './read-back.ts'
 
 /**
  * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
  * can fence a request. The next run reads the people back.
  */
-export async function markTakenOver(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
+export async function markOvertaken(ctx: SyncContext, claim: ClaimedDelivery): Promise<void> {
   const { runId, batch, connection } = claim
   await ctx.store.db.transaction().execute(async (tx) => {
     await markUncertain(tx, { runId, batch, now: ctx.now() })

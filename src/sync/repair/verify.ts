@@ -2,11 +2,11 @@ import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../st
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import { asFailure, compareWith } from './read-back.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { listIdentities } from '../deliver/look-up.ts'
-import { Overtaken } from '../plan/stage.ts'
 import { resolveTarget } from '../deliver/target.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { asFailure, compareWith } from './read-back.ts'
 
 /** How many keys of each kind are kept with the run. */
 const keysKept = 100

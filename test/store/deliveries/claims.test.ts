@@ -7,12 +7,12 @@ import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src
 import { recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
 import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { type Lease, releaseStranded, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
 import { uncertainKeys } from '../../../src/store/roster/roster.ts'
 import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
+import { type Lease, releaseStranded, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')

@@ -3,8 +3,8 @@ import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems, noProblems, problemTallies } from '../../../src/store/deliveries/problems.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { nobody, reach, refusing, withWrongKey } from '../../helpers/reach.ts'
+import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 const minuteMs = 60_000

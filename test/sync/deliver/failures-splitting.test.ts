@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
-import { openStory, type Story } from '../../helpers/faults/story.ts'
 import { faults } from '../../helpers/faults/faults.ts'
+import { openStory, type Story } from '../../helpers/faults/story.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const people = 1000

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelRun } from '../../../src/sync/sync.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
+import { faults } from '../../helpers/faults/faults.ts'
 import type { Seen } from '../../helpers/faults/proxy.ts'
 import { openStory } from '../../helpers/faults/story.ts'
-import { faults } from '../../helpers/faults/faults.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, peopleOn, startHost } from '../../helpers/world.ts'
 
 let host: Host

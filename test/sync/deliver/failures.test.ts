@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DeliveryAction, type DeliveryFailureCode, deliveryFailures } from '../../../src/contract/failures.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { everythingHappens, openStory } from '../../helpers/faults/story.ts'
 import { type Trouble, troubles } from '../../helpers/faults/troubles.ts'
+import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 type Row = { readonly code: DeliveryFailureCode; readonly name: string; readonly trouble: Trouble }
