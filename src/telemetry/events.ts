@@ -128,7 +128,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
-    sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be put away after its run'),
+    sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be moved or deleted after its run'),
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: tells('debug', 'webhook.stored', 'events stored'),
     webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
