@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Engine } from './database.ts'
-import { createPostgresPool, parsePostgresAddress } from './postgres-pool.ts'
+import { createPostgresPool, parsePostgresAddress } from './postgres.ts'
 
 /** Connects to a PostgreSQL server, or fails with `database_unreachable` and the reason. */
 export async function openServer(options: {

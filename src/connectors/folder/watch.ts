@@ -4,7 +4,7 @@ import { join, matchesGlob, relative, sep } from 'node:path'
 import { watch } from 'chokidar'
 import type { Connector } from '../connector.ts'
 import { codeOf, unreadable } from '../file/export-file.ts'
-import type { Folder } from './folder.ts'
+import type { Folder } from './choice.ts'
 import { isApart } from './matches.ts'
 
 const mostSettles = 10

@@ -1,5 +1,5 @@
 import { unreadable } from '../file/export-file.ts'
-import type { AnswerHeaders } from './client.ts'
+import type { AnswerHeaders } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
 import type { JsonValue } from '../json/cells.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { unreadable } from '../file/export-file.ts'
 import { checkContentType } from './body.ts'
-import type { HttpAnswer, HttpClient } from './client.ts'
+import type { HttpAnswer, HttpClient } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
 import type { Spool } from './spool.ts'
 import { collectHeaders, flattenRecord, type JsonValue, pointer, readJson } from '../json/cells.ts'

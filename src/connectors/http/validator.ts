@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SourceIdentity } from '../connector.ts'
-import type { AnswerHeaders } from './client.ts'
+import type { AnswerHeaders } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
 
 const settledMs = 60_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { httpConnector } from '../../../src/connectors/http/http.ts'
+import { httpConnector } from '../../../src/connectors/http/open.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { httpSource, json, openHttp, rowsOf, startHrServer } from '../../helpers/sources/hr-server.ts'
 

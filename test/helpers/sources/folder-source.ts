@@ -8,7 +8,7 @@ import type {
   SourceIdentity,
   SourceRow,
 } from '../../../src/connectors/connector.ts'
-import { CsvSource, csvConnector } from '../../../src/connectors/folder/connector.ts'
+import { CsvSource, csvConnector } from '../../../src/connectors/folder/open.ts'
 import { Failure } from '../../../src/errors.ts'
 import type { ExportFolder } from './exports.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CsvSource } from '../../../src/connectors/folder/connector.ts'
+import { CsvSource } from '../../../src/connectors/folder/open.ts'
 
 const settings = { type: 'csv', path: 'people.csv', mode: 'snapshot' }
 
