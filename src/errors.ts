@@ -39,3 +39,9 @@ export class Failure extends Error {
     return failures[this.code].retry
   }
 }
+
+/** The code that Node, a library or a database put on an error, such as ENOENT; undefined if it has none. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' || typeof error.code === 'number' ? String(error.code) : undefined
+}

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import type { Config, WebhookConfig } from '../daemon/config/config.ts'
 import { type WebhookSample, webhookSample } from '../daemon/webhooks/sample.ts'
-import { Failure, type FailureCode } from '../errors.ts'
+import { errorCode, Failure, type FailureCode } from '../errors.ts'
 import { findDaemon } from './find-daemon.ts'
 import { createOutput } from './output.ts'
 import { type CommonOptions, configOf, connectionNamed } from './session.ts'
@@ -87,7 +87,7 @@ async function post(url: URL, { headers, body }: WebhookSample): Promise<{ statu
     const answer = await request(url, { method: 'POST', headers, body, dispatcher })
     return { status: answer.statusCode, text: await answer.body.text() }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+    const code = errorCode(error) ?? 'no answer'
     const help = 'check the address, and what stands between'
     throw new Failure('source_unreachable', `${placeOf(url)} does not answer (${code}): ${help}`, { cause: error })
   } finally {

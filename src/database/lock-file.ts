@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 
 const Holder = z.object({ pid: z.int(), host: z.string(), startedAt: z.string() })
 type Holder = z.infer<typeof Holder>
@@ -73,7 +73,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return errorCode(error) === 'EPERM'
   }
 }
 

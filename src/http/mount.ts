@@ -12,6 +12,7 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { type Input, readInput } from './input.ts'
 import { describeIssues } from './issues.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
+import { errorCode } from '../errors.ts'
 
 /** One handler for each operation of a table. It answers with a listed success, or throws a `Refusal`. */
 export type Handlers<T extends OperationTable, Ctx> = {
@@ -167,7 +168,7 @@ function refusalOfFramework(error: unknown): Refusal | null {
 // Details of database errors quote rows, so only what identifies the failure is logged.
 function describeFailure(error: unknown): { readonly name: string; readonly code: unknown; readonly stack: string } {
   if (!(error instanceof Error)) return { name: typeof error, code: null, stack: '' }
-  const code = 'code' in error ? error.code : null
+  const code = errorCode(error) ?? null
   return { name: error.name, code, stack: error.stack ?? error.message }
 }
 

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Unreachable, UnreachableReason } from './answer.ts'
+import { errorCode } from '../errors.ts'
 
 /** What ended a request, beside the error itself. */
 export type Ending = {
@@ -49,7 +50,7 @@ export function noticeSending(progress: Progress): Dispatcher.DispatcherComposeI
 
 /** The answer for a request that failed below HTTP. Rethrows what is no failure of the network but a request that cannot be written. */
 export function unreachable(error: unknown, { sent }: Progress, ending: Ending): Unreachable {
-  const code = codeOf(error)
+  const code = codeOrName(error)
   if (code === 'UND_ERR_INVALID_ARG') throw error
   const reason = reasonOf(code, sent, ending)
   const details = reason === 'timeout' ? `limit ${ending.timeoutMs} ms` : code
@@ -71,7 +72,6 @@ function reasonOf(code: string, sent: boolean, { signal, timeout }: Ending): Unr
   return sent ? 'reset' : 'connect'
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+function codeOrName(error: unknown): string {
+  return errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
 }

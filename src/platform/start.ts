@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
 import { type Database, openDatabase } from '../database/database.ts'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
@@ -149,7 +149,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     const address = await app.listen({ host, port })
     return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    const code = errorCode(error) ?? 'unknown reason'
     throw new Failure(
       'config_invalid',
       `the platform cannot listen on ${host}:${port} (${code}); choose another --host or --port`,

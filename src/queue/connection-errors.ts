@@ -1,4 +1,5 @@
 import type { Events } from '../telemetry/events.ts'
+import { errorCode } from '../errors.ts'
 
 // Errors that ioredis, node-postgres and pg-pool tell by their message only, and those of a Redis that is there but refuses us.
 const awayMessages = [
@@ -18,7 +19,7 @@ const lostJob =
 /** Whether an error of a queue's client means that its server is away, and not a mistake of ours. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return awayMessages.some((pattern) => pattern.test(error.message)) || isAwayCode(codeOf(error))
+  return awayMessages.some((pattern) => pattern.test(error.message)) || isAwayCode(errorCode(error))
 }
 
 /** Reports the background errors of a queue's clients: each outage once when it begins and once when it ends. */
@@ -26,7 +27,7 @@ export function createConnectionReport(place: string, events: Events) {
   let isAway = false
 
   function away(error: Error): void {
-    if (!isAway) events.queueUnreachable({ place, code: codeOf(error) ?? error.name })
+    if (!isAway) events.queueUnreachable({ place, code: errorCode(error) ?? error.name })
     isAway = true
   }
 
@@ -41,10 +42,6 @@ export function createConnectionReport(place: string, events: Events) {
       isAway = false
     },
   }
-}
-
-function codeOf(error: Error): string | undefined {
-  return 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
 // System calls (ECONNREFUSED), and of SQLSTATE the classes of connections (08), of the operator's intervention (57P) and

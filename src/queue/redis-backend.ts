@@ -1,6 +1,6 @@
 import { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { settledWithin } from './answered.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
@@ -82,8 +82,11 @@ function refusalOf(reason: Error | undefined, place: string): Failure {
   if (reason !== undefined && /^(NOAUTH|WRONGPASS|ERR invalid password)/.test(reason.message)) {
     return new Failure('config_invalid', `${place} refuses the credentials: set user name and password in its address`)
   }
-  const code = reason !== undefined && 'code' in reason ? ` (${String(reason.code)})` : ''
-  return new Failure('queue_unreachable', `Cannot connect to ${place}${code}: check its address and that it runs`)
+  const code = errorCode(reason)
+  return new Failure(
+    'queue_unreachable',
+    `Cannot connect to ${place}${code === undefined ? '' : ` (${code})`}: check its address and that it runs`,
+  )
 }
 
 // INFO tells the same as CONFIG, which a managed Redis may have disabled; BullMQ needs it anyway.

@@ -1,3 +1,5 @@
+import { errorCode } from '../errors.ts'
+
 /** What is told of an error: its kind, code, message and stack, and the same of its cause. */
 export type ErrorDescription = {
   readonly type: string
@@ -16,7 +18,7 @@ const deepestCause = 5
  */
 export function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error }
-  const code = codeOf(error)
+  const code = errorCode(error)
   return {
     type: error.name,
     ...(code !== undefined && { code }),
@@ -24,12 +26,6 @@ export function describeError(error: unknown, depth = 0): ErrorDescription {
     ...framesOf(error),
     ...(error.cause !== undefined && depth < deepestCause && { cause: describeError(error.cause, depth + 1) }),
   }
-}
-
-function codeOf(error: Error): string | undefined {
-  return 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number')
-    ? String(error.code)
-    : undefined
 }
 
 function quotesData(error: Error, code: string | undefined): boolean {

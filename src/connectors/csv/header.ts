@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { inPieces } from '../file/decode/chunks.ts'
 
 const columnLimit = 10_000

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { type CsvError, type InfoRecord, Parser } from 'csv-parse'
 import { TextWindow } from './text-window.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 
 const carriageReturn = 13

@@ -1,5 +1,5 @@
 import type { CsvRecord } from './records.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 
 /** A footer that does not end is none. */

@@ -1,4 +1,4 @@
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 
 const carriageReturn = 13
 const lineFeed = 10

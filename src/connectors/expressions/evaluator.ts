@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { type ExpressionFault, idle, type Outcome, type Task, type WorkerSetup } from './task.ts'
+import { errorCode } from '../../errors.ts'
 
 /** How far expressions may go before a row, or the source, is given up. */
 export type ExpressionLimits = {
@@ -105,7 +106,7 @@ export class Evaluator implements AsyncDisposable {
 
   #failed(error: unknown): void {
     const at = Atomics.load(this.#progress, 0)
-    const tooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    const tooLarge = errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY'
     const reason = `the expression takes more than ${this.#limits.memoryMb} MiB of memory`
     if (tooLarge && at !== idle) this.#pending?.resolve({ at, reason })
     else this.#pending?.reject(error)

@@ -1,6 +1,6 @@
 import type { MappedExpression } from '../../identity/mapping/mapping.ts'
 import type { Reading, SourceRow } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { Evaluator, type ExpressionLimits, usualLimits } from './evaluator.ts'
 import type { ExpressionFault, Task } from './task.ts'
 

@@ -3,6 +3,7 @@ import jsonata from 'jsonata'
 import { namesIn } from './check.ts'
 import { createInput, type Touched } from './input.ts'
 import { type ExpressionFault, idle, type Outcome, type Task, type WorkerSetup } from './task.ts'
+import { errorCode } from '../../errors.ts'
 
 // A thread of its own, since an expression can go on for ever: it is ended from outside then.
 
@@ -55,7 +56,7 @@ async function tell(compiled: jsonata.Expression): Promise<Told> {
     return toText(await compiled.evaluate(input))
   } catch (error) {
     // The message of a failed expression quotes cells; its code does not.
-    const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+    const code = errorCode(error) ?? ''
     return { reason: `the expression failed (${/^[A-Z]\d{4}$/.test(code) ? `JSONata ${code}` : 'without a reason'})` }
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Failure } from '../../errors.ts'
-import { type ExportFile, unreadable } from './export-file.ts'
+import type { ExportFile } from './export-file.ts'
+import { unreadable } from './failures.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const requiredGroups = ['year', 'month', 'day']

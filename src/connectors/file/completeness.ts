@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Suffix } from './companions.ts'
-import { type ExportFile, unreadable } from './export-file.ts'
+import type { ExportFile } from './export-file.ts'
+import { unreadable } from './failures.ts'
 import { SideFile } from './side-file.ts'
 
 const patience = 10

@@ -1,19 +1,10 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Failure } from '../../errors.ts'
+import { errorCode, type Failure } from '../../errors.ts'
+import { cannotRead, missing, symbolicLink, unreadable } from './failures.ts'
 
 const chunkBytes = 128 * 1024
-const missing = 'there is no such file or folder; check the path'
-
-const helpByCode: Readonly<Record<string, string>> = {
-  ENOENT: missing,
-  EACCES: 'permission denied; let the account that runs Rollcall read it',
-  EPERM: 'permission denied; let the account that runs Rollcall read it',
-  ENOTDIR: 'a part of the path is no folder; check the path',
-  ELOOP: 'its symbolic links run in a circle',
-  ENAMETOOLONG: 'the path is too long',
-}
 
 /** A file as it was when it was found; reading it later refuses any other state. */
 export type ExportFile = {
@@ -29,7 +20,7 @@ export type ExportFile = {
 /** The file at `path` as it is now: a regular one that holds something, and no symbolic link. */
 export async function exportFileAt(path: string, name = basename(path)): Promise<ExportFile> {
   const stats = await statsOf(path)
-  if (!stats) throw unreadable(`cannot read ${path}`, missing)
+  if (!stats) throw missing(path)
   const file = toExportFile(path, stats, name)
   checkRegular(file, stats)
   return file
@@ -59,13 +50,9 @@ export async function openAtOnce(path: string): Promise<FileHandle> {
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     // What this answers for a link at the end of the path.
-    if (codeOf(error) === 'ELOOP') throw symbolicLink(path)
+    if (errorCode(error) === 'ELOOP') throw symbolicLink(path)
     throw cannotRead(path, error)
   }
-}
-
-export function unreadable(what: string, help: string, options?: ErrorOptions): Failure {
-  return new Failure('source_unreadable', `${what}: ${help}`, options)
 }
 
 /** What stands at `path`, links not followed; undefined where nothing does. */
@@ -73,7 +60,7 @@ export async function statsOf(path: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(path, { bigint: true })
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw cannotRead(path, error)
   }
 }
@@ -95,22 +82,6 @@ export function checkRegular({ path, name }: ExportFile, stats: BigIntStats): vo
   if (!stats.isFile()) throw unreadable(`${path} is no regular file`, 'write the export to a file first')
   if (stats.size === 0n)
     throw unreadable(`${name} is empty (0 bytes)`, 'check the export; an empty file says nothing about anybody')
-}
-
-export function symbolicLink(path: string): Failure {
-  return unreadable(
-    `${path} is a symbolic link`,
-    'links are not followed, since they can lead anywhere: name the file that it points to, or a pattern that leaves it out',
-  )
-}
-
-export function cannotRead(path: string, error: unknown): Failure {
-  const code = codeOf(error)
-  return unreadable(`cannot read ${path}`, helpByCode[code] ?? `the system answered ${code}`, { cause: error })
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
 }
 
 async function openUnchanged(file: ExportFile): Promise<FileHandle> {

@@ -5,7 +5,8 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import { Suffix } from './companions.ts'
 import type { SourceRow } from '../connector.ts'
-import { cannotRead, type ExportFile, readBytes, unreadable } from './export-file.ts'
+import { type ExportFile, readBytes } from './export-file.ts'
+import { cannotRead, unreadable } from './failures.ts'
 
 const sideFileLimitBytes = 64 * 1024
 const sum = '[0-9a-fA-F]{64}'

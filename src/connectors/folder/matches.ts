@@ -2,7 +2,8 @@ import type { BigIntStats } from 'node:fs'
 import { glob, opendir } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { cannotRead, type ExportFile, statsOf, toExportFile, unreadable } from '../file/export-file.ts'
+import { type ExportFile, statsOf, toExportFile } from '../file/export-file.ts'
+import { cannotRead, unreadable } from '../file/failures.ts'
 
 const matchLimit = 100_000
 const wildcard = /[*?[\]{}]|[@+!]\(/

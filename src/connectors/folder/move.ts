@@ -2,16 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { chmod, link, lstat, mkdir, open, rename, rm, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Failure } from '../../errors.ts'
-import {
-  codeOf,
-  type ExportFile,
-  readBytes,
-  statsOf,
-  symbolicLink,
-  toExportFile,
-  unreadable,
-} from '../file/export-file.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { type ExportFile, readBytes, statsOf, toExportFile } from '../file/export-file.ts'
+import { symbolicLink, unreadable } from '../file/failures.ts'
 
 const nameAttempts = 1000
 
@@ -26,7 +19,7 @@ export async function moveInto(folder: string, file: ExportFile, stamp: string):
     try {
       if (!(await take(file, target))) await rm(target, { force: true })
     } catch (error) {
-      if (codeOf(error) === 'EXDEV') return await copyAcross(file, target)
+      if (errorCode(error) === 'EXDEV') return await copyAcross(file, target)
       await rm(target, { force: true })
       throw error
     }
@@ -66,7 +59,7 @@ async function putBack(from: string, path: string): Promise<void> {
     await unlink(from)
   } catch (error) {
     // A still newer export stands there: this one was replaced by its own writer.
-    if (codeOf(error) === 'EEXIST') return await unlink(from)
+    if (errorCode(error) === 'EEXIST') return await unlink(from)
     await rename(from, path)
   }
 }
@@ -87,7 +80,7 @@ async function reserve(
       await using _reserved = await open(path, 'wx', 0o600)
       return path
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
   }
   throw unreadable(`${folder} holds ${nameAttempts} files named ${stamp}-…-${name}`, 'move them elsewhere')
@@ -118,7 +111,7 @@ async function ownOnly(path: string): Promise<void> {
     await chmod(path, 0o600)
   } catch (error) {
     // The file of another account keeps its mode; the folder around it is closed.
-    if (codeOf(error) !== 'EPERM') throw error
+    if (errorCode(error) !== 'EPERM') throw error
   }
 }
 
@@ -137,10 +130,12 @@ async function telling(what: string, act: () => Promise<void>): Promise<void> {
   try {
     await act()
   } catch (error) {
-    const code = codeOf(error)
+    const code = errorCode(error)
     // A file that went meanwhile needs no moving.
     if (code === 'ENOENT') return
     if (error instanceof Failure) throw error
-    throw unreadable(what, helpByCode[code] ?? `the system answered ${code}`, { cause: error })
+    throw unreadable(what, helpByCode[code ?? ''] ?? `the system answered ${code ?? 'an unknown error'}`, {
+      cause: error,
+    })
   }
 }

@@ -1,7 +1,9 @@
 import { lstat, readdir, unlink } from 'node:fs/promises'
 import { basename, join, matchesGlob } from 'node:path'
 import type { SourceIdentity } from '../connector.ts'
-import { codeOf, type ExportFile, unreadable } from '../file/export-file.ts'
+import type { ExportFile } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import { errorCode } from '../../errors.ts'
 import { companionsOf, type Folder } from './choice.ts'
 import { findMatches } from './matches.ts'
 import { moveInto, remove } from './move.ts'
@@ -76,7 +78,7 @@ async function namesIn(dir: string): Promise<readonly string[]> {
   try {
     return await readdir(dir)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
+    if (errorCode(error) === 'ENOENT') return []
     throw cannotPrune(dir, error)
   }
 }
@@ -85,11 +87,13 @@ async function removeOld(path: string): Promise<void> {
   try {
     if ((await lstat(path)).isFile()) await unlink(path)
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw cannotPrune(path, error)
+    if (errorCode(error) !== 'ENOENT') throw cannotPrune(path, error)
   }
 }
 
 function cannotPrune(path: string, error: unknown) {
   const help = 'let the account that runs Rollcall write to the folder, or leave keepDays out'
-  return unreadable(`cannot delete old exports at ${path} (${codeOf(error)})`, help, { cause: error })
+  return unreadable(`cannot delete old exports at ${path} (${errorCode(error) ?? 'an unknown error'})`, help, {
+    cause: error,
+  })
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
-import { type ExportFile, openAtOnce, statsOf, unreadable } from '../file/export-file.ts'
+import { type ExportFile, openAtOnce, statsOf } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 
 const sampleBytes = 64 * 1024
 

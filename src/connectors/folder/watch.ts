@@ -3,7 +3,8 @@ import { realpath } from 'node:fs/promises'
 import { join, matchesGlob, relative, sep } from 'node:path'
 import { watch } from 'chokidar'
 import type { Connector } from '../connector.ts'
-import { codeOf, unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import { errorCode } from '../../errors.ts'
 import type { Folder } from './choice.ts'
 import { isApart } from './matches.ts'
 
@@ -89,13 +90,13 @@ async function realFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return folder
+    if (errorCode(error) === 'ENOENT') return folder
     throw cannotWatch(folder, error)
   }
 }
 
 function cannotWatch(folder: string, error: unknown) {
-  const code = codeOf(error)
+  const code = errorCode(error) ?? 'an unknown error'
   const help =
     code === 'ENOSPC' || code === 'EMFILE'
       ? 'the system allows no further watches: raise fs.inotify.max_user_watches and max_user_instances, or write watch: polling'

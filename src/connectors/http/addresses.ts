@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { brokenRequest } from './failures.ts'
 import { namesThisMachine } from './settings.ts'
 import { isLoopback, isPublicAddress } from './private-address.ts'

@@ -1,4 +1,4 @@
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import type { AnswerHeaders } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
 import type { JsonValue } from '../json/cells.ts'

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { ConnectorPlace } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import type { HttpSource } from './settings.ts'
+import { errorCode } from '../../errors.ts'
 
 export type TlsMaterial = {
   readonly ca?: string
@@ -65,7 +66,7 @@ async function pemFile(path: string, setting: string, { baseDir }: ConnectorPlac
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    const code = errorCode(error) ?? 'unreadable'
     throw unreadable(`cannot read ${file} (${code}), which ${setting} names`, 'check the path and its permissions')
   }
 }

@@ -1,5 +1,5 @@
-import { Failure } from '../../errors.ts'
-import { unreadable } from '../file/export-file.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { unreachable, unreadable } from '../file/failures.ts'
 
 /** What the statuses mean for an operator. The answer's own text may hold anything and is shown nowhere. */
 const refusals: Readonly<Record<number, readonly [string, string]>> = {
@@ -64,8 +64,8 @@ export function explained(error: unknown, { where, stop }: { readonly where: str
 
 /** The failure for what ended a request below HTTP, or within its answer. An error of our own stays what it is. */
 export function brokenRequest(error: unknown, where: string): unknown {
-  const code = codeOf(error)
-  if (error instanceof Failure || code === 'unknown' || code === 'UND_ERR_INVALID_ARG') return error
+  const code = networkCode(error)
+  if (error instanceof Failure || code === undefined || code === 'UND_ERR_INVALID_ARG') return error
   if (tlsCode.test(code)) {
     const help = 'check its certificate and ca, and clientCertificate where it wants one'
     return unreadable(`${where} and Rollcall cannot agree on who the server or the client is (${code})`, help, {
@@ -81,14 +81,9 @@ export function brokenRequest(error: unknown, where: string): unknown {
   return unreachable(`${where} ${what} (${code})`, help, { cause: error })
 }
 
-export function unreachable(what: string, help: string, options?: ErrorOptions): Failure {
-  return new Failure('source_unreachable', `${what}: ${help}`, options)
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  if ('code' in error && typeof error.code === 'string') return error.code
-  if (error.name === 'HTTPParserError') return 'HPE_OTHER'
-  // What tried several addresses of a host failed at each; the first says it for all.
-  return error instanceof AggregateError ? codeOf(error.errors[0]) : 'unknown'
+function networkCode(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.name === 'HTTPParserError') return errorCode(error) ?? 'HPE_OTHER'
+  // A host with several addresses fails with one error for each of them. The first one speaks for all.
+  return errorCode(error) ?? (error instanceof AggregateError ? networkCode(error.errors[0]) : undefined)
 }

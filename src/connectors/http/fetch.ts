@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher } from 'undici'
 import type { ConnectorPlace } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { checkedAddresses, lookupOf, type Resolve } from './addresses.ts'
 import { type Budget, decodedBody } from './body.ts'
 import { credentialHeaders, tlsMaterial } from './credentials.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'

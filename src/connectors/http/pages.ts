@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { checkContentType } from './body.ts'
 import type { HttpAnswer, HttpClient } from './fetch.ts'
 import type { HttpSource } from './settings.ts'

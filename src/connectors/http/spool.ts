@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ExportFile, exportFileAt, unreadable } from '../file/export-file.ts'
+import { type ExportFile, exportFileAt } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import { errorCode } from '../../errors.ts'
 
 const staleMs = 24 * 60 * 60 * 1000
 const ownName = /^http-[0-9a-f-]{36}\.part$/
@@ -44,7 +46,7 @@ async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T>
   try {
     return await step()
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = errorCode(error) ?? 'unknown'
     const help = code === 'ENOSPC' ? 'make room on the disk' : 'let the account that runs Rollcall write there'
     throw unreadable(`cannot keep what was fetched in ${folder} (${code})`, help, { cause: error })
   }

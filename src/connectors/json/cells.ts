@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Origin } from '../../identity/record.ts'
 import type { SourceRow } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 
 const depthLimit = 64
 const valueLimit = 5_000_000

@@ -1,7 +1,7 @@
 import ssh2, { type AuthenticationType, type AuthHandlerMiddleware, type ParsedKey, type Prompt } from 'ssh2'
 import type SftpClient from 'ssh2-sftp-client'
 import type { ConnectorPlace } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 
 /** What a login is made with. */
 export type Credentials = { readonly password: string } | { readonly key: ParsedKey }

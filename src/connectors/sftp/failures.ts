@@ -1,10 +1,5 @@
-import { Failure } from '../../errors.ts'
-import { unreadable } from '../file/export-file.ts'
-
-/** A failure that may pass by itself: the network, or a server that is busy or restarting. */
-export function unreachable(what: string, help: string, options?: ErrorOptions): Failure {
-  return new Failure('source_unreachable', `${what}: ${help}`, options)
-}
+import { errorCode, Failure } from '../../errors.ts'
+import { unreachable, unreadable } from '../file/failures.ts'
 
 /** What an attempt to connect had come to when it failed. */
 export type ConnectAttempt = {
@@ -93,7 +88,7 @@ const helpByCode: Readonly<Record<string, string>> = {
 }
 
 function networkFailure(error: unknown, server: string): Failure {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
+  const code = errorCode(error) ?? 'an unknown error'
   const help = helpByCode[code] ?? `the system answered ${code}`
   return unreachable(`cannot connect to ${server}`, help, { cause: error })
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { companionNames } from '../file/companions.ts'
-import { type ExportFile, unreadable } from '../file/export-file.ts'
+import type { ExportFile } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteEntry, RemoteStats } from './stats.ts'
 

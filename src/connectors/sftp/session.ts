@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { SFTPWrapper, Stats } from 'ssh2'
 import type SftpClient from 'ssh2-sftp-client'
-import { unreadable } from '../file/export-file.ts'
-import { brokenAnswer, lostConnection, status, statusFailure, statusOf, unreachable } from './failures.ts'
+import { unreachable, unreadable } from '../file/failures.ts'
+import { brokenAnswer, lostConnection, status, statusFailure, statusOf } from './failures.ts'
 import { isPlainName, type RemoteEntry, type RemoteStats, toStats } from './stats.ts'
 
 const entryLimit = 50_000

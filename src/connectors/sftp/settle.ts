@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { companionNames } from '../file/companions.ts'
 import type { SourceIdentity } from '../connector.ts'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 import { inFolder, type RemoteFile, remotePattern, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf, unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import { errorCode } from '../../errors.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const ours = /^[0-9a-f]{64}(\.[0-9a-f-]{36})?\.(part|fetching|export)$/
@@ -62,7 +63,7 @@ export async function writing<T>(spoolDir: string, work: () => Promise<T>): Prom
     return await work()
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error
-    const what = `cannot write to ${spoolDir}: the system answered ${codeOf(error)}`
+    const what = `cannot write to ${spoolDir}: the system answered ${errorCode(error) ?? 'an unknown error'}`
     throw unreadable(what, 'check the room and the permissions of dataDir', { cause: error })
   }
 }
@@ -95,7 +96,7 @@ async function ageMs(path: string): Promise<number | undefined> {
   try {
     return Date.now() - (await stat(path)).mtimeMs
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -105,7 +106,7 @@ async function taken({ from, to }: { readonly from: string; readonly to: string 
     await rename(from, to)
     return true
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
+    if (errorCode(error) === 'ENOENT') return false
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import type { Stats } from 'ssh2'
-import { unreadable } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
 
 const nameLimitBytes = 1024
 

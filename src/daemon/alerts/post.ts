@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { namedRecipe } from '../../connectors/webhook/recipes.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 
 /** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
 export type Post = {
@@ -33,7 +33,7 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
         return statusCode >= 200 && statusCode < 300 ? null : refusal(statusCode)
       } catch (error) {
         if (signal.aborted) return 'this process stopped meanwhile'
-        return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${codeOf(error)})`}`
+        return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${codeOrName(error)})`}`
       }
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
@@ -74,7 +74,6 @@ function refusal(status: number): string {
   return `answers ${status}`
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+function codeOrName(error: unknown): string {
+  return errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import type { Guards } from '../../identity/guards.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
@@ -145,7 +145,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    const code = errorCode(error) ?? 'unreadable'
     throw new Failure('config_invalid', `cannot read ${path} (${code}): name the configuration with --config`, {
       cause: error,
     })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 
 /** A piece of a text: known already, or the content of a file. */
 export type Reference = { readonly text: string } | { readonly file: string }
@@ -61,7 +61,7 @@ async function contentOf(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).replace(/\r?\n$/, '')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    const code = errorCode(error) ?? 'unreadable'
     throw new Failure(
       'config_invalid',
       `cannot read the file ${file} (${code}): create it, or let the account that runs Rollcall read it`,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../../contract/control/control.ts'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import { createApp, mount } from '../../http/mount.ts'
 import { openapi } from '../../http/openapi.ts'
 import { refuse } from '../../http/refusal.ts'
@@ -81,9 +81,10 @@ async function listen(app: FastifyInstance, { host, port }: ServerOptions): Prom
     return reachable(await app.listen({ host, port }))
   } catch (error) {
     await app.close()
-    if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
+    const code = errorCode(error)
+    if (code !== undefined) {
       const help = 'choose another server.port or server.host'
-      throw new Failure('config_invalid', `cannot listen on ${host}:${port} (${error.code}): ${help}`, { cause: error })
+      throw new Failure('config_invalid', `cannot listen on ${host}:${port} (${code}): ${help}`, { cause: error })
     }
     throw error
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Secret } from '../config/secret.ts'
+import { errorCode } from '../../errors.ts'
 
 const tokenBytes = 32
 
@@ -30,7 +31,7 @@ export async function readControlToken(place: TokenPlace): Promise<string | null
     const token = (await readFile(tokenFile(place), 'utf8')).trim()
     return token === '' ? null : token
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (errorCode(error) === 'ENOENT') return null
     throw error
   }
 }

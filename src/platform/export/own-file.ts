@@ -1,9 +1,9 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 
-const fileTroubles: ReadonlySet<unknown> = new Set([
+const fileTroubles: ReadonlySet<string> = new Set([
   'EACCES',
   'EISDIR',
   'ENAMETOOLONG',
@@ -43,6 +43,7 @@ async function writeAll(sink: Writable, write: (sink: Writable) => Promise<void>
 }
 
 function failureOf(error: unknown, path: string): unknown {
-  if (!(error instanceof Error && 'code' in error && fileTroubles.has(error.code))) return error
-  return new Failure('usage', `cannot write ${path} (${error.code}); name another file`, { cause: error })
+  const code = errorCode(error)
+  if (code === undefined || !fileTroubles.has(code)) return error
+  return new Failure('usage', `cannot write ${path} (${code}); name another file`, { cause: error })
 }

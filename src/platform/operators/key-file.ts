@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import { createKey, findCaller, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
@@ -30,7 +30,7 @@ async function readKey(path: string): Promise<string | null> {
     const key = (await readFile(path, 'utf8')).trim()
     return key === '' ? null : key
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (errorCode(error) === 'ENOENT') return null
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { Failure } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import { LibraryDocument } from './library-document.ts'
 import { SeedAudit, SeedDocument, SeedRequest } from './document.ts'
 
@@ -54,7 +54,7 @@ async function readText(file: string, what: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    const code = errorCode(error) ?? 'unknown reason'
     throw new Failure('source_unreadable', `cannot read the ${what} ${file} (${code})`, { cause: error })
   }
 }

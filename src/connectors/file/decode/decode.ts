@@ -1,5 +1,6 @@
 import type { ConnectorPlace } from '../../connector.ts'
-import { type ExportFile, readBytes, unreadable } from '../export-file.ts'
+import { type ExportFile, readBytes } from '../export-file.ts'
+import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { atLeast, inPieces, prepended } from './chunks.ts'
 import { gunzipped } from './gzip.ts'

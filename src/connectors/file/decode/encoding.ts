@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { z } from 'zod'
-import { unreadable } from '../export-file.ts'
+import { unreadable } from '../failures.ts'
 import { atLeast } from './chunks.ts'
 
 const markBytes = 4

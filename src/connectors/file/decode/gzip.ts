@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { Failure } from '../../../errors.ts'
-import { codeOf, unreadable } from '../export-file.ts'
+import { errorCode, Failure } from '../../../errors.ts'
+import { unreadable } from '../failures.ts'
 
 const chunkSize = 128 * 1024
 
@@ -22,13 +22,14 @@ export async function* gunzipped(chunks: AsyncIterable<Buffer>, name: string): A
 
 function refusalOf(error: unknown, name: string): unknown {
   if (error instanceof Failure) return error
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === 'Z_BUF_ERROR') return unreadable(`${name} ends in the middle of its gzip data`, 'the export was cut off')
   if (code === 'ERR_TRAILING_JUNK_AFTER_STREAM_END')
     return unreadable(
       `${name} goes on behind the end of its gzip data`,
       'have it written as one gzip, and nothing else',
     )
-  if (code.startsWith('Z_')) return unreadable(`${name} is a damaged gzip file`, 'have it sent again', { cause: error })
+  if (code?.startsWith('Z_'))
+    return unreadable(`${name} is a damaged gzip file`, 'have it sent again', { cause: error })
   return error
 }

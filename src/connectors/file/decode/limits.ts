@@ -1,4 +1,4 @@
-import { unreadable } from '../export-file.ts'
+import { unreadable } from '../failures.ts'
 
 /** Text as dull as exports are packs to a tenth; what packs to less than a two-hundredth was made to fill a disk. */
 const ratioLimit = 200

@@ -1,7 +1,7 @@
 import { decrypt, decryptKey, type PrivateKey, type PublicKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { Failure } from '../../../errors.ts'
 import type { ConnectorPlace } from '../../connector.ts'
-import { unreadable } from '../export-file.ts'
+import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { atLeast, prepended } from './chunks.ts'
 import { unlessStuck, watched } from './stuck.ts'

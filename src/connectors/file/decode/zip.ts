@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
 import { Failure } from '../../../errors.ts'
-import { type ExportFile, openAtOnce, readBytes, unreadable } from '../export-file.ts'
+import { type ExportFile, openAtOnce, readBytes } from '../export-file.ts'
+import { unreadable } from '../failures.ts'
 
 /** A zip is read from its end, so that one which comes out of a decryption has to be kept; as much as this. */
 const keptBytes = 64 * 1024 * 1024

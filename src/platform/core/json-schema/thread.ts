@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ready, type SchemaTask, type Verdict } from './task.ts'
+import { errorCode } from '../../../errors.ts'
 
 /** How far a schema may go for one request before it is given up. */
 export type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
@@ -82,5 +83,5 @@ export class SchemaThread implements AsyncDisposable {
 }
 
 function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  return errorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY'
 }

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { Failure } from '../../../errors.ts'
+import { errorCode, Failure } from '../../../errors.ts'
 import { importPlatform } from '../../export/import-platform.ts'
 import { writeOwnFile } from '../../export/own-file.ts'
 import { openPlatformDatabase } from '../../start.ts'
@@ -34,7 +34,9 @@ async function openExport(file: string): Promise<FileHandle> {
   try {
     return await open(file)
   } catch (error) {
-    throw new Failure('source_unreadable', `cannot read the export ${file} (${codeOf(error)})`, { cause: error })
+    throw new Failure('source_unreadable', `cannot read the export ${file} (${errorCode(error) ?? 'unknown reason'})`, {
+      cause: error,
+    })
   }
 }
 
@@ -49,8 +51,4 @@ async function openUnused(database: string) {
       { cause: error },
     )
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
 }
