@@ -59,7 +59,7 @@ describe('a zip is refused', () => {
     ],
     [
       'whose file would be written elsewhere',
-      async () => renamed(await zipOf({ 'aa/x.csv': 'id\n1\n' }), 'aa/', '../../../'),
+      async () => renamed(await zipOf({ 'aa/x.csv': 'id\n1\n' }), 'aa/', '../'),
       'people.csv is a zip whose file has a path that leads elsewhere',
     ],
     ['that lies about its size', async () => inCentral(small, 24, 5), 'people.csv is a damaged zip file'],
