@@ -2,7 +2,7 @@ import type { MappedExpression } from '../../identity/mapping/mapping.ts'
 import type { Reading, SourceRow } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { Evaluator, type ExpressionLimits, usualLimits } from './evaluator.ts'
-import type { ExpressionFault, Task } from './task.ts'
+import type { ExpressionFault, Rows } from './worker.ts'
 
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
 export { expressionProblem, expressionProblems } from './check.ts'
@@ -34,11 +34,11 @@ async function* derivedRows(
   await using evaluator = new Evaluator({ headers, sparse, expressions: texts }, limits)
   for await (const slice of reading.rows) {
     for (const rows of portions(slice)) {
-      const outcome = await evaluator.evaluate(rows.map(toTask))
-      if ('refusal' in outcome) throw unreadable(nameOf(reading), outcome.refusal)
+      const evaluation = await evaluator.evaluate(rows.map(toInput))
+      if ('refusal' in evaluation) throw unreadable(nameOf(reading), evaluation.refusal)
       yield rows.map((row, index) => {
-        const fault = outcome.faults.get(index)
-        return extended(row, { width: headers.length, results: outcome.results[index] ?? [], fault, expressions })
+        const fault = evaluation.faults.get(index)
+        return extended(row, { width: headers.length, results: evaluation.results[index] ?? [], fault, expressions })
       })
     }
   }
@@ -65,7 +65,7 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
 }
 
 /** A row that cannot be trusted as a whole is not evaluated. */
-function toTask({ values, fault }: SourceRow): Task[number] {
+function toInput({ values, fault }: SourceRow): Rows[number] {
   return fault?.column === null ? null : { values, damaged: fault?.column ?? null }
 }
 

@@ -1,18 +1,43 @@
-import { parentPort, workerData } from 'node:worker_threads'
 import jsonata from 'jsonata'
+import { errorCode } from '../../errors.ts'
+import type { RowValues } from '../../identity/mapping/text-of.ts'
+import { performTasks, threadSetup } from '../../system/task-thread.ts'
 import { namesIn } from './check.ts'
 import { createInput, type Touched } from './input.ts'
-import { type ExpressionFault, idle, type Outcome, type Task, type WorkerSetup } from './task.ts'
-import { errorCode } from '../../errors.ts'
 
-// A thread of its own, since an expression can go on for ever: it is ended from outside then.
+// This module runs in a thread of its own, because an expression may never end. The evaluator then ends the thread.
+
+/** What the thread is started with. */
+export type ExpressionSetup = {
+  readonly headers: readonly string[]
+  readonly expressions: readonly { readonly text: string; readonly optional: boolean }[]
+  /** Whether rows may lack any column. */
+  readonly sparse: boolean
+}
+
+/** The rows for which every expression is evaluated. Null stands for a row that is left out. */
+export type Rows = readonly ({ readonly values: RowValues; readonly damaged: number | null } | null)[]
+
+/** For every row the result of each expression and the first fault; or why the whole source cannot be used. */
+export type Evaluation =
+  | {
+      readonly results: readonly (readonly (string | undefined)[])[]
+      readonly faults: ReadonlyMap<number, ExpressionFault>
+    }
+  | { readonly refusal: string }
+
+export type ExpressionFault = {
+  readonly expression: number
+  readonly reason: string
+  /** The cause is a cell that the connector had already found damaged. */
+  readonly damaged?: boolean
+}
 
 const longestText = 1000
 const deepestCalls = 500
 const longestSequence = 100_000
 
-const setup: WorkerSetup = workerData
-const progress = new Int32Array(setup.progress)
+const setup = threadSetup<ExpressionSetup>()
 const { input, show, touched } = createInput(setup.headers)
 const expressions = setup.expressions.map(({ text, optional }) => {
   const compiled = jsonata(text, { stack: deepestCalls, sequence: longestSequence })
@@ -20,21 +45,20 @@ const expressions = setup.expressions.map(({ text, optional }) => {
 })
 readTimesAsUtc()
 
-parentPort?.on('message', async (task: Task) => parentPort?.postMessage(await evaluate(task)))
+performTasks(evaluate)
 
-async function evaluate(task: Task): Promise<Outcome> {
+async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Evaluation> {
   const results: (string | undefined)[][] = []
   const faults = new Map<number, ExpressionFault>()
-  for (const [row, shown] of task.entries()) {
+  for (const [row, shown] of rows.entries()) {
     const texts: (string | undefined)[] = []
     for (const [expression, { compiled, spelled, mayLack }] of expressions.entries()) {
       if (shown === null) break
-      Atomics.store(progress, 0, row * expressions.length + expression)
+      begin(row * expressions.length + expression)
       show(shown)
       const told = await tell(compiled)
       const { unclear } = touched
       if (unclear !== null && (unclear.column.found === 'several' || !mayLack)) {
-        Atomics.store(progress, 0, idle)
         return { refusal: refusalOf(unclear, spelled) }
       }
       const fault = touched.damaged ? damagedFault : 'reason' in told ? told : null
@@ -43,7 +67,6 @@ async function evaluate(task: Task): Promise<Outcome> {
     }
     results.push(texts)
   }
-  Atomics.store(progress, 0, idle)
   return { results, faults }
 }
 

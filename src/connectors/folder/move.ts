@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, link, lstat, mkdir, open, rename, rm, unlink, utimes } from 'node:fs/promises'
+import { chmod, link, lstat, mkdir, open, rename, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
+import { replaceFile } from '../../system/replace-file.ts'
 import { type ExportFile, readBytes, statsOf, toExportFile } from '../file/export-file.ts'
 import { symbolicLink, unreadable } from '../file/failures.ts'
 
@@ -86,17 +87,15 @@ async function reserve(
   throw unreadable(`${folder} holds ${nameAttempts} files named ${stamp}-…-${name}`, 'move them elsewhere')
 }
 
-/** For a folder on another file system: the copy is on the disk, whole, before the file goes. */
+/** For a folder on another file system: the whole copy is on the disk before the file is deleted. */
 async function copyAcross(file: ExportFile, target: string): Promise<void> {
-  const part = `${target}.part`
   try {
-    await using handle = await open(part, 'wx', 0o600)
-    for await (const chunk of readBytes(file, new AbortController().signal)) await handle.appendFile(chunk)
-    await handle.sync()
-    await utimes(part, new Date(file.modifiedAtMs), new Date(file.modifiedAtMs))
-    await rename(part, target)
+    await replaceFile(target, async (draft) => {
+      for await (const chunk of readBytes(file, new AbortController().signal)) await draft.appendFile(chunk)
+      await draft.utimes(new Date(file.modifiedAtMs), new Date(file.modifiedAtMs))
+      await draft.sync()
+    })
   } catch (error) {
-    await rm(part, { force: true })
     await rm(target, { force: true })
     if (!isSame(file, await statsOf(file.path))) return
     throw error

@@ -1,6 +1,7 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from '../../system/replace-file.ts'
 
 const DaemonAddress = z.object({ pid: z.int(), url: z.string(), startedAt: z.string() })
 export type DaemonAddress = z.infer<typeof DaemonAddress>
@@ -8,10 +9,7 @@ export type DaemonAddress = z.infer<typeof DaemonAddress>
 /** Tells the commands on this machine where the daemon listens, until disposed. */
 export async function announceAddress(dataDir: string, address: DaemonAddress): Promise<AsyncDisposable> {
   const file = addressFile(dataDir)
-  // Written aside and renamed, so that no reader meets half of it.
-  const draft = `${file}.${process.pid}`
-  await writeFile(draft, `${JSON.stringify(address)}\n`)
-  await rename(draft, file)
+  await replaceFile(file, (draft) => draft.writeFile(`${JSON.stringify(address)}\n`), { mode: 0o644 })
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) }
 }
 

@@ -1,7 +1,8 @@
-import { open, rename, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { errorCode, Failure } from '../../errors.ts'
+import { replaceFile } from '../../system/replace-file.ts'
 
 const fileTroubles: ReadonlySet<string> = new Set([
   'EACCES',
@@ -15,28 +16,22 @@ const fileTroubles: ReadonlySet<string> = new Set([
   'EROFS',
 ])
 
-/** Writes a file that only its owner can read, aside and renamed, so that nobody meets half of it. Gives its size in bytes. */
+/** Writes a file that only its owner can read, as a whole or not at all. Returns its size in bytes. */
 export async function writeOwnFile(path: string, write: (sink: Writable) => Promise<void>): Promise<number> {
-  const draft = `${path}.${process.pid}`
   try {
-    await rm(draft, { force: true })
-    const file = await open(draft, 'wx', 0o600)
-    const sink = file.createWriteStream({ flush: true })
-    await writeAll(sink, write)
-    await rename(draft, path)
-    return sink.bytesWritten
+    return await replaceFile(path, (draft) => writeAll(draft, write))
   } catch (error) {
-    await rm(draft, { force: true })
     throw failureOf(error, path)
   }
 }
 
-/** Closes the file in any case. */
-async function writeAll(sink: Writable, write: (sink: Writable) => Promise<void>): Promise<void> {
+async function writeAll(draft: FileHandle, write: (sink: Writable) => Promise<void>): Promise<number> {
+  const sink = draft.createWriteStream({ flush: true })
   try {
     await write(sink)
     sink.end()
     await finished(sink)
+    return sink.bytesWritten
   } finally {
     sink.destroy()
   }

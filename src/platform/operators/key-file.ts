@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import { errorCode, Failure } from '../../errors.ts'
+import { replaceFile } from '../../system/replace-file.ts'
 import { createKey, findCaller, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
@@ -37,9 +38,5 @@ async function readKey(path: string): Promise<string | null> {
 
 async function writeKey(path: string, key: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  // Written aside and renamed, so that nobody reads half a key.
-  const draft = `${path}.${process.pid}`
-  await rm(draft, { force: true })
-  await writeFile(draft, `${key}\n`, { mode: 0o600, flag: 'wx' })
-  await rename(draft, path)
+  await replaceFile(path, (draft) => draft.writeFile(`${key}\n`))
 }

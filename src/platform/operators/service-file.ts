@@ -1,16 +1,14 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from '../../system/replace-file.ts'
 
 const Service = z.object({ pid: z.int(), operatorUrl: z.string(), token: z.string() })
 export type Service = z.infer<typeof Service>
 
 /** Tells the commands of this machine how to reach the platform that runs on an embedded database, until disposed. Only the owner can read it. */
 export async function announceService(folder: string, service: Service): Promise<AsyncDisposable> {
-  const draft = `${serviceFile(folder)}.${service.pid}`
-  await rm(draft, { force: true })
-  await writeFile(draft, `${JSON.stringify(service)}\n`, { mode: 0o600, flag: 'wx' })
-  await rename(draft, serviceFile(folder))
+  await replaceFile(serviceFile(folder), (draft) => draft.writeFile(`${JSON.stringify(service)}\n`))
   return { [Symbol.asyncDispose]: () => rm(serviceFile(folder), { force: true }) }
 }
 

@@ -1,32 +1,51 @@
-import type { SchemaTask, Verdict } from './task.ts'
-import { type SchemaLimits, SchemaThread } from './thread.ts'
+import { TaskThread } from '../../../system/task-thread.ts'
+import type { SchemaTask, Verdict } from './worker.ts'
+
+/** How far a schema may go for one request before it is given up. */
+export type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number }
+
+type SchemaThread = TaskThread<SchemaTask, Verdict>
 
 const usualLimits: SchemaLimits = { taskMs: 3000, memoryMb: 256 }
 const threads = 2
 
 /**
- * Judges records by the JSON Schema of their resource, on threads of its own: schemas come from callers, and a pattern or a
- * reference can keep a validator busy for ever. An account waits for its own tasks, so that one with a bad schema holds
- * up one thread only.
+ * Judges records by the JSON Schema of their resource, in threads of its own: schemas come from callers, and a pattern or a
+ * reference can keep a validator busy for ever. The tasks of one account wait for each other, so that an account with a bad schema
+ * keeps only one thread busy.
  */
 export class SchemaJudge implements AsyncDisposable {
+  readonly #limits: SchemaLimits
   readonly #threads: readonly SchemaThread[]
   readonly #free: SchemaThread[]
   readonly #waiting: PromiseWithResolvers<SchemaThread>[] = []
   readonly #turns = new Map<number, Promise<unknown>>()
 
   constructor(limits: SchemaLimits = usualLimits) {
-    this.#threads = Array.from({ length: threads }, () => new SchemaThread(limits))
+    this.#limits = limits
+    this.#threads = Array.from({ length: threads }, () => createThread(limits))
     this.#free = [...this.#threads]
   }
 
   /** Judges records that belong to an account. */
   async judge(accountId: number, task: SchemaTask): Promise<Verdict> {
-    return this.#inTurn(accountId, () => this.#onFreeThread((thread) => thread.judge(task)))
+    return this.#inTurn(accountId, () => this.#onFreeThread((thread) => this.#verdict(thread, task)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread[Symbol.asyncDispose]()))
+  }
+
+  async #verdict(thread: SchemaThread, task: SchemaTask): Promise<Verdict> {
+    const { taskMs, memoryMb } = this.#limits
+    const end = await thread.run(task)
+    if ('result' in end) return end.result
+    return {
+      refusal:
+        end.stopped === 'too slow'
+          ? `judging takes longer than ${taskMs} ms`
+          : `judging takes more than ${memoryMb} MiB of memory`,
+    }
   }
 
   async #inTurn<T>(accountId: number, work: () => Promise<T>): Promise<T> {
@@ -56,6 +75,11 @@ export class SchemaJudge implements AsyncDisposable {
     this.#waiting.push(waiting)
     return waiting.promise
   }
+}
+
+function createThread({ taskMs, memoryMb }: SchemaLimits): SchemaThread {
+  const script = new URL('./worker.ts', import.meta.url)
+  return new TaskThread(script, { setup: null, limits: { stepMs: taskMs, memoryMb } })
 }
 
 function nothing(): void {}

@@ -1,11 +1,22 @@
-import { parentPort } from 'node:worker_threads'
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
-import { ready, type SchemaTask, type Verdict } from './task.ts'
+import { performTasks } from '../../../system/task-thread.ts'
 
-// A thread of its own, since a schema can keep a validator busy for ever: it is ended from outside then.
+// This module runs in a thread of its own, because a schema can keep a validator busy for ever. The judge then ends the thread.
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Records to judge by a schema. The compiled schema is kept under `cacheKey`, so the same key must always mean the same schema. */
+export type SchemaTask = {
+  readonly schema: JsonObject
+  readonly cacheKey: number | null
+  readonly records: readonly JsonObject[]
+}
+
+/** For each failing record, by its position, what it fails at, as a JSON list; or why nothing can be judged. */
+export type Verdict = { readonly failures: ReadonlyMap<number, string> } | { readonly refusal: string }
 
 const keptSchemas = 50
 const shownFailures = 5
@@ -30,8 +41,7 @@ const dialects = new Map([
 
 const validators = new Map<number, ValidateFunction>()
 
-parentPort?.on('message', (task: SchemaTask) => parentPort?.postMessage(perform(task)))
-parentPort?.postMessage(ready)
+performTasks(perform)
 
 function perform(task: SchemaTask): Verdict {
   try {

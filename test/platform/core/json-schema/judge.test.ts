@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SchemaJudge } from '../../../../src/platform/core/json-schema/judge.ts'
-import type { SchemaTask } from '../../../../src/platform/core/json-schema/task.ts'
+import type { SchemaTask } from '../../../../src/platform/core/json-schema/worker.ts'
 
 const hurry = { taskMs: 1000, memoryMb: 256 }
 const stuckPattern = { properties: { a: { pattern: '^(a+)+$' } } }

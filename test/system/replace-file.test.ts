@@ -1,0 +1,62 @@
+import { mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { replaceFile } from '../../src/system/replace-file.ts'
+
+const newFolder = () => mkdtempDisposable(join(tmpdir(), 'replace-file-'))
+
+test('a file is written as a whole, for its owner only', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+
+  const result = await replaceFile(path, async (draft) => {
+    await draft.writeFile('secret\n')
+    return 7
+  })
+
+  expect(result).toBe(7)
+  expect(await readFile(path, 'utf8')).toBe('secret\n')
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(await readdir(folder.path)).toEqual(['key'])
+})
+
+test('readers see the old content until the new one is complete', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+  await writeFile(path, 'old')
+
+  const seen = await replaceFile(path, async (draft) => {
+    await draft.writeFile('half of the new')
+    return readFile(path, 'utf8')
+  })
+
+  expect(seen).toBe('old')
+  expect(await readFile(path, 'utf8')).toBe('half of the new')
+})
+
+test('what stood there stays if writing fails, and no draft is left', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+  await writeFile(path, 'old')
+
+  const replacing = replaceFile(path, async (draft) => {
+    await draft.writeFile('half')
+    throw new Error('the disk is full')
+  })
+
+  await expect(replacing).rejects.toThrow('the disk is full')
+  expect(await readFile(path, 'utf8')).toBe('old')
+  expect(await readdir(folder.path)).toEqual(['key'])
+})
+
+test('a draft that a killed process left behind does no harm', async () => {
+  await using folder = await newFolder()
+  const path = join(folder.path, 'key')
+  await writeFile(`${path}.${process.pid}`, 'left behind')
+
+  await replaceFile(path, (draft) => draft.writeFile('new'))
+
+  expect(await readFile(path, 'utf8')).toBe('new')
+  expect(await readdir(folder.path)).toEqual(['key'])
+})
