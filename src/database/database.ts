@@ -1,24 +1,13 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { openEmbedded } from './embedded.ts'
 import { type Migration, migrate } from './migrate.ts'
-import type { Pool } from './pool.ts'
+import type { Engine } from './pool.ts'
 import { openServer } from './server.ts'
 import { sessionSettings } from './session-settings.ts'
 
 export type { Migration } from './migrate.ts'
 
-export type Database<S> = {
-  readonly kind: 'postgres' | 'pglite'
-  /** Serves Kysely, BullMQ's Postgres backend and plain SQL alike. */
-  readonly pool: Pool
-  readonly db: Kysely<S>
-  /** What is open, for messages; never holds a password. */
-  readonly place: string
-  [Symbol.asyncDispose](): Promise<void>
-}
-
-/** One opened engine: what `openDatabase` builds on. */
-export type Engine = Pick<Database<unknown>, 'kind' | 'pool' | 'place'> & AsyncDisposable
+export type Database<S> = Engine & { readonly db: Kysely<S> }
 
 export type DatabaseOptions = {
   /** `postgres://…`, the folder of an embedded database (created when missing), or `memory:` (`memory:<file>` starts from a saved image). */

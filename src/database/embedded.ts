@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../errors.ts'
-import type { Engine } from './database.ts'
 import { lockFolder } from './lock-file.ts'
 import { createPglitePool, openPglite } from './pglite-pool.ts'
 import { PgliteSession } from './pglite-session.ts'
+import type { Engine } from './pool.ts'
 
 type Settings = Readonly<Record<string, string>>
 

@@ -1,9 +1,8 @@
 import { fdatasyncSync, openAsBlob } from 'node:fs'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
-import { createPool } from './base-pool.ts'
 import type { PgliteSession } from './pglite-session.ts'
 import { PgliteSocket } from './pglite-socket.ts'
-import type { Pool } from './pool.ts'
+import { createPool, type Pool } from './pool.ts'
 import { settingArguments } from './session-settings.ts'
 
 /** Sessions cost nothing here, and every listener of the queue keeps one for itself. */
