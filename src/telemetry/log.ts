@@ -1,13 +1,15 @@
 import type { Writable } from 'node:stream'
+import { styleText } from 'node:util'
 import { pino } from 'pino'
 import { describeError } from './describe-error.ts'
-import { prettyLine } from './pretty-line.ts'
 
 export const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 /** What events need of a logger. */
 export type Log = { readonly [L in Exclude<LogLevel, 'silent'>]: (fields: object, message: string) => void }
+
+const colours = { error: 'red', warn: 'yellow', info: 'green', debug: 'gray' } as const
 
 const secretNames = ['apiKey', 'authorization', 'bearer', 'password', 'secret', 'token', 'connectionString', 'url']
 
@@ -33,4 +35,23 @@ export function createLogger(options: {
     },
     { write: (line: string) => destination.write(pretty ? prettyLine(line) : line) },
   )
+}
+
+type Entry = { readonly level: string; readonly time: string; readonly msg: string; readonly [field: string]: unknown }
+
+/** One logged JSON line as people like to read it: time, level, message, then the fields. */
+function prettyLine(json: string): string {
+  const { level, time, msg, event: _event, error, ...fields }: Entry = JSON.parse(json)
+  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${name}=`) + shown(value))
+  const head = [styleText('dim', time.slice(11, 19)), coloured(level), msg, ...details].join(' ')
+  return `${head}\n${error === undefined ? '' : `${JSON.stringify(error, undefined, 2).replaceAll('\\n', '\n      ')}\n`}`
+}
+
+function coloured(level: string): string {
+  const colour = Object.entries(colours).find(([name]) => name === level)?.[1] ?? 'white'
+  return styleText(colour, level.padEnd(5))
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' && !/\s/.test(value) ? value : JSON.stringify(value)
 }
