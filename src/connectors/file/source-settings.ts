@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AsOf } from './as-of.ts'
 import { Completeness } from './completeness.ts'
 import { exportFormat } from './format.ts'
-import { TimeZone } from '../time-zone.ts'
+import { TimeZone } from '../../identity/mapping/zones.ts'
 
 /** How a secret is written. */
 export const secretReference = `\${env:NAME} or \${file:PATH}`

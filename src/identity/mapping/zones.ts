@@ -1,6 +1,12 @@
+import { z } from 'zod'
+
 const written = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
 
-/** Whether a text names an IANA time zone that this runtime knows, such as Europe/Berlin or UTC. Offsets know no summer time and are none. */
+/** The name of an IANA time zone that this runtime knows, such as Europe/Berlin or UTC. Offsets such as +01:00 are refused: they know no summer time. */
+export const TimeZone = z
+  .string()
+  .refine(isTimeZone, { error: 'unknown time zone: write an IANA name such as Europe/Berlin or UTC' })
+
 export function isTimeZone(name: string): boolean {
   if (!written.test(name)) return false
   try {
