@@ -49,6 +49,9 @@ export type OpenOptions = {
   readonly taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
+/** What became of the plan that was made from a source: it was accepted, or a person refused it. */
+export type Decision = 'accepted' | 'refused'
+
 export type Connector = {
   /** Opens the source: finds it, reads its header, and refuses with a `source_unreadable` failure what is no readable, complete export. */
   readonly open: (options: OpenOptions) => Promise<Reading>
@@ -56,7 +59,7 @@ export type Connector = {
    * Told once a plan was accepted, or refused by a person, what was read for it: time to archive or to move away. Told twice, or
    * after the file has gone, it does no harm.
    */
-  readonly settle?: (source: SourceIdentity, outcome: 'accepted' | 'refused') => Promise<void>
+  readonly settle?: (source: SourceIdentity, decision: Decision) => Promise<void>
   /** Calls `arrived` soon after something new may have come. Disposing ends the watch. */
   readonly watch?: (events: {
     readonly arrived: () => void

@@ -47,7 +47,7 @@ export function csvConnector(source: CsvSource, place: ConnectorPlace): Connecto
   const { watch: by, pollSeconds } = source
   return {
     open: (options) => openNext(source, { folder, place, options }),
-    settle: (identity, outcome) => settleExport(folder, identity, outcome),
+    settle: (identity, decision) => settleExport(folder, identity, decision),
     ...(by === 'off' ? {} : { watch: (events) => watchFolder(folder, { by, pollSeconds }, events) }),
   }
 }

@@ -1,6 +1,6 @@
 import { lstat, readdir, unlink } from 'node:fs/promises'
 import { basename, join, matchesGlob } from 'node:path'
-import type { SourceIdentity } from '../connector.ts'
+import type { Decision, SourceIdentity } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { errorCode } from '../../errors.ts'
@@ -20,15 +20,15 @@ const stamped =
 export async function settleExport(
   folder: Folder,
   source: SourceIdentity,
-  outcome: 'accepted' | 'refused',
+  decision: Decision,
   now = new Date(),
 ): Promise<void> {
-  const fate = folder.settings.afterwards[outcome]
+  const fate = folder.settings.afterwards[decision]
   const file = fate === 'keep' ? undefined : await findAgain(folder, source)
   if (file) {
     const companions = await companionsOf(file, folder.apart.suffixes)
     const settle =
-      fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, outcome), each, stamp(now))
+      fate === 'delete' ? remove : (each: ExportFile) => moveInto(targetOf(folder, decision), each, stamp(now))
     for (const each of [file, ...companions.map((companion) => companion.file)]) await settle(each)
   }
   await prune(folder, now)
@@ -42,8 +42,8 @@ async function findAgain(folder: Folder, { name, version }: SourceIdentity): Pro
   return undefined
 }
 
-function targetOf({ archiveDir, rejectDir }: Folder, outcome: 'accepted' | 'refused'): string {
-  return outcome === 'accepted' ? archiveDir : rejectDir
+function targetOf({ archiveDir, rejectDir }: Folder, decision: Decision): string {
+  return decision === 'accepted' ? archiveDir : rejectDir
 }
 
 function stamp(now: Date): string {

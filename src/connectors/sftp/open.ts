@@ -31,13 +31,13 @@ type Fetched = Chosen & {
 export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connector {
   return {
     open: (options) => openSource(source, place, options),
-    async settle(identity, outcome) {
+    async settle(identity, decision) {
       const { accepted, refused, archiveDir, rejectDir } = source.afterwards
-      const fate = outcome === 'accepted' ? accepted : refused
+      const fate = decision === 'accepted' ? accepted : refused
       if (fate === 'keep') return
       const { signal } = new AbortController()
       await using session = await connectSftp(source, { secret: place.secret, signal })
-      const target = fate === 'delete' ? null : outcome === 'accepted' ? archiveDir : rejectDir
+      const target = fate === 'delete' ? null : decision === 'accepted' ? archiveDir : rejectDir
       const suffixes = companionSuffixes(source.complete)
       await settleRemote(session, { path: source.path, source: identity, target, suffixes, now: new Date() })
     },

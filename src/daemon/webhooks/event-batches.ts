@@ -1,24 +1,25 @@
 import type { NewEvent } from '../../store/inbox/inbox.ts'
 
-export type Outcome = 'stored' | 'seen before'
+/** What became of an event that was received. */
+export type Receipt = 'stored' | 'seen before'
 
 export type EventBatches = {
   /** Resolves once the event is committed. Rejects where it was not, or where nobody knows in time whether it was. */
-  add(event: NewEvent): Promise<Outcome>
+  add(event: NewEvent): Promise<Receipt>
 }
 
 export type EventBatchesOptions = {
   /** Stores all of a batch or nothing. */
-  readonly store: (events: readonly NewEvent[]) => Promise<readonly Outcome[]>
+  readonly store: (events: readonly NewEvent[]) => Promise<readonly Receipt[]>
   /** Told after each commit, also of one that nobody waits for any more. */
-  readonly committed: (events: readonly NewEvent[], outcomes: readonly Outcome[]) => void
+  readonly committed: (events: readonly NewEvent[], receipts: readonly Receipt[]) => void
   /** Told of each batch that was not committed, or not in time. */
   readonly failed: (events: readonly NewEvent[], error: unknown) => void
   readonly gatherMs?: number
   readonly patienceMs?: number
 }
 
-type Entry = PromiseWithResolvers<Outcome> & { readonly event: NewEvent; timer: NodeJS.Timeout }
+type Entry = PromiseWithResolvers<Receipt> & { readonly event: NewEvent; timer: NodeJS.Timeout }
 
 const mostEvents = 200
 const mostBytes = 4 * 1024 * 1024
@@ -44,7 +45,7 @@ export function createEventBatches({
   return {
     add(event) {
       const entry: Entry = {
-        ...Promise.withResolvers<Outcome>(),
+        ...Promise.withResolvers<Receipt>(),
         event,
         timer: setTimeout(() => giveUp(entry), patienceMs),
       }
@@ -83,7 +84,7 @@ export function createEventBatches({
 
     isWriting = true
     const result = await store(events).then(
-      (outcomes) => ({ outcomes }),
+      (receipts) => ({ receipts }),
       (error: unknown) => ({ error }),
     )
     clearTimeout(timer)
@@ -92,10 +93,10 @@ export function createEventBatches({
     for (const [place, entry] of batch.entries()) {
       clearTimeout(entry.timer)
       if ('error' in result) entry.reject(result.error)
-      else entry.resolve(result.outcomes[place] ?? 'stored')
+      else entry.resolve(result.receipts[place] ?? 'stored')
     }
     flush()
-    if ('outcomes' in result) committed(events, result.outcomes)
+    if ('receipts' in result) committed(events, result.receipts)
     else if (!isLate) failed(events, result.error)
   }
 }

@@ -13,7 +13,7 @@ import { ensureConnection } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { createEventBatches, type EventBatches, type Outcome } from './event-batches.ts'
+import { createEventBatches, type EventBatches, type Receipt } from './event-batches.ts'
 import { createInboxCapacity, type InboxCapacity } from './capacity.ts'
 import { type RawBody, takeRawBodies } from './raw-bodies.ts'
 
@@ -117,7 +117,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
   const { id, key } = deduplicationKey({ settings, verified, body, value })
   using place = receiver.capacity.enter(connection, settings.inboxLimit)
   if (place === null) throw refused('the inbox is full', full())
-  const outcome = await stored({
+  const receipt = await stored({
     connection,
     key,
     eventId: id === null || unprintable.test(id) ? null : id,
@@ -126,8 +126,8 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
     body,
     isTest: pointer(value, '/type') === testType,
   })
-  if (outcome === 'stored') place.added()
-  return { received: id ?? key, ...(outcome === 'seen before' && { duplicate: true }) }
+  if (receipt === 'stored') place.added()
+  return { received: id ?? key, ...(receipt === 'seen before' && { duplicate: true }) }
 
   function refused(reason: string, refusal: Refusal): Refusal {
     receiver.events.webhookRefused({ connection, reason })
@@ -143,7 +143,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
     }
   }
 
-  async function stored(event: NewEvent): Promise<Outcome> {
+  async function stored(event: NewEvent): Promise<Receipt> {
     try {
       return await receiver.batches.add(event)
     } catch {
@@ -160,10 +160,10 @@ function openBatches(
   return createEventBatches({
     patienceMs,
     store: (batch) => addEvents(db, batch),
-    committed: (batch, outcomes) => {
+    committed: (batch, receipts) => {
       for (const connection of connectionsOf(batch)) {
         const places = [...batch.keys()].filter((place) => batch[place]?.connection === connection)
-        const stored = places.filter((place) => outcomes[place] === 'stored')
+        const stored = places.filter((place) => receipts[place] === 'stored')
         events.webhookStored({ connection, stored: stored.length, duplicates: places.length - stored.length })
         if (stored.some((place) => !batch[place]?.isTest)) onStored(connection)
       }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createEventBatches, type Outcome } from '../../../src/daemon/webhooks/event-batches.ts'
+import { createEventBatches, type Receipt } from '../../../src/daemon/webhooks/event-batches.ts'
 import type { NewEvent } from '../../../src/store/inbox/inbox.ts'
 
-type Call = PromiseWithResolvers<readonly Outcome[]> & { readonly keys: readonly string[] }
+type Call = PromiseWithResolvers<readonly Receipt[]> & { readonly keys: readonly string[] }
 
 function event(key: string, bytes = 10): NewEvent {
   const times = { signedAt: null, receivedAt: new Date(0) }
@@ -18,7 +18,7 @@ function openBatches({ patienceMs = 10_000 } = {}) {
     patienceMs,
     gatherMs: 1,
     store: (events) => {
-      const call = { ...Promise.withResolvers<readonly Outcome[]>(), keys: events.map(({ key }) => key) }
+      const call = { ...Promise.withResolvers<readonly Receipt[]>(), keys: events.map(({ key }) => key) }
       calls.push(call)
       next.resolve()
       next = Promise.withResolvers()
@@ -38,7 +38,7 @@ function openBatches({ patienceMs = 10_000 } = {}) {
   }
 }
 
-const stored = (count: number): Outcome[] => Array.from({ length: count }, () => 'stored')
+const stored = (count: number): Receipt[] => Array.from({ length: count }, () => 'stored')
 
 test('what comes while a batch is written makes the next one', async () => {
   const batches = openBatches()
