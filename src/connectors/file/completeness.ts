@@ -1,9 +1,9 @@
+import { extname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { Suffix } from './companions.ts'
 import type { ExportFile } from './export-file.ts'
 import { unreadable } from './failures.ts'
-import { SideFile } from './side-file.ts'
+import { SideFile, Suffix } from './side-file.ts'
 
 const patience = 10
 
@@ -28,7 +28,13 @@ export const completeness = {
 export const Completeness = z.strictObject(completeness).describe('How we know that an export is complete.')
 export type Completeness = z.infer<typeof Completeness>
 
-/** The endings of what stands beside an export and is none itself. */
+/** The possible names of a companion, which is a marker or a side file: `people.csv.done` and `people.done`. */
+export function companionNames(exportName: string, suffix: string): readonly string[] {
+  const stem = exportName.slice(0, exportName.length - extname(exportName).length)
+  return [...new Set([exportName + suffix, stem + suffix])].filter((name) => name !== exportName)
+}
+
+/** The suffixes of the companions of an export. */
 export function companionSuffixes({ marker, sideFile }: Completeness): readonly string[] {
   return [marker, sideFile?.suffix].filter((suffix) => suffix !== undefined)
 }

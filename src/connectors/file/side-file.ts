@@ -3,7 +3,6 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { Suffix } from './companions.ts'
 import type { SourceRow } from '../connector.ts'
 import { type ExportFile, readBytes } from './export-file.ts'
 import { cannotRead, unreadable } from './failures.ts'
@@ -13,6 +12,11 @@ const sum = '[0-9a-fA-F]{64}'
 // As sha256sum writes it (a leading backslash: the name holds escapes), and as BSD and OpenSSL do.
 const sumThenName = new RegExp(`^\\\\?(?<sum>${sum})(?: [ *](?<name>.+))?$`)
 const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${sum})$`, 'i')
+
+/** The suffix of a file that lies beside an export and belongs to it. */
+export const Suffix = z.string().regex(/^\.[\w.-]{0,30}\w$/, {
+  error: 'expected an ending that begins with a dot, such as .done',
+})
 
 export const SideFile = z
   .strictObject({

@@ -1,42 +1,14 @@
-import { z } from 'zod'
-import { Afterwards } from '../file/afterwards.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { type Completeness, whenQuiet } from '../file/completeness.ts'
 import type { Connector, ConnectorPlace, OpenOptions, Reading } from '../connector.ts'
 import { checkRegular, type ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { checkExportFormat } from '../file/format.ts'
-import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport } from './choice.ts'
-import { ExportPath } from './matches.ts'
+import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
 import { settleExport } from './settle.ts'
-import { versionIfThere } from './version.ts'
 import { openExport } from '../csv/open-export.ts'
 import { checkSum, countedRows, type Expected, readSideFile } from '../file/side-file.ts'
-import { checkCompanions, fileSource } from '../file/source-settings.ts'
+import type { CsvSource } from './settings.ts'
 import { watchFolder } from './watch.ts'
-
-/** The settings of an export that arrives in a folder of this machine. */
-export const csvSource = {
-  type: z.literal('csv'),
-  path: ExportPath.describe(
-    'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
-      'refused, except before the first * or other wildcard.',
-  ),
-  ...fileSource,
-  afterwards: Afterwards.prefault({}),
-  watch: z
-    .enum(['off', 'events', 'polling'])
-    .default('off')
-    .describe(
-      'Whether an export that arrives starts a run. events: the system reports it at once. polling: the daemon looks every ' +
-        'pollSeconds, which also works on network file systems.',
-    ),
-  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
-}
-
-export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
-
-export type CsvSource = z.infer<typeof CsvSource>
 
 /**
  * Reads exports from a folder of this machine. The header is read when the source is opened, the rows are streamed afterwards; a file

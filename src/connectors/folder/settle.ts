@@ -4,10 +4,9 @@ import type { Decision, SourceIdentity } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { errorCode } from '../../errors.ts'
-import { companionsOf, type Folder } from './choice.ts'
+import { companionsOf, type Folder, versionIfThere } from './choice.ts'
 import { findMatches } from './matches.ts'
 import { moveInto, remove } from './move.ts'
-import { versionIfThere } from './version.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const stamped =

@@ -4,18 +4,16 @@ import { unreadable } from '../file/failures.ts'
 import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'
-import { type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
-import { fetchPages, type Pages } from './pages.ts'
-import { readRecords } from './records.ts'
+import { type AnswerHeaders, type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
+import { fetchPages, type Pages, readRecords } from './pages.ts'
 import type { HttpSource } from './settings.ts'
 import { openSpool, type Spool } from './spool.ts'
-import { conditionsOf, validatorOf } from './validator.ts'
 import { openExport } from '../csv/open-export.ts'
-
-export { HttpSource } from './settings.ts'
 
 const nameLimit = 100
 const addressLimit = 200
+const settledMs = 60_000
+const entityTag = /^(?:W\/)?"[\x21\x23-\x7e]{0,500}"$|^[A-Za-z0-9._:/+=-]{1,500}$/
 
 /**
  * Fetches one CSV export, or every page of a JSON list, when it is opened; the rows are streamed from the disk afterwards. A list of
@@ -130,4 +128,25 @@ function identityOf(source: HttpSource, { name, bytes, digest, answer }: Content
 function nameOf(url: URL): string {
   const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   return last.slice(0, nameLimit)
+}
+
+/** The headers that ask for something newer than what was read last; none where that was read from elsewhere, or in another way. */
+function conditionsOf(source: HttpSource, last: SourceIdentity | null): Readonly<Record<string, string>> {
+  const [place, header = '', ...words] = (last?.validator ?? '').split(' ')
+  return place === placeOf(source) ? { [header]: words.join(' ') } : {}
+}
+
+/** What `conditionsOf` needs to ask for something newer than this answer; undefined where its server offers nothing to rely on. */
+function validatorOf(source: HttpSource, headers: AnswerHeaders): string | undefined {
+  const { etag, date, 'last-modified': modified } = headers
+  if (typeof etag === 'string' && entityTag.test(etag)) return `${placeOf(source)} if-none-match ${etag}`
+  if (typeof modified !== 'string' || typeof date !== 'string') return undefined
+  // The header knows whole seconds: what was written just before the answer may be written again within the same one.
+  const isSettled = Date.parse(date) - Date.parse(modified) >= settledMs
+  return isSettled ? `${placeOf(source)} if-modified-since ${new Date(modified).toUTCString()}` : undefined
+}
+
+/** Which address was read, and how: the same bytes read by other settings are news. Holds no secrets. */
+function placeOf({ bearer, basic, apiKey, clientCertificate, decrypt, ...reading }: HttpSource): string {
+  return createHash('sha256').update(JSON.stringify(reading)).digest('hex').slice(0, 16)
 }

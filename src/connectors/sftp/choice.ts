@@ -1,6 +1,5 @@
 import { type AsOf, timeOfFile } from '../file/as-of.ts'
-import { companionNames } from '../file/companions.ts'
-import { type Completeness, companionSuffixes, whenQuiet } from '../file/completeness.ts'
+import { companionNames, companionSuffixes, type Completeness, whenQuiet } from '../file/completeness.ts'
 import type { OpenOptions } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { findMatches, type RemoteFile, type RemoteMatches, regularRemote, remotePattern } from './matches.ts'

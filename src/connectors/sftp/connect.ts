@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Algorithms, ServerHostKeyAlgorithm } from 'ssh2'
@@ -6,7 +7,6 @@ import type { ConnectorPlace } from '../connector.ts'
 import { unreachable } from '../file/failures.ts'
 import { authentication, type Credentials, readCredentials } from './credentials.ts'
 import { type ConnectAttempt, connectFailure, unknownHostKeys } from './failures.ts'
-import { fingerprintOf, otherAlgorithms } from './host-keys.ts'
 import { SftpSession } from './session.ts'
 
 const keepaliveMs = 15_000
@@ -148,6 +148,26 @@ async function login(client: SftpClient, socket: Socket, connecting: Connecting)
     },
     ...authentication(client, credentials, server.username),
   })
+}
+
+/** SHA256:… as ssh-keygen -l prints it. */
+function fingerprintOf(hostKey: Buffer): string {
+  return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`
+}
+
+/** The algorithms that are left when those of the presented key are not offered any more; none where it was presented unasked. */
+function otherAlgorithms(
+  offered: readonly ServerHostKeyAlgorithm[],
+  presented: Buffer,
+): readonly ServerHostKeyAlgorithm[] {
+  const type = typeOf(presented)
+  const left = offered.filter((algorithm) => (algorithm.startsWith('rsa-') ? 'ssh-rsa' : algorithm) !== type)
+  return left.length < offered.length ? left : []
+}
+
+// A public key begins with the length and the name of its type.
+function typeOf(hostKey: Buffer): string {
+  return hostKey.length < 4 ? '' : hostKey.toString('latin1', 4, 4 + hostKey.readUInt32BE(0))
 }
 
 // ssh2 takes lists of its own only.

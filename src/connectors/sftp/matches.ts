@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { companionNames } from '../file/companions.ts'
+import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { SftpSession } from './session.ts'

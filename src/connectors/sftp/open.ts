@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { asOfFile } from '../file/as-of.ts'
-import { companionNames } from '../file/companions.ts'
-import { companionSuffixes } from '../file/completeness.ts'
+import { companionNames, companionSuffixes } from '../file/completeness.ts'
 import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceRow } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
@@ -14,8 +13,6 @@ import type { SftpSession } from './session.ts'
 import type { SftpSource } from './settings.ts'
 import { settleRemote } from './settle.ts'
 import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
-
-export { SftpSource } from './settings.ts'
 
 type Fetched = Chosen & {
   readonly local: ExportFile

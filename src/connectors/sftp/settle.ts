@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { companionNames } from '../file/companions.ts'
+import { companionNames } from '../file/completeness.ts'
 import type { SourceIdentity } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { inFolder, type RemoteFile, remotePattern, toRemoteFile } from './matches.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CsvSource } from '../../../src/connectors/folder/open.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 
 const settings = { type: 'csv', path: 'people.csv', mode: 'snapshot' }
 

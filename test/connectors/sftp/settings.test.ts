@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SftpSource } from '../../../src/connectors/sftp/open.ts'
+import { SftpSource } from '../../../src/connectors/sftp/settings.ts'
 
 const hostKey = `SHA256:${'a'.repeat(43)}`
 const least = {

@@ -8,7 +8,8 @@ import type {
   SourceIdentity,
   SourceRow,
 } from '../../../src/connectors/connector.ts'
-import { CsvSource, csvConnector } from '../../../src/connectors/folder/open.ts'
+import { csvConnector } from '../../../src/connectors/folder/open.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { Failure } from '../../../src/errors.ts'
 import type { ExportFolder } from './exports.ts'
 

@@ -4,12 +4,15 @@ import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { atLeast, inPieces, prepended } from './chunks.ts'
 import { gunzipped } from './gzip.ts'
-import { withinLimits } from './limits.ts'
 import { decrypted } from './openpgp.ts'
 import { unzippedBytes, unzippedFile } from './zip.ts'
 
 const pieceBytes = 128 * 1024
 const headBytes = 32
+
+/** Text as dull as exports are packs to a tenth; what packs to less than a two-hundredth was made to fill a disk. */
+const ratioLimit = 200
+const ratioFromBytes = 10 * 1024 * 1024
 
 const gzipMark = '\x1f\x8b'
 // With a file in it, without one, and in several parts.
@@ -20,6 +23,14 @@ type Kind = 'plain' | 'gzip' | 'zip'
 export type WrapFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
 
 type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
+
+type Limits = {
+  readonly name: string
+  readonly unpackedBytes: number
+  /** How many packed bytes were read so far. */
+  readonly packedBytes: () => number
+  readonly signal: AbortSignal
+}
 
 type Foreign = { readonly magic: string; readonly at?: number; readonly what: string; readonly help: string }
 
@@ -116,4 +127,23 @@ function counting(chunks: AsyncIterable<Buffer>): { readonly bytes: number; read
     }
   }
   return count
+}
+
+/** The same bytes, refused as soon as they are more than configured or far more than what they were packed in. */
+async function* withinLimits(
+  chunks: AsyncIterable<Buffer>,
+  { name, unpackedBytes, packedBytes, signal }: Limits,
+): AsyncGenerator<Buffer> {
+  let totalBytes = 0
+  for await (const chunk of chunks) {
+    signal.throwIfAborted()
+    totalBytes += chunk.length
+    if (totalBytes > unpackedBytes)
+      throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
+    if (totalBytes > ratioFromBytes && totalBytes > ratioLimit * packedBytes()) {
+      const what = `${name} unpacks to more than ${ratioLimit} times its size`
+      throw unreadable(what, 'no export does; have it sent without compression if it is one after all')
+    }
+    yield chunk
+  }
 }

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { Afterwards } from '../file/afterwards.ts'
+import { checkExportFormat } from '../file/format.ts'
+import { checkCompanions, fileSource } from '../file/source-settings.ts'
+import { ExportPath } from './matches.ts'
+
+/** The settings of an export that arrives in a folder of this machine. */
+export const csvSource = {
+  type: z.literal('csv'),
+  path: ExportPath.describe(
+    'The export: a file, or a pattern such as exports/*.csv. Relative to the folder of the configuration file. Symbolic links are ' +
+      'refused, except before the first * or other wildcard.',
+  ),
+  ...fileSource,
+  afterwards: Afterwards.prefault({}),
+  watch: z
+    .enum(['off', 'events', 'polling'])
+    .default('off')
+    .describe(
+      'Whether an export that arrives starts a run. events: the system reports it at once. polling: the daemon looks every ' +
+        'pollSeconds, which also works on network file systems.',
+    ),
+  pollSeconds: z.int().min(1).max(3600).default(30).describe('How often polling looks, in seconds.'),
+}
+
+export const CsvSource = z.strictObject(csvSource).superRefine(checkExportFormat).superRefine(checkCompanions)
+
+export type CsvSource = z.infer<typeof CsvSource>
