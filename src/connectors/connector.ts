@@ -1,51 +1,51 @@
 import type { Origin } from '../identity/record.ts'
 
-/** One row of a source. `values` stand in the order of the reading's headers; every cell is text. */
+/** One row of a source. The `values` have the order of the reading's headers, and every cell is text. */
 export type SourceRow = {
-  /** undefined: the row says nothing about this column, where a blank would say that there is nothing. Files have no such cells. */
+  /** undefined means that the row says nothing about this column; a blank says that there is nothing. Files have no undefined cells. */
   readonly values: readonly (string | undefined)[]
   readonly origin: Origin
-  /** When this row was true (ISO instant), where that is known better than for the reading as a whole. */
+  /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */
   readonly asOf?: string
-  /** Why this row cannot be trusted: as a whole (`column` null; then its key cannot be read either), or in one cell. */
+  /** Why this row cannot be trusted. If `column` is null, the whole row cannot be trusted, and its key cannot be read either. */
   readonly fault?: { readonly column: number | null; readonly reason: string }
 }
 
-/** What was read, for the run's account and for the next reading. */
+/** What was read. It goes into the record of the run, and to the next reading. */
 export type SourceIdentity = {
-  /** The base name of the file, or what else tells an operator which export it was. Holds no personal value. */
+  /** Tells an operator which export it was: the base name of the file, for example. It holds no personal value. */
   readonly name: string
   readonly bytes: number
   /** Equal for the same content in the same place, different for anything newer. */
   readonly version: string
-  /** What the sender calls this version (an ETag), to ask for a newer one only. */
+  /** The sender's own name for this version (an ETag). With it, only a newer version is asked for. */
   readonly validator?: string
-  /** Further exports wait behind this one. */
+  /** More exports wait to be read after this one. */
   readonly more?: boolean
 }
 
-/** One opened source, to be read once from start to end. Rows arrive in slices so that a million of them do not cost a million awaits. */
+/** An opened source, to be read once from start to end. Rows arrive in slices, so that a million rows do not cost a million awaits. */
 export type Reading = {
   readonly mode: 'snapshot' | 'delta'
   /** When the rows were true, an ISO instant. */
   readonly asOf: string
-  /** null: there is nothing new. Such a reading is a delta without rows. */
+  /** null means that there is nothing new. The reading is then a delta without rows. */
   readonly source: SourceIdentity | null
   readonly headers: readonly string[]
-  /** Rows may lack any column, as JSON does: that no row has one is no finding then. */
+  /** Rows may lack any column, as JSON records may. A column that no row has is then no finding. */
   readonly sparse?: boolean
-  /** Ends normally only when the source has been read to its end and is complete; otherwise it throws a `source_unreadable` failure. */
+  /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** What an operator should look at; complete once the rows have been read. Positions and reasons, no personal values. */
+  /** What an operator should look at: positions and reasons, no personal values. The list is complete once the rows have been read. */
   readonly warnings?: () => readonly string[]
 }
 
 export type OpenOptions = {
   readonly now: () => Date
   readonly signal: AbortSignal
-  /** What the last accepted plan of this source was made from. */
+  /** The source of the last accepted plan. */
   readonly last: SourceIdentity | null
-  /** Which of these versions were taken (accepted, or refused by a person) before. */
+  /** Which of these versions were already taken, that is, accepted or refused by a person. */
   readonly taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
@@ -53,29 +53,26 @@ export type OpenOptions = {
 export type Decision = 'accepted' | 'refused'
 
 export type Connector = {
-  /** Opens the source: finds it, reads its header, and refuses with a `source_unreadable` failure what is no readable, complete export. */
+  /** Finds the source and reads its header. Throws a `source_unreadable` failure if it is not a readable, complete export. */
   readonly open: (options: OpenOptions) => Promise<Reading>
-  /**
-   * Told once a plan was accepted, or refused by a person, what was read for it: time to archive or to move away. Told twice, or
-   * after the file has gone, it does no harm.
-   */
+  /** Archives, moves or deletes what a plan was made from, once the plan is decided. A second call does no harm, nor does a file that is gone. */
   readonly settle?: (source: SourceIdentity, decision: Decision) => Promise<void>
-  /** Calls `arrived` soon after something new may have come. Disposing ends the watch. */
+  /** Calls `arrived` soon after something new may have arrived. Disposing ends the watch. */
   readonly watch?: (events: {
     readonly arrived: () => void
     readonly failed: (error: unknown) => void
   }) => Promise<AsyncDisposable>
 }
 
-/** A secret as a connector needs it: read anew at every use, so that a replaced file is taken up. */
+/** A secret. It is read again at every use, so that a replaced file takes effect. */
 export type SecretText = { readonly read: () => Promise<string> }
 
-/** What every connector of a file-like source is given besides its settings. */
+/** What every connector is given besides its settings. */
 export type ConnectorPlace = {
-  /** What settings name is relative to this folder. */
+  /** Paths in the settings are relative to this folder. */
   readonly baseDir: string
-  /** A folder of this connection's own for what is fetched from elsewhere. Made when needed, readable by this account only. */
+  /** A folder that belongs to this connection, for what is fetched from elsewhere. It is made when it is needed, and only this account can read it. */
   readonly spoolDir: string
-  /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null where none is set. */
+  /** The secret at a path below the source's settings, such as `password` or `decrypt.privateKey`; null if it is not set. */
   readonly secret: (path: string) => SecretText | null
 }

@@ -10,21 +10,21 @@ export type { Migration } from './migrate.ts'
 export type Database<S> = Engine & { readonly db: Kysely<S> }
 
 export type DatabaseOptions = {
-  /** `postgres://…`, the folder of an embedded database (created when missing), or `memory:` (`memory:<file>` starts from a saved image). */
+  /** `postgres://…`, the folder of an embedded database (made if it is missing), or `memory:` (`memory:<file>` starts from a saved image). */
   readonly at: string
-  /** The search path of every session; the first one holds our tables. */
+  /** The search path of every session. The first schema holds our tables. */
   readonly schemas: readonly [string, ...string[]]
-  /** Applied in order into the first schema. */
+  /** Applied in order to the first schema. */
   readonly migrations: readonly Migration[]
   readonly poolSize?: number
 }
 
 /**
- * Opens a database and brings its schema up to date. Both engines behave alike; the embedded one runs a single
- * transaction at a time, so nothing may wait for a second connection inside of one.
+ * Opens a database and brings its schema up to date. Both engines behave alike, but the embedded one runs only one transaction at a
+ * time, so code in a transaction must not wait for a second connection.
  *
- * Fails with `database_unreachable` where there is no usable database, `already_active` where another process has the
- * folder, and `config_invalid` where the database was written by another version.
+ * Fails with `database_unreachable` if there is no usable database, with `already_active` if another process uses the folder, and with
+ * `config_invalid` if another version wrote the database.
  */
 export async function openDatabase<S>({ at, schemas, migrations, poolSize }: DatabaseOptions): Promise<Database<S>> {
   const settings = sessionSettings(schemas)

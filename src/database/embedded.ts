@@ -11,8 +11,8 @@ type Settings = Readonly<Record<string, string>>
 const memory = 'memory:'
 
 /**
- * Opens an embedded database: in a folder that this process then has for itself, or in memory for `memory:` (which may
- * name a saved image to start from, `memory:/path/of/image.tar`).
+ * Opens an embedded database: in a folder, which this process then uses alone, or in memory for `memory:`. A database in memory may
+ * start from a saved image, as in `memory:/path/of/image.tar`.
  */
 export async function openEmbedded(options: {
   at: string
@@ -39,16 +39,16 @@ export async function openEmbedded(options: {
 }
 
 async function claimFolder(folder: string, opening: AsyncDisposableStack): Promise<void> {
-  // What is kept here is about people: nobody else on this machine needs to read it.
+  // The data is about people, so no other account of this machine may read it.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   opening.use(await lockFolder(folder))
 }
 
-/** Only called by the process that has the folder. */
+/** Opens the database in a folder that this process has claimed. */
 async function openFolder(folder: string, settings: Settings) {
   const data = join(folder, 'pgdata')
   const beginning = join(folder, 'beginning')
-  // A first start that was cut short leaves this mark and half a database that nobody has written to.
+  // A first start that was interrupted leaves this file and half a database, in which nothing has been stored yet.
   if (await exists(beginning)) await rm(data, { recursive: true, force: true })
   const isNew = !(await exists(data))
   if (isNew) await writeFile(beginning, '')

@@ -15,11 +15,11 @@ const namingAttempts = 20
 const namingPauseMs = 50
 
 /**
- * Claims a folder for this process until disposed, or refuses at once with the pid of the process that has it.
+ * Claims a folder for this process until disposed. If another process has it, this fails at once and names the pid of that process.
  *
- * The claim is an exclusive lock of the operating system on the file `lock.db` (SQLite is how Node reaches one). The
- * system drops it with the process, however that ends, so there is no stale claim to judge: no reused pid, no race of two
- * starters over a dead one's file. The file `lock` only says who has it.
+ * The claim is an exclusive lock of the operating system on the file `lock.db`, which Node can take through SQLite. The system releases
+ * the lock when the process ends, however it ends. So a claim is never stale: no reused pid can hold it, and two starting processes
+ * cannot race for the file of a dead one. The file `lock` only tells which process has the folder.
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const claim = takeClaim(folder)
@@ -37,7 +37,7 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
 }
 
 function takeClaim(folder: string): DatabaseSync | null {
-  // Two who try at the same moment see each other for an instant; the timeout lets one of them win.
+  // Two processes that try at the same moment see each other's lock for an instant. The timeout lets one of them win.
   const claim = new DatabaseSync(join(folder, 'lock.db'), { timeout: settleMs })
   try {
     claim.exec('BEGIN EXCLUSIVE')
@@ -49,7 +49,7 @@ function takeClaim(folder: string): DatabaseSync | null {
   }
 }
 
-/** Who has the folder. A holder that has just begun may not have written its name yet, and `lock` still names a dead one. */
+/** Names the process that has the folder. If it has just started, `lock` may still name a dead process, so the file is read again. */
 async function nameHolder(folder: string): Promise<string> {
   for (let attempt = 0; attempt < namingAttempts; attempt++) {
     const holder = await readHolder(folder)

@@ -3,17 +3,17 @@ import { DatabaseError } from 'pg'
 import { Failure } from '../errors.ts'
 import type { Pool, PoolClient } from './pool.ts'
 
-/** One step of a schema's history; once released it stays as it was. Statements must not end the transaction they run in. */
+/** One step in the history of a schema. It never changes after its release. Its statements must not end the transaction they run in. */
 export type Migration = { readonly name: string; readonly sql: string }
 
 type Target = { readonly schema: string; readonly place: string }
 
-/** Any number that no other user of advisory locks on the same server has; the schema's name is the second half of the key. */
+/** The first half of the key of our advisory locks: a number that no other user of the server takes. The second half is the name of the schema. */
 const lockSpace = 0x726f_6c6c
 
 /**
- * Brings a schema to the end of `migrations`, each in its own transaction. Processes that start together take turns, and
- * the later ones find the work done. Refuses a database whose history is not a part of this one.
+ * Applies the migrations that a schema lacks, each in its own transaction. Processes that start together take turns, and the later
+ * ones find the work done. Refuses a database with migrations that this version does not know.
  */
 export async function migrate(pool: Pool, migrations: readonly Migration[], target: Target): Promise<void> {
   const client = await pool.connect()
@@ -31,7 +31,7 @@ export async function migrate(pool: Pool, migrations: readonly Migration[], targ
   }
 }
 
-/** Runs one step as a transaction that no other starter's step overlaps. The lock ends with the transaction. */
+/** Runs one step in a transaction while no other process runs one. The lock ends with the transaction. */
 async function inTurn(client: PoolClient, { schema }: Target, step: () => Promise<void>): Promise<void> {
   await client.query('BEGIN')
   try {
@@ -39,13 +39,13 @@ async function inTurn(client: PoolClient, { schema }: Target, step: () => Promis
     await step()
     await client.query('COMMIT')
   } catch (error) {
-    // Where the connection is gone there is nothing to roll back, and the first error is the one that tells why.
+    // If the connection is lost, there is nothing to roll back, and the first error tells the reason.
     await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
 }
 
-/** Asks what is there before creating: "if not exists" needs the right to create even where there is nothing to do. */
+/** Makes schema and table if they are missing. It asks first, because "if not exists" needs the right to create even if nothing is to be made. */
 async function createLedger(client: PoolClient, { schema, place }: Target): Promise<void> {
   try {
     const { rows } = await client.query(
@@ -111,7 +111,7 @@ function digestOf({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
 }
 
-/** PostgreSQL's "insufficient privilege". */
+/** Whether PostgreSQL answered "insufficient privilege". */
 function isRefusal(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '42501'
 }

@@ -5,16 +5,16 @@ import { PgliteSocket } from './pglite-socket.ts'
 import { createPool, type Pool } from './pool.ts'
 import { settingArguments } from './session-settings.ts'
 
-/** Sessions cost nothing here, and every listener of the queue keeps one for itself. */
+/** Connections cost nothing here, and every listener of the queue needs one of its own. */
 const defaultPoolSize = 100
 
-/** PGlite's own, without its `-F` (never sync), and with the one method of syncing that reaches its file system. */
+/** PGlite's own parameters, without `-F` (never sync), and with the only sync method that reaches its file system. */
 const startParams = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync']
 
-/** Where an embedded database lives: in a folder, or in memory, there optionally starting from a saved image of one. */
+/** Where an embedded database lives: in a folder, or in memory, where it may start from a saved image. */
 export type PglitePlace = { readonly folder: string } | { readonly image: string | null }
 
-/** Opens an embedded database, created when the folder holds none. */
+/** Opens an embedded database. It is made if the folder holds none. */
 export async function openPglite(place: PglitePlace, settings: Readonly<Record<string, string>>): Promise<PGlite> {
   const pglite = await PGlite.create({
     ...('folder' in place ? { dataDir: `file://${place.folder}` } : await inMemory(place)),
@@ -24,7 +24,7 @@ export async function openPglite(place: PglitePlace, settings: Readonly<Record<s
   return pglite
 }
 
-/** Presents the session of an embedded database as a pool of connections. Ending the pool leaves the database open. */
+/** A pool of connections over the one session of an embedded database. Ending the pool does not close the database. */
 export function createPglitePool(session: PgliteSession, poolSize: number = defaultPoolSize): Pool {
   return createPool({ stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
 }
@@ -33,14 +33,14 @@ async function inMemory({ image }: { image: string | null }): Promise<PGliteOpti
   return { dataDir: 'memory://', ...(image !== null && { loadDataDir: await openAsBlob(image) }) }
 }
 
-/** The part of the engine's file system that decides what "written" means. */
+/** The part of PGlite's file system that writes files to the disk. */
 type NodeFiles = { stream_ops: { fsync?: (stream: { readonly nfd?: number }) => number } }
 
 const errorCodes = { inputOutput: 29 } as const
 
 /**
- * Makes a commit survive the loss of power as it does on a server: the engine asks for its log to be on the disk, but its
- * file system passes that on for nothing. Folders have no descriptor there, and their entries are left to the system.
+ * Makes commits survive a loss of power, as on a server. PostgreSQL asks for its log to be synced to the disk, but PGlite's file system
+ * ignores that. Folders have no descriptor there, so the operating system decides when their entries are written.
  */
 function syncFilesToDisk(pglite: PGlite): void {
   const files: NodeFiles = pglite.Module.NODEFS

@@ -3,18 +3,18 @@ import type { PGlite } from '@electric-sql/pglite'
 import { Failure } from '../errors.ts'
 import { queryMessage, readAnswer, simpleQueryText } from './wire.ts'
 
-/** One of those who share the session. */
+/** A connection that shares the session. */
 export type Participant = {
-  /** Takes a notification of a channel it listens to. */
+  /** Receives a notification of a channel that it listens to. */
   notify(frame: Buffer): void
 }
 
 type Waiting = { readonly who: Participant; readonly enter: () => void; readonly giveUp: (reason: Error) => void }
 
 /**
- * The one session that an embedded PGlite has, shared fairly: in the order of asking, one batch at a time, and whoever
- * has begun a transaction keeps it until the transaction ends. Whoever waits for another participant inside of its own
- * transaction therefore waits for ever. Settings, temporary tables and the names of prepared statements are common to all.
+ * The only session of an embedded PGlite, which its participants share in the order in which they ask, one batch at a time. A
+ * participant that has begun a transaction keeps the session until the transaction ends. So a participant that waits for another one
+ * inside its own transaction waits for ever. All share settings, temporary tables and the names of prepared statements.
  */
 export class PgliteSession implements AsyncDisposable {
   readonly #pglite: PGlite
@@ -27,11 +27,11 @@ export class PgliteSession implements AsyncDisposable {
     this.#pglite = pglite
   }
 
-  /** Sends a batch when it is this participant's turn; gives what the server answers. */
+  /** Sends a batch when it is this participant's turn. Returns the answer of the server. */
   async exchange(who: Participant, batch: Buffer): Promise<Buffer> {
     await this.#enter(who)
     try {
-      // The engine computes on this thread: timers and sockets get their turn between two batches.
+      // The database runs in this thread, so timers and sockets get their turn between two batches.
       await setImmediate()
       if (this.#holder !== who) throw new Error('the connection was closed')
       const answer = this.#run(batch)
@@ -42,7 +42,7 @@ export class PgliteSession implements AsyncDisposable {
     }
   }
 
-  /** Ends what this participant has open: its place in the queue, its transaction, its subscriptions. */
+  /** Ends all that this participant has open: its place in the queue, its transaction and its subscriptions. */
   leave(who: Participant): void {
     for (const listeners of this.#listeners.values()) listeners.delete(who)
     const index = this.#waiting.findIndex((waiting) => waiting.who === who)
@@ -55,7 +55,7 @@ export class PgliteSession implements AsyncDisposable {
     }
   }
 
-  /** Closes the database, unless it has failed: what is in its files is whole, and closing would write to them again. */
+  /** Closes the database. A database that has failed is not closed: its files are intact, and closing would write to them again. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#failure === null) await this.#pglite.close()
   }
@@ -92,7 +92,7 @@ export class PgliteSession implements AsyncDisposable {
     return bytes
   }
 
-  /** A server would end its process here (a full disk, a broken one). This one cannot, and would compute on for ever with what is left. */
+  /** Refuses all further work after a fatal error, such as a full disk. A server would end its process here, which this one cannot do. */
   #fail(lastWords: string): void {
     this.#failure = new Failure(
       'database_unreachable',
@@ -100,7 +100,7 @@ export class PgliteSession implements AsyncDisposable {
     )
   }
 
-  /** Keeps who listens to what. The server knows one session only, so one participant's UNLISTEN must not silence the others. */
+  /** Notes which participant listens to which channel. The database sees only one session, so the UNLISTEN of one participant must not silence the others. */
   #followSubscriptions(who: Participant, sql: string | null): void {
     const subscription = sql === null ? null : readSubscription(sql)
     if (subscription === null) return
@@ -116,7 +116,7 @@ export class PgliteSession implements AsyncDisposable {
   }
 }
 
-/** Comments may stand before the word, as in the statements of BullMQ. */
+/** Comments may stand before the keyword, as in the statements of BullMQ. */
 const subscriptionPattern =
   /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*(un)?listen\s+(?:"((?:[^"]|"")+)"|([^\s;"]+))\s*;?\s*$/i
 

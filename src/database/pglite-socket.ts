@@ -3,8 +3,8 @@ import type { Participant, PgliteSession } from './pglite-session.ts'
 import { startupAnswer, takeBatches } from './wire.ts'
 
 /**
- * What node-postgres takes for a network socket: bytes written to it are PostgreSQL's protocol, spoken with the shared
- * session of an embedded PGlite. COPY and named prepared statements are not for such a connection.
+ * A stream that node-postgres uses like a network socket. It speaks PostgreSQL's protocol with the shared session of an embedded
+ * PGlite. COPY and named prepared statements do not work over it.
  */
 export class PgliteSocket extends Duplex implements Participant {
   readonly #session: PgliteSession
@@ -69,7 +69,7 @@ export class PgliteSocket extends Duplex implements Participant {
     }
   }
 
-  // What node-postgres asks of a network socket and means nothing here.
+  // node-postgres calls these on a network socket. They mean nothing here.
   setNoDelay(): this {
     return this
   }

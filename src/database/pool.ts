@@ -2,12 +2,12 @@ import pg, { type Pool as NodePostgresPool, type PoolClient as NodePostgresPoolC
 import { valueTypes } from './values.ts'
 
 /**
- * What the project, Kysely and BullMQ's Postgres backend query through. Both engines give a real node-postgres pool: a
- * PostgreSQL server over the network, and the embedded PGlite over the streams of `pglite-socket.ts`.
+ * The pool that the project, Kysely and BullMQ's Postgres backend query through. Both engines have a real node-postgres pool: that of a
+ * PostgreSQL server uses the network, and that of the embedded PGlite the streams of `pglite-socket.ts`.
  */
 export type Pool = NodePostgresPool
 
-/** One session borrowed from a pool, to be released. */
+/** A connection borrowed from a pool. It must be released. */
 export type PoolClient = NodePostgresPoolClient
 
 export interface QueryResult<R = Record<string, unknown>> {
@@ -15,12 +15,12 @@ export interface QueryResult<R = Record<string, unknown>> {
   rowCount: number | null
 }
 
-/** A pool, or one client of it: whatever can run a statement. */
+/** A pool or one of its clients: both can run statements. */
 export interface Queryable {
   query<R = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<QueryResult<R>>
 }
 
-/** An opened database, whichever of the two it is. */
+/** An opened database of either kind. */
 export type Engine = AsyncDisposable & {
   readonly kind: 'postgres' | 'pglite'
   /** Serves Kysely, BullMQ's Postgres backend and plain SQL alike. */
@@ -29,18 +29,18 @@ export type Engine = AsyncDisposable & {
   readonly place: string
 }
 
-/** A node-postgres pool whose sessions survive their users' mistakes and whose losses never end the process. */
+/** A node-postgres pool that rolls back forgotten transactions. A lost connection never ends the process. */
 export function createPool(config: PoolConfig): Pool {
   const pool = new pg.Pool({ ...config, types: valueTypes })
-  // A connection that drops, idle or lent, is reported where it is used; an unheard 'error' event would end the process.
+  // A lost connection is reported where it is used. An 'error' event without a listener would end the process.
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
-  pool.on('release', rollBackWhatIsOpen)
+  pool.on('release', rollBackOpenTransaction)
   return pool
 }
 
-/** Runs before the pool lends the client again, as the client's queries keep their order. */
-function rollBackWhatIsOpen(error: Error | boolean | undefined, client: PoolClient): void {
+/** Runs before the pool lends the client again, because the queries of a client keep their order. */
+function rollBackOpenTransaction(error: Error | boolean | undefined, client: PoolClient): void {
   if (error || client.getTransactionStatus() === 'I') return
   client.query('ROLLBACK').catch(ignore)
 }

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 
 /**
- * Within a statement: a server plans it once for each connection instead of each time. For statements that every request runs and whose
- * plan does not depend on their parameters. There must be few different texts: a connection keeps them all.
+ * Marks a statement that a server plans once for each connection, instead of each time. It is for statements that every request runs
+ * and whose plan does not depend on their parameters. There must be few different texts, because a connection keeps them all.
  */
 export const prepared = '/* prepared */ '
 
-/** A client that prepares the statements which ask for it. */
+/** A client that prepares the marked statements. */
 export class PreparingClient extends pg.Client {
-  // node-postgres describes a dozen ways to call this; all of them begin with the statement, and the rest is passed on as it is.
+  // node-postgres declares a dozen ways to call this. All begin with the statement, and the rest is passed on as it is.
   override query(...[statement, ...rest]: readonly unknown[]): never {
     const isMarked = typeof statement === 'string' && statement.includes(prepared)
     const query = super.query as (...passed: readonly unknown[]) => never
@@ -19,7 +19,7 @@ export class PreparingClient extends pg.Client {
 
 const names = new Map<string, string>()
 
-// Servers cut longer names off, so that two of them could become one.
+// Servers cut longer names off, so two of them could become equal.
 function nameOf(statement: string): string {
   const known = names.get(statement)
   if (known !== undefined) return known

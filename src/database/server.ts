@@ -7,14 +7,14 @@ const defaultPoolSize = 10
 const connectTimeoutMs = 30_000
 
 /**
- * Nothing here waits for anything but the database inside of a transaction. A process that does so all the same is stopped, or was cut off:
- * the server ends its session, so that the rows that it has locked are free for the others.
+ * Our code waits for nothing but the database inside a transaction. If a transaction stays idle, its process was suspended or cut off.
+ * The server then ends the session, so that the locked rows are free for others.
  */
 const serverSettings = { idle_in_transaction_session_timeout: '30s' }
 
 type PostgresAddress = {
   readonly url: URL
-  /** Host, port and database, fit for messages: it never holds user or password. */
+  /** Host, port and database, for messages. It never holds user or password. */
   readonly place: string
 }
 
@@ -35,7 +35,7 @@ export async function openServer(options: {
   return { kind: 'postgres', pool, place: address.place, [Symbol.asyncDispose]: () => pool.end() }
 }
 
-/** Reads `postgres://user:password@host:5432/name`; refuses what is no such address without repeating it, as it may hold a password. */
+/** Reads `postgres://user:password@host:5432/name`. A refusal does not repeat the address, because it may hold a password. */
 function parsePostgresAddress(at: string): PostgresAddress {
   const url = URL.parse(at)
   if (url === null) {
@@ -49,7 +49,7 @@ function parsePostgresAddress(at: string): PostgresAddress {
   return { url, place: `PostgreSQL at ${host}:${port}${url.pathname}` }
 }
 
-/** A pool over a PostgreSQL server. Connects lazily; what the address says in `options` comes before our settings. */
+/** A pool of connections to a PostgreSQL server. It connects on first use. Our settings follow the `options` of the address. */
 function createPostgresPool(
   { url }: PostgresAddress,
   {
@@ -72,7 +72,7 @@ function createPostgresPool(
   })
 }
 
-/** A host with several addresses fails with one error for each of them and an empty message of its own. */
+/** The reason in words. A host with several addresses fails with one error for each, in an error without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ')
   return error instanceof Error ? error.message : String(error)

@@ -1,9 +1,9 @@
 import { Failure } from '../errors.ts'
 
 /**
- * What every session starts with, as server parameters. Times are written in UTC so that both engines and all hosts agree. A page
- * read at random costs hardly more than the next one, since nothing here is on spinning disks: with PostgreSQL's default it reads
- * the whole of a large table to find the people of one batch.
+ * The server parameters of every session. Times are written in UTC, so that both engines and all hosts agree. A random page costs
+ * hardly more than the next one, because databases are not on spinning disks any more: with PostgreSQL's default, finding the people
+ * of one batch would read the whole of a large table.
  */
 export function sessionSettings(schemas: readonly string[]): Readonly<Record<string, string>> {
   for (const schema of schemas) {
@@ -17,7 +17,7 @@ export function sessionSettings(schemas: readonly string[]): Readonly<Record<str
   return { search_path: schemas.join(','), timezone: 'UTC', random_page_cost: '1.1' }
 }
 
-/** The same settings as command line arguments of a server process. */
+/** Settings as command line arguments of a server process. */
 export function settingArguments(settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }

@@ -3,7 +3,7 @@ import { types } from 'pg'
 type TextParser = (text: string) => unknown
 
 const { builtins, getTypeParser } = types
-/** The catalogue's numbers of array types, which node-postgres has no names for. */
+/** The type numbers of arrays. node-postgres has no names for them. */
 const arrays: Readonly<Record<'text' | 'int8' | 'timestamp' | 'date', number>> = {
   text: 1009,
   int8: 1016,
@@ -23,8 +23,8 @@ const ours: ReadonlyMap<number, TextParser> = new Map<number, TextParser>([
 ])
 
 /**
- * How column values arrive in JavaScript: node-postgres' own reading, except that `bigint` is a number wherever a number
- * can hold it (otherwise a BigInt), and that `date` and `timestamp`, which name no instant, stay the text they are.
+ * How column values are read: as node-postgres does, with two exceptions. A `bigint` becomes a number if a number can hold it, and
+ * otherwise a BigInt. A `date` or `timestamp` stays text, because it names no instant.
  */
 export const valueTypes: { readonly getTypeParser: typeof getTypeParser } = {
   getTypeParser: (oid, format) => (format === 'binary' ? undefined : ours.get(oid)) ?? getTypeParser(oid, format),

@@ -1,4 +1,4 @@
-/** The few parts of PostgreSQL's frontend/backend protocol (version 3) that sharing one backend needs. */
+/** The parts of PostgreSQL's frontend/backend protocol (version 3) that are needed to share one session. */
 
 const headerBytes = 5
 const messages = {
@@ -17,14 +17,14 @@ export function queryMessage(sql: string): Buffer {
   return message('Q', Buffer.from(`${sql}\0`))
 }
 
-/** The text of a batch that is one simple query, else null. */
+/** The text of a batch that is one simple query; otherwise null. */
 export function simpleQueryText(batch: Buffer): string | null {
   return batch[0] === messages.query ? batch.toString('utf8', headerBytes, batch.length - 1) : null
 }
 
 /**
- * Cuts what a client has written into batches that the server answers as a whole: everything up to a Query or a Sync.
- * `rest` is what has not been written to its end yet.
+ * Splits the bytes of a client into batches that the server answers as a whole. A batch ends with a Query or a Sync. `rest` is a batch
+ * that is not complete yet.
  */
 export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } {
   const batches: Buffer[] = []
@@ -41,15 +41,15 @@ export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } 
 export type Notification = { readonly channel: string; readonly frame: Buffer }
 
 export type Answer = {
-  /** For the client that asked. */
+  /** The answer for the client that asked. */
   readonly bytes: Buffer
-  /** For whoever listens. */
+  /** Notifications for the listeners. */
   readonly notifications: readonly Notification[]
-  /** Why the server ends after this answer, when it does. */
+  /** Why the server ends after this answer, if it does. */
   readonly lastWords: string | null
 }
 
-/** Reads what a server has written in answer to a batch. */
+/** Reads what a server has answered to a batch. */
 export function readAnswer(written: Buffer): Answer {
   const notifications: Notification[] = []
   const pieces: Buffer[] = []
@@ -88,7 +88,7 @@ function channelOf(frame: Buffer): string {
   return frame.toString('utf8', channelAt, frame.indexOf(0, channelAt))
 }
 
-/** An error's message where its severity says that the session ends. Fields are a letter and a text each; V is the severity in English. */
+/** The message of an error that ends the session; otherwise null. Each field is a letter and a text, and V is the severity in English. */
 function readLastWords(frame: Buffer): string | null {
   const fields = frame.toString('utf8', headerBytes).split('\0')
   const isEnd = fields.includes('VFATAL') || fields.includes('VPANIC')

@@ -1,6 +1,6 @@
 import { errorCode } from '../errors.ts'
 
-/** What is told of an error: its kind, code, message and stack, and the same of its cause. */
+/** The parts of an error that are logged: kind, code, message and stack, and the same of its cause. */
 export type ErrorDescription = {
   readonly type: string
   readonly code?: string
@@ -13,8 +13,8 @@ export type ErrorDescription = {
 const deepestCause = 5
 
 /**
- * Describes whatever was thrown without the data it was thrown about: databases and JSON.parse quote values in their
- * messages, and database errors carry rows and parameters as further properties.
+ * Describes an error without the data that caused it: databases and JSON.parse quote values in their messages, and database errors
+ * carry rows and parameters as further properties.
  */
 export function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error }
@@ -33,7 +33,7 @@ function quotesData(error: Error, code: string | undefined): boolean {
   return isSqlState || error instanceof SyntaxError
 }
 
-// The head of a stack repeats the message; only the frames below it are kept.
+// The head of a stack repeats the message, so only the frames below it are kept.
 function framesOf(error: Error): { readonly stack?: string } {
   const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   return frames === undefined || frames.length === 0 ? {} : { stack: frames.map((line) => line.trim()).join('\n') }

@@ -14,8 +14,8 @@ const colours = { error: 'red', warn: 'yellow', info: 'green', debug: 'gray' } a
 const secretNames = ['apiKey', 'authorization', 'bearer', 'password', 'secret', 'token', 'connectionString', 'url']
 
 /**
- * A logger that writes one JSON document a line, or, where `pretty`, one line for people to read. It is a net below the
- * events, which hold no secrets: fields named like one are blanked, and errors keep only what cannot quote data.
+ * A logger that writes one JSON document for each line, or, if `pretty`, a line for people to read. Events hold no secrets. As a second
+ * barrier, the logger blanks fields with names of secrets, and keeps only the parts of errors that cannot quote data.
  */
 export function createLogger(options: {
   readonly level: LogLevel
@@ -39,7 +39,7 @@ export function createLogger(options: {
 
 type Entry = { readonly level: string; readonly time: string; readonly msg: string; readonly [field: string]: unknown }
 
-/** One logged JSON line as people like to read it: time, level, message, then the fields. */
+/** A logged JSON line for people to read: time, level, message, then the fields. */
 function prettyLine(json: string): string {
   const { level, time, msg, event: _event, error, ...fields }: Entry = JSON.parse(json)
   const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${name}=`) + shown(value))

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { unreadable } from '../file/failures.ts'
-import { inPieces } from '../file/decode/chunks.ts'
+import { splitChunks } from '../file/decode/chunks.ts'
 
 const columnLimit = 10_000
 const pieceBytes = 16 * 1024
@@ -18,8 +18,8 @@ type Header = { readonly headers: readonly string[]; readonly delimiter: string;
 type HeaderOptions = { readonly name: string; readonly format: RecordFormat }
 
 /**
- * The header's cells as they stand and the delimiter between them, read no further than needed. A delimiter that cannot be told with
- * certainty, or that leaves the header in one piece where another would split it, is refused.
+ * The cells of the header as they are written, and the delimiter between them. No more is read than needed. The export is refused if
+ * the delimiter is not certain, or if it does not split the header and another one would.
  */
 export async function readHeader(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<Header> {
   if (format.delimiter === 'auto') return detected(open, { name, format })
@@ -33,7 +33,7 @@ export async function readHeader(open: () => AsyncIterable<Buffer>, { name, form
 }
 
 async function detected(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<Header> {
-  // What cannot be read at all is said once, as it is.
+  // An export that cannot be read at all fails here, once, with its own reason.
   for await (const _ of open()) break
   const found = await splitting(open, { name, format })
   const [only] = found
@@ -46,7 +46,7 @@ async function detected(open: () => AsyncIterable<Buffer>, { name, format }: Hea
   )
 }
 
-/** The delimiters that make more than one column of the header, with those columns. */
+/** The delimiters that split the header into more than one column, with those columns. */
 async function splitting(open: () => AsyncIterable<Buffer>, { name, format }: HeaderOptions) {
   const found = []
   for (const candidate of candidates) {
@@ -63,7 +63,7 @@ function wrongDelimiter({ name, format }: HeaderOptions, other: string): Failure
   return unreadable(what, `did you mean delimiter: ${other}?`)
 }
 
-/** The header's cells; none where a delimiter makes no header of it. */
+/** The cells of the header; none if it cannot be read with this delimiter. */
 async function headersIfAny(chunks: AsyncIterable<Buffer>, options: HeaderOptions): Promise<readonly string[]> {
   try {
     return checkedCells(await firstRecord(chunks, options), options.name)
@@ -75,12 +75,12 @@ async function headersIfAny(chunks: AsyncIterable<Buffer>, options: HeaderOption
 
 async function firstRecord(chunks: AsyncIterable<Buffer>, { name, format }: HeaderOptions): Promise<CsvRecord> {
   const parser = new RecordParser(name, format)
-  for await (const piece of inPieces(chunks, pieceBytes)) {
+  for await (const piece of splitChunks(chunks, pieceBytes)) {
     const header = (await parser.write(piece)).find((record) => !isBlank(record))
     if (header) return header
   }
   const header = (await parser.end()).find((record) => !isBlank(record))
-  // What damage says about the text as a whole weighs more.
+  // Damage says more about the text than a missing line end does.
   if (!header?.damage) parser.checkTerminated()
   if (header) return header
   throw format.headerLine === 1

@@ -1,28 +1,28 @@
 import type { ConnectorPlace, SourceRow } from '../connector.ts'
-import { decodeChunks } from '../file/decode/encoding.ts'
+import { toUtf8 } from '../file/decode/encoding.ts'
 import { readHeader } from './header.ts'
 import { readRows } from './rows.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import type { ExportFormat } from '../file/format.ts'
-import { decoded } from '../file/decode/decode.ts'
+import { decodeFile } from '../file/decode/decode.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
 const titleLimitBytes = 1024 * 1024
 
 export type OpenedExport = {
-  /** The header's cells as they stand. */
+  /** The cells of the header as they are written. */
   readonly headers: readonly string[]
-  /** To be read once. Ends normally only where the export has been read to its end and is complete. */
+  /** To be read once. Ends normally only if the export was read to its end and is complete. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** What an operator should look at; complete once the rows have been read. */
+  /** What an operator should look at. The list is complete once the rows have been read. */
   readonly warnings: () => readonly string[]
 }
 
 type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
 
-/** Reads the header of an export now, and its rows when they are asked for, from a file that must stay as it was found. */
+/** Reads the header of an export at once, and its rows when they are asked for. The file must not change meanwhile. */
 export async function openExport(
   file: ExportFile,
   format: ExportFormat,
@@ -33,7 +33,7 @@ export async function openExport(
   const warnings: string[] = []
   const warn = (text: string) => void warnings.push(text)
   const text = (report?: typeof warn) => {
-    const chunks = decodeChunks(decoded(file, format, options), { name, encoding, ...(report && { warn: report }) })
+    const chunks = toUtf8(decodeFile(file, format, options), { name, encoding, ...(report && { warn: report }) })
     return headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
   }
 
@@ -43,7 +43,7 @@ export async function openExport(
   return { headers, rows, warnings: () => warnings }
 }
 
-/** The text from a line on, counted from 1. Nothing where it has fewer lines. */
+/** The text from the given line on, counted from 1. It is empty if there are fewer lines. */
 export async function* fromLine(
   chunks: AsyncIterable<Buffer>,
   { name, line }: { readonly name: string; readonly line: number },
@@ -53,7 +53,7 @@ export async function* fromLine(
   let afterReturn = false
   for await (const chunk of chunks) {
     if (chunk.length === 0) continue
-    // A chunk can end within a CRLF.
+    // A chunk can end between CR and LF.
     let start: number = afterReturn && chunk[0] === lineFeed ? 1 : 0
     afterReturn = false
     while (missing > 0 && start < chunk.length) {

@@ -9,33 +9,33 @@ const lineFeed = 10
 const recordLimitBytes = 1024 * 1024
 const replacementCharacter = '\uFFFD'
 const lineEnds = ['\r\n', '\n', '\r']
-/** No text, and more of it than quote, escape and delimiter take together. */
+/** Bytes that no text holds, and more of them than quote, escape and delimiter have together. */
 const noText = Buffer.from('fefffefdfcfbfaf9f8fefffe', 'hex')
 
-/** What is wrong with a record: a quote where none may stand (its cells are gone then), or cells that hold no text. */
+/** What is wrong with a record: a quote in the wrong place (the cells are then lost), or cells that hold no text. */
 export type Damage = 'quote' | 'nul' | 'undecodable' | 'lost'
 
-/** One record as it stands in the text, header and blank lines included. `line` is the one where it begins, as an editor counts. */
+/** One record of the text, which may be the header or a blank line. `line` is where it begins, counted as an editor does. */
 export type CsvRecord = { readonly cells: readonly string[]; readonly line: number; readonly damage?: Damage }
 
 export type RecordFormat = Pick<ExportFormat, 'delimiter' | 'quote' | 'escape' | 'headerLine' | 'lastLine'>
 
-/** Owns one csv-parse stream: chunks of UTF-8 go in, the records that they complete come out. */
+/** Owns one csv-parse stream. It takes chunks of UTF-8 and returns the records that they complete. */
 export class RecordParser {
   readonly #name: string
   readonly #parser: Parser
   readonly #format: RecordFormat
   readonly #window = new TextWindow()
   #records: CsvRecord[] = []
-  /** Where the latest record ended that could be told apart from its neighbours. */
+  /** The byte at which the latest record ended. */
   #lastByte = 0
-  /** The line in which that was, counted from 1; 0 above the first. */
+  /** The line of that byte, counted from 1; 0 before the first line. */
   #lastLine: number
-  /** Up to here the text may hold what is no text. */
+  /** Up to this byte the text may hold bytes that are no text. */
   #suspectUntilByte = 0
   #writtenBytes = 0
   #finalByte: number | undefined
-  /** csv-parse's own array for the record whose quote was reported; every record has another. */
+  /** csv-parse's own array for the record whose quote was reported. Every record has another array. */
   #reported: unknown
 
   constructor(name: string, format: RecordFormat) {
@@ -50,7 +50,7 @@ export class RecordParser {
       on_record: (cells: string[], { bytes }: InfoRecord) => this.#take(cells, bytes),
       on_skip: (error) => this.#skip(error),
     })
-    // Failures arrive through the callbacks of write and end; what the stream itself would emit is nothing.
+    // Failures arrive through the callbacks of write and end. The stream itself emits nothing of interest.
     this.#parser.on('error', () => {}).resume()
   }
 
@@ -74,7 +74,7 @@ export class RecordParser {
     return this.#drain()
   }
 
-  /** Refuses a text whose last line has no line end, unless that is configured. */
+  /** Refuses a text whose last line has no line end, unless the configuration allows that. */
   checkTerminated(): void {
     if (this.#format.lastLine === 'any' || this.#finalByte === undefined) return
     if (this.#finalByte === lineFeed || this.#finalByte === carriageReturn) return
@@ -90,7 +90,7 @@ export class RecordParser {
     return records
   }
 
-  /** Receives every well-formed record. Returns null: the records are collected here and pass by no stream buffer. */
+  /** Receives every well-formed record. It returns null, because the records are collected here and not in the buffer of the stream. */
   #take(cells: string[], bytes: number): null {
     this.#checkSize(bytes)
     const damage = this.#lastByte < this.#suspectUntilByte ? this.#damageOf(cells, bytes) : undefined
@@ -102,7 +102,7 @@ export class RecordParser {
     return null
   }
 
-  /** Receives every quote that stands where none may stand; csv-parse drops the record at its end and goes on behind it. */
+  /** Receives every quote in a wrong place. csv-parse drops the record at its end and continues after it. */
   #skip(error: CsvError | undefined): undefined {
     if (error?.code === 'CSV_QUOTE_NOT_CLOSED') {
       const what = `${this.#name}: a quote that opens after line ${this.#lastLine} is not closed at the end of the file`
@@ -146,8 +146,9 @@ function dialect(format: RecordFormat) {
 }
 
 /**
- * csv-parse looks as far ahead as its longest record delimiter, which is less than a quote and a delimiter of several bytes take: where a
- * chunk ended between the two, it would take them for text. A record delimiter that no text holds makes it look far enough.
+ * A record delimiter that no text holds, so that csv-parse looks ahead far enough. It looks ahead as far as its longest record
+ * delimiter is, which is shorter than a quote and a delimiter of several bytes. If a chunk ended between those two, it would take
+ * them for text.
  */
 function lookahead({ delimiter, quote, escape: behind }: RecordFormat): readonly Buffer[] {
   const isPlain = [delimiter, quote, behind].every((setting) => isAscii(Buffer.from(setting)))
@@ -162,7 +163,7 @@ function lineEndsIn(cells: readonly string[]): number {
   return cells.reduce((count, cell) => count + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0)
 }
 
-/** What csv-parse keeps of the record that it is in; left out of its types. */
+/** What csv-parse has read of the current record. Its types do not declare this. */
 function stateOf(parser: Parser): {
   readonly record: readonly string[]
   readonly field: { toString(encoding: string): string }

@@ -3,7 +3,7 @@ import { type CsvRecord, type Damage, isBlank, type RecordFormat, RecordParser }
 import { Tail, type TailFormat } from './tail.ts'
 import type { ExportFormat } from '../file/format.ts'
 
-/** What a cell with this damage holds. */
+/** What a damaged cell holds. */
 const damages = {
   undecodable: 'bytes that are not in the configured encoding',
   lost: 'U+FFFD, which stands for a character that was lost before the export was written',
@@ -22,8 +22,8 @@ type RowsOptions = {
 }
 
 /**
- * The rows below the header of a text that begins with it, in slices of about one chunk. What cannot be trusted about a row travels with
- * it as its fault. Ends normally only where the text is complete.
+ * The rows below the header, in slices of about one chunk. The text begins with the header. A row that cannot be trusted carries the
+ * reason as its fault. Ends normally only if the text is complete.
  */
 export async function* readRows(
   chunks: AsyncIterable<Buffer>,
@@ -31,7 +31,7 @@ export async function* readRows(
 ): AsyncGenerator<readonly SourceRow[]> {
   const parser = new RecordParser(name, format)
   const tail = format.footer || format.trailer ? new Tail(name, format) : undefined
-  // The header itself, and what is left out below it.
+  // The header, and the rows below it that are left out.
   let leftOut = 1 + format.linesAfterHeader
   let headerFound = false
 
@@ -74,8 +74,8 @@ function toRow({ cells, line, damage }: CsvRecord, name: string, width: number):
   return damage ? { values: cells, origin, fault: faultOf(cells, damage) } : { values: cells, origin }
 }
 
-// A fault names one cell. With several damaged ones the row is given up as a whole, or the second would pass unnoticed. NULs are what a
-// disk leaves of text that it lost: cells beside them cannot be trusted either.
+// A fault names one cell. A row with several damaged cells is given up as a whole, because the second one would go unnoticed. A disk
+// that loses text leaves NUL bytes, so the cells beside them cannot be trusted either.
 function faultOf(cells: readonly string[], damage: Exclude<Damage, 'quote'>): Fault {
   if (damage === 'nul') return { column: null, reason: 'the row holds NUL bytes, so a part of it was lost' }
   const damaged = cells.flatMap((cell, column) => (cell.includes('\uFFFD') ? [column] : []))

@@ -2,12 +2,12 @@ import type { CsvRecord } from './records.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 
-/** A footer that does not end is none. */
+/** More rows than this are not a footer. */
 const footerLimit = 1000
 
 export type TailFormat = Pick<ExportFormat, 'footer' | 'trailer'>
 
-/** Owns the last records of an export, which are no people, until it is certain that they are the last ones. */
+/** Holds back records that may be the footer or the trailer, until it is certain that they are not. */
 export class Tail {
   readonly #name: string
   readonly #trailer: TailFormat['trailer']
@@ -24,14 +24,14 @@ export class Tail {
     this.#footerTexts = footer?.startsWith === undefined ? [] : [footer.startsWith].flat()
   }
 
-  /** Takes the next record, and returns the one that is certain now to belong to the rows. */
+  /** Takes the next record. Returns a record that is now known to be a row. */
   push(record: CsvRecord): CsvRecord | undefined {
     const released = this.#pastFooter(this.#pastTrailer(record))
     if (released) this.#released += 1
     return released
   }
 
-  /** Refuses an export that lacks its footer or its trailer; returns what an operator should know. */
+  /** Refuses an export that lacks its footer or its trailer. Returns what an operator should know. */
   end(): readonly string[] {
     if (this.#trailer) this.#checkTrailer(this.#trailer)
     if (this.#footer.length < this.#footerRows) {

@@ -1,12 +1,12 @@
 const carriageReturn = 13
 const lineFeed = 10
 
-/** Owns the text that no record has taken yet, and counts its line ends (LF, CRLF, CR) on the way. Positions only move forward. */
+/** Holds the text that belongs to no record yet, and counts its line ends (LF, CRLF, CR). Positions only move forward. */
 export class TextWindow {
   #chunks: Buffer[] = []
-  /** Where the first of the chunks begins. */
+  /** The position of the first chunk. */
   #startByte = 0
-  /** The next line ends in the first chunk that were not counted; its length where there are none. */
+  /** The next line ends in the first chunk that are not counted yet; the length of the chunk if there are none. */
   #nextFeed = 0
   #nextReturn = 0
   #lineEnds = 0
@@ -29,7 +29,7 @@ export class TextWindow {
     }
   }
 
-  /** The bytes between two positions, neither of them behind what was counted. */
+  /** The bytes between two positions, of which neither was passed by the count. */
   slice(fromByte: number, untilByte: number): Buffer {
     const from = fromByte - this.#startByte
     const until = untilByte - this.#startByte

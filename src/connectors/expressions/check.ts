@@ -1,7 +1,7 @@
 import jsonata from 'jsonata'
 import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
 
-// The same row must always become the same text; and what a cell holds is no program.
+// The same row must always become the same text, and the content of a cell is no program.
 const refusedFunctions: readonly unknown[] = ['now', 'millis', 'random', 'shuffle', 'eval']
 
 /** Why a JSONata expression cannot be used, or null. */
@@ -14,7 +14,7 @@ export function expressionProblem(text: string): string | null {
     : `$${String(refused.value)} cannot be used: a row must always become the same text`
 }
 
-/** What is wrong with the expressions of a mapping, each with its place in it. */
+/** The problems of the expressions of a mapping, each with its path in the mapping. */
 export function expressionProblems(
   mapping: Mapping,
 ): readonly { readonly path: readonly string[]; readonly message: string }[] {
@@ -24,7 +24,7 @@ export function expressionProblems(
   })
 }
 
-/** The names that an expression spells out itself, so that a refusal may quote them. */
+/** The names that stand in the expression itself. A refusal may quote them. */
 export function namesIn(ast: unknown): ReadonlySet<string> {
   return new Set(nodesOf(ast).flatMap(({ value }) => (typeof value === 'string' ? [value] : [])))
 }

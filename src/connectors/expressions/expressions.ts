@@ -7,13 +7,13 @@ import type { ExpressionFault, Rows } from './worker.ts'
 export { expressionsOf } from '../../identity/mapping/mapping.ts'
 export { expressionProblem, expressionProblems } from './check.ts'
 
-// What travels to the worker at once, and is evaluated again when a row of it gets stuck.
+// This much goes to the thread at once, and is evaluated again if one of the rows exceeds a limit.
 const taskRows = 256
 const taskCharacters = 1024 * 1024
 
 /**
- * The reading with one cell more for each expression, behind those of the header. An expression that fails or takes too long costs its
- * row alone; one that reads a column which the source does not have refuses the source.
+ * The reading with one more cell for each expression, after the cells of the header. If an expression fails or takes too long, only
+ * its row is lost. If an expression reads a column that the source does not have, the source is refused.
  */
 export function withExpressions(
   reading: Reading,
@@ -48,7 +48,7 @@ function nameOf({ source }: Reading): string {
   return source?.name ?? 'the source'
 }
 
-/** Portions small enough to travel: of some rows, and of some text. */
+/** Portions that are small enough to send, in rows and in characters. */
 function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]> {
   let start = 0
   let characters = 0
@@ -64,7 +64,7 @@ function* portions(slice: readonly SourceRow[]): Generator<readonly SourceRow[]>
   if (start < slice.length) yield slice.slice(start)
 }
 
-/** A row that cannot be trusted as a whole is not evaluated. */
+/** The input for one row; null for a row that cannot be trusted as a whole, which is not evaluated. */
 function toInput({ values, fault }: SourceRow): Rows[number] {
   return fault?.column === null ? null : { values, damaged: fault?.column ?? null }
 }
@@ -87,7 +87,7 @@ function extended(
   const cells = Array.from({ length: width }, (_, column) => row.values[column])
   const values = [...cells, ...Array.from(expressions, (_, index) => results[index])]
   if (fault === undefined) return { ...row, values }
-  // A fault names one place. Where the row had one already, it is given up as a whole, or one of the two would pass unnoticed.
+  // A fault names one cell. A row that already had a fault is given up as a whole, because one of the two would go unnoticed.
   const column = row.fault === undefined ? width + fault.expression : null
   return { ...row, values, fault: { column, reason: fault.reason } }
 }

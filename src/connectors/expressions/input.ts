@@ -1,23 +1,23 @@
 import { columnFinder, type FoundColumn } from '../../identity/mapping/headers.ts'
 import type { RowValues } from '../../identity/mapping/text-of.ts'
 
-// An expression may make names out of cells; the cap keeps these from filling the memory.
+// An expression may build names from cells. The limit keeps them from filling the memory.
 const rememberedNames = 1000
 
-/** What an expression asked for that the row could not simply give. */
+/** What an expression tried to read that the row could not give. */
 export type Touched = {
-  /** A column of which the row does not speak. */
+  /** It read a column about which the row says nothing. */
   absent: boolean
-  /** The cell that the connector found damaged. */
+  /** It read the cell that the connector found damaged. */
   damaged: boolean
-  /** A name that does not lead to one column. */
+  /** It read a name that does not belong to exactly one column. */
   unclear: { readonly name: string; readonly column: Exclude<FoundColumn, { found: 'one' }> } | null
 }
 
-/** A row as expressions see it: an object of header to text that finds its columns as the rest of a mapping does, and nothing else. */
+/** A row as expressions see it: an object with a text for each header. Columns are found as in the rest of a mapping. */
 export type ExpressionInput = {
   readonly input: object
-  /** Shows the next row; what was touched is forgotten. */
+  /** Shows the next row and forgets what was touched. */
   show(row: { readonly values: RowValues; readonly damaged: number | null }): void
   readonly touched: Touched
 }
@@ -44,7 +44,7 @@ export function createInput(headers: readonly string[]): ExpressionInput {
     return column?.found === 'one' ? values[column.index] : undefined
   }
 
-  // JSONata asks whether there is such a property before it reads it, and so do loops over all of them.
+  // JSONata asks for the descriptor of a property before it reads the property, and so do loops over all properties.
   function describe(name: string | symbol): PropertyDescriptor | undefined {
     if (typeof name !== 'string') return undefined
     const column = columnOf(name)

@@ -56,14 +56,14 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
       if (shown === null) break
       begin(row * expressions.length + expression)
       show(shown)
-      const told = await tell(compiled)
+      const answer = await answerOf(compiled)
       const { unclear } = touched
       if (unclear !== null && (unclear.column.found === 'several' || !mayLack)) {
         return { refusal: refusalOf(unclear, spelled) }
       }
-      const fault = touched.damaged ? damagedFault : 'reason' in told ? told : null
+      const fault = touched.damaged ? damagedFault : 'reason' in answer ? answer : null
       if (fault !== null && !faults.has(row)) faults.set(row, { expression, ...fault })
-      texts.push(fault === null && 'text' in told ? said(told.text) : undefined)
+      texts.push(fault === null && 'text' in answer ? cellOf(answer.text) : undefined)
     }
     results.push(texts)
   }
@@ -72,19 +72,19 @@ async function evaluate(rows: Rows, begin: (step: number) => void): Promise<Eval
 
 const damagedFault = { reason: 'the expression reads a damaged cell', damaged: true }
 
-type Told = { readonly text: string } | { readonly reason: string }
+type Answer = { readonly text: string } | { readonly reason: string }
 
-async function tell(compiled: jsonata.Expression): Promise<Told> {
+async function answerOf(compiled: jsonata.Expression): Promise<Answer> {
   try {
     return toText(await compiled.evaluate(input))
   } catch (error) {
-    // The message of a failed expression quotes cells; its code does not.
+    // The message of a failed expression quotes cells. Its code does not.
     const code = errorCode(error) ?? ''
     return { reason: `the expression failed (${/^[A-Z]\d{4}$/.test(code) ? `JSONata ${code}` : 'without a reason'})` }
   }
 }
 
-function toText(result: unknown): Told {
+function toText(result: unknown): Answer {
   if (result === undefined || result === null) return { text: '' }
   if (typeof result === 'number' || typeof result === 'boolean') return { text: String(result) }
   if (typeof result !== 'string') return { reason: 'the expression gives a list, an object or a function, and no text' }
@@ -92,14 +92,14 @@ function toText(result: unknown): Told {
   return { reason: `the expression gives ${result.length} characters; ${longestText} are the most` }
 }
 
-/** Nothing where a blank comes of columns of which the row does not speak. */
-function said(text: string): string | undefined {
+/** The text as the cell of the row; undefined if it is blank because the row says nothing about a column that was read. */
+function cellOf(text: string): string | undefined {
   const silent = touched.absent || touched.unclear !== null
   return text.trim() === '' && silent ? undefined : text
 }
 
 function refusalOf({ name, column }: NonNullable<Touched['unclear']>, spelled: ReadonlySet<string>): string {
-  // A name that was made while evaluating may be made of a cell.
+  // A name that was built during the evaluation may hold the content of a cell.
   const what = spelled.has(name) ? `the column "${name}"` : 'a column'
   if (column.found === 'several') {
     return `an expression reads ${what}, which several columns of the header could be: rename or drop one of them`
@@ -108,7 +108,7 @@ function refusalOf({ name, column }: NonNullable<Touched['unclear']>, spelled: R
   return `an expression reads ${what}, which is not in the header${similar}`
 }
 
-/** JSONata reads a time without an offset in the time zone of the host; the result must not depend on it. */
+/** JSONata reads a time without an offset in the time zone of the host, but results must not depend on the host. */
 function readTimesAsUtc(): void {
   const parse = Date.parse
   Date.parse = (text) => parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Folder = z.string().min(1)
 
-/** What becomes of an export once a plan was made from it. Shared by sources that keep their exports in folders. */
+/** What happens to an export once the plan from it is decided. Sources that keep their exports in folders share these settings. */
 export const afterwards = {
   accepted: z
     .enum(['keep', 'archive', 'delete'])

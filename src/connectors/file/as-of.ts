@@ -30,7 +30,7 @@ export type AsOf = z.infer<typeof AsOf>
 
 type Clock = { readonly asOf: AsOf; readonly timeZone: string }
 
-/** The instant (ISO, UTC) at which the rows of `file` were true. One that lies ahead is refused: no later export could ever replace it. */
+/** The instant (ISO, UTC) at which the rows of `file` were true. An instant in the future is refused, because no later export could ever replace it. */
 export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { readonly now: Date }): string {
   const epochMs = timeOfFile(file, { asOf, timeZone })
   if (epochMs === null) throw noDate(file.name, asOf)
@@ -42,7 +42,7 @@ export function asOfFile(file: ExportFile, { asOf, timeZone, now }: Clock & { re
   return instant
 }
 
-/** The moment at which the rows of `file` were true, in milliseconds; null where its name should hold it and does not. */
+/** The time at which the rows of `file` were true, in milliseconds; null if the name of the file should hold it and does not. */
 export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number | null {
   return asOf.from === 'fileName' ? fromName(file.name, asOf.pattern, timeZone) : file.modifiedAtMs
 }
@@ -50,7 +50,7 @@ export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number 
 function problemOf(pattern: string): string | undefined {
   const regex = compiled(pattern)
   if (!regex) return 'not a regular expression'
-  // With an empty alternative every pattern matches, and the match lists its groups.
+  // With an empty alternative every pattern matches, and the match lists the groups of the pattern.
   const groups = Object.keys(compiled(`${pattern}|`)?.exec('')?.groups ?? {})
   const missing = requiredGroups.filter((name) => !groups.includes(name))
   return missing.length > 0

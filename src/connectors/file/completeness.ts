@@ -7,7 +7,7 @@ import { SideFile, Suffix } from './side-file.ts'
 
 const patience = 10
 
-/** How a source tells a complete export from one that is still being written. Shared by all sources of files. */
+/** How a source tells a complete export from one that is still being written. All sources of files share these settings. */
 export const completeness = {
   quietSeconds: z
     .number()
@@ -40,8 +40,9 @@ export function companionSuffixes({ marker, sideFile }: Completeness): readonly 
 }
 
 /**
- * The file that `find` returns, once that has been the same for `quietSeconds`: by its modification time, or, where its clock runs
- * ahead of ours, by watching it. Whatever else comes first is waited for in turn; what never comes to rest is refused.
+ * Returns what `find` finds once the file has not changed for `quietSeconds`. The modification time shows that; if its clock runs
+ * ahead of ours, watching the file does. If another file is found meanwhile, the wait begins again for that one. A file that keeps
+ * changing is refused.
  */
 export async function whenQuiet<Found extends { readonly file: ExportFile } | null>(
   find: () => Promise<Found>,
@@ -72,7 +73,7 @@ function same(one: { readonly file: ExportFile }, other: { readonly file: Export
 
 async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
-    // A timer may fire a moment early; one millisecond more saves a second turn.
+    // A timer may fire slightly early. One more millisecond saves a second turn.
     await pause(Math.ceil(ms) + 1, undefined, { signal })
   } catch {
     signal.throwIfAborted()

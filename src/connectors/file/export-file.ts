@@ -6,18 +6,18 @@ import { cannotRead, missing, symbolicLink, unreadable } from './failures.ts'
 
 const chunkBytes = 128 * 1024
 
-/** A file as it was when it was found; reading it later refuses any other state. */
+/** A file in the state in which it was found. Reading it later fails if the file has changed. */
 export type ExportFile = {
   readonly path: string
-  /** What messages and origins call it. */
+  /** Its name in messages and origins. */
   readonly name: string
   readonly bytes: number
   readonly modifiedAtMs: number
-  /** This very file in this very state. */
+  /** Identifies this file in this state. */
   readonly version: string
 }
 
-/** The file at `path` as it is now: a regular one that holds something, and no symbolic link. */
+/** The file at `path` as it is now. It must be a regular file that is not empty, and no symbolic link. */
 export async function exportFileAt(path: string, name = basename(path)): Promise<ExportFile> {
   const stats = await statsOf(path)
   if (!stats) throw missing(path)
@@ -26,7 +26,7 @@ export async function exportFileAt(path: string, name = basename(path)): Promise
   return file
 }
 
-/** The file's bytes from start to end. Ends normally only when all of them were read and the file is still the one that was found. */
+/** The bytes of the file from start to end. Ends normally only if all of them were read and the file did not change. */
 export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   await using handle = await openUnchanged(file)
   let totalBytes = 0
@@ -43,19 +43,19 @@ export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGe
   if (totalBytes !== file.bytes) throw changed(file)
 }
 
-/** Opens a file for reading; a FIFO or a link that was put in its place holds nobody up. */
+/** Opens a file for reading, without waiting and without following links: a FIFO or a link may have been put in its place. */
 export async function openAtOnce(path: string): Promise<FileHandle> {
   try {
-    // Without O_NONBLOCK, opening a FIFO would wait until somebody writes to it.
+    // Without O_NONBLOCK, opening a FIFO would wait until another process writes to it.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
-    // What this answers for a link at the end of the path.
+    // This is the answer for a link at the end of the path.
     if (errorCode(error) === 'ELOOP') throw symbolicLink(path)
     throw cannotRead(path, error)
   }
 }
 
-/** What stands at `path`, links not followed; undefined where nothing does. */
+/** The stats of what stands at `path`; undefined if there is nothing. Links are not followed. */
 export async function statsOf(path: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(path, { bigint: true })
@@ -75,7 +75,7 @@ export function toExportFile(path: string, stats: BigIntStats, name = basename(p
   }
 }
 
-/** Refuses what is no regular file or holds nothing. */
+/** Refuses a file that is not regular or that is empty. */
 export function checkRegular({ path, name }: ExportFile, stats: BigIntStats): void {
   if (stats.isSymbolicLink()) throw symbolicLink(path)
   if (stats.isDirectory()) throw unreadable(`${path} is a folder`, 'name a file in it, or a pattern such as *.csv')

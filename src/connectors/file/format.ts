@@ -58,7 +58,7 @@ const Decrypt = z.strictObject({
     .describe('The armored OpenPGP public key of the sender. An export without a signature of this key is refused.'),
 })
 
-/** How a file holds its rows: the settings that every file-like source shares. */
+/** How a file holds its rows. All sources of files share these settings. */
 export const exportFormat = {
   delimiter: Delimiter.default(',').describe(
     'The text between two cells: one character, the word tab, or auto. auto is the one of comma, semicolon, tab and pipe that ' +
@@ -112,7 +112,7 @@ export const exportFormat = {
   ),
 }
 
-/** Refuses characters that have two meanings at once. */
+/** Refuses a character that has two meanings at once. */
 export function checkExportFormat(
   format: Pick<ExportFormat, 'delimiter' | 'quote' | 'escape'>,
   context: z.RefinementCtx,

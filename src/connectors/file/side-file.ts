@@ -9,7 +9,7 @@ import { cannotRead, unreadable } from './failures.ts'
 
 const sideFileLimitBytes = 64 * 1024
 const sum = '[0-9a-fA-F]{64}'
-// As sha256sum writes it (a leading backslash: the name holds escapes), and as BSD and OpenSSL do.
+// The first is what sha256sum writes (a leading backslash means that the name holds escapes), the second what BSD and OpenSSL write.
 const sumThenName = new RegExp(`^\\\\?(?<sum>${sum})(?: [ *](?<name>.+))?$`)
 const nameThenSum = new RegExp(`^SHA2?-?256 ?\\((?<name>.+)\\) ?= ?(?<sum>${sum})$`, 'i')
 
@@ -33,10 +33,10 @@ export const SideFile = z
   )
 export type SideFile = z.infer<typeof SideFile>
 
-/** What a side file says about its export. */
+/** The statement of a side file about its export. */
 export type Expected = { readonly sha256: string } | { readonly rows: number }
 
-/** The side file at `path`, read as what it says about the export of that name. */
+/** Reads what the side file at `path` says about the export of that name. */
 export async function readSideFile(
   path: string,
   { holds, exportName }: { readonly holds: SideFile['holds']; readonly exportName: string },
@@ -44,7 +44,7 @@ export async function readSideFile(
   return parseSideFile(await readText(path), { holds, exportName, name: basename(path) })
 }
 
-/** The text of the side file `name`, read as what it says about the export of that name. */
+/** What the text of the side file `name` says about the export of that name. */
 export function parseSideFile(
   text: string,
   {
@@ -58,7 +58,7 @@ export function parseSideFile(
   return { sha256: sumIn(plain, { exportName, name }) }
 }
 
-/** Refuses the file when the side file states another sum. Takes one reading of the file; a count of rows shows only at the end. */
+/** Refuses the file if the side file states another checksum. It reads the whole file. A count of rows can only be checked at the end. */
 export async function checkSum(file: ExportFile, expected: Expected, signal: AbortSignal): Promise<void> {
   if (!('sha256' in expected)) return
   const hash = createHash('sha256')
@@ -70,7 +70,7 @@ export async function checkSum(file: ExportFile, expected: Expected, signal: Abo
   )
 }
 
-/** Hands the rows through, and ends in a refusal instead of normally when there were not as many as the side file states. */
+/** Passes the rows through. At the end it throws if the number of rows is not the one that the side file states. */
 export async function* countedRows(
   rows: AsyncIterable<readonly SourceRow[]>,
   { name, expected }: { readonly name: string; readonly expected: Expected },

@@ -4,13 +4,13 @@ import { Completeness } from './completeness.ts'
 import { exportFormat } from './format.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 
-/** How a secret is written. */
+/** How a secret is written in the configuration. */
 export const secretReference = `\${env:NAME} or \${file:PATH}`
 
-/** A setting that is a secret; the configuration takes it as a reference only. */
+/** A setting that is a secret. The configuration accepts only a reference to it. */
 export const secretText = z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' })
 
-/** What every source says of its rows. */
+/** The settings of every source about its rows. */
 export const rowSource = {
   mode: z
     .enum(['snapshot', 'delta'])
@@ -23,7 +23,7 @@ export const rowSource = {
   ),
 }
 
-/** What every source of files says besides: which one is read, when it is complete, and how it is written. */
+/** Further settings of every source of files: which file is read, when it is complete, and how it is written. */
 export const fileSource = {
   ...rowSource,
   take: z
@@ -38,7 +38,7 @@ export const fileSource = {
   asOf: AsOf.default({ from: 'modificationTime' }),
 }
 
-/** Refuses a pattern and endings by which an export could be taken for what stands beside it. */
+/** Refuses a path and suffixes with which an export could be mistaken for its marker or its side file. */
 export function checkCompanions(
   { path, complete: { marker, sideFile } }: { readonly path: string; readonly complete: Completeness },
   context: z.RefinementCtx,

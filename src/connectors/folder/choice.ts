@@ -17,7 +17,7 @@ export type FolderSettings = {
   readonly timeZone: string
 }
 
-/** The place where a source's exports arrive. */
+/** The folder in which the exports of a source arrive. */
 export type Folder = {
   readonly settings: FolderSettings
   readonly pattern: ExportPattern
@@ -27,9 +27,9 @@ export type Folder = {
 }
 
 export type Choice = Match & {
-  /** Of the content, where choosing had to know it. */
+  /** The version of its content, if it was needed to choose. */
   readonly version: string | null
-  /** Others wait to be read after this one. */
+  /** More exports wait to be read after this one. */
   readonly more: boolean
 }
 
@@ -54,7 +54,7 @@ export async function newestExport(folder: Folder): Promise<Choice> {
   )
 }
 
-/** The oldest export that was not taken yet, by the time when it was true and then by name; null when there is none. */
+/** The oldest export that was not taken yet, by the time at which it was true and then by name; null if there is none. */
 export async function nextExport(
   folder: Folder,
   taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -70,7 +70,7 @@ export async function nextExport(
   return next ? { ...next, more: fresh.length > 1 } : null
 }
 
-/** What of these endings stands beside an export: regular files only. */
+/** The companions of an export with these suffixes. Only regular files count. */
 export async function companionsOf(file: ExportFile, suffixes: readonly string[]): Promise<readonly Companion[]> {
   const found: Companion[] = []
   for (const name of suffixes.flatMap((suffix) => companionNames(file.name, suffix))) {
@@ -82,9 +82,9 @@ export async function companionsOf(file: ExportFile, suffixes: readonly string[]
 }
 
 /**
- * A digest of an export's name, size, modification time and of its first and last 64 KiB. It stays the same when the file moves to
- * another folder or the machine starts anew, and tells apart what a writer delivers. Whoever changes bytes in the middle of a large
- * file and sets the clock of the file back makes no new version; reading the whole file twice for that would be the alternative. null: the file has gone.
+ * A digest of the name, the size, the modification time and the first and last 64 KiB of an export; null if the file is gone. It stays
+ * the same when the file moves to another folder or the machine restarts, and it differs between two deliveries. A change in the
+ * middle of a large file that also sets its modification time back goes unnoticed: noticing it would mean reading every file twice.
  */
 export async function versionIfThere(file: ExportFile): Promise<string | null> {
   try {
@@ -109,7 +109,7 @@ async function contentVersion({ path }: ExportFile): Promise<string> {
   return hash.digest('hex')
 }
 
-/** The regular files that match and are complete as far as a marker tells. */
+/** The regular files that match and, if a marker is configured, have one. */
 async function exportsIn(folder: Folder): Promise<Match[]> {
   const matches = await findMatches(folder.pattern, folder.apart)
   if (matches.length === 0) await checkFolder(folder.pattern)
@@ -126,7 +126,7 @@ async function marked(files: Match[], { settings, pattern }: Folder): Promise<Ma
   const complete: Match[] = []
   for (const match of files) {
     const markers = await companionsOf(match.file, [marker])
-    // A marker that is older than its export belongs to the one before, which had the same name.
+    // A marker that is older than the export belongs to an earlier export of the same name.
     if (markers.some(({ modifiedAtNs }) => modifiedAtNs >= match.stats.mtimeNs)) complete.push(match)
   }
   if (complete.length > 0) return complete

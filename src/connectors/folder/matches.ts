@@ -15,22 +15,22 @@ export const ExportPath = z
     error: 'a wildcard stands before .. here: it could lead anywhere',
   })
 
-/** A `path` setting, taken apart: what stands before the first wildcard is the operator's word, the rest is searched. */
+/** The parts of a `path` setting: the part before the first wildcard is taken as it is, and the rest is searched. */
 export type ExportPattern = {
   /** The folder that is searched and watched. */
   readonly folder: string
-  /** What is searched in it. */
+  /** The pattern that is searched in the folder. */
   readonly pattern: string
-  /** The path as it stands, wildcards and all: a file of that name goes before what the pattern matches. */
+  /** The path with its wildcards taken literally. If a file has that name, it is taken instead of the matches. */
   readonly literal: string
-  /** What messages call it. */
+  /** The path in messages. */
   readonly shown: string
 }
 
-/** What in the folder is none of its exports. */
+/** Files in the folder that are no exports. */
 export type Apart = { readonly suffixes: readonly string[]; readonly folders: readonly string[] }
 
-/** Something that the pattern matches; `link` is the symbolic link that it is, or that it stands behind. */
+/** Something that the pattern matches. `link` is the symbolic link on the way to it, or the match itself if that is a link. */
 export type Match = { readonly file: ExportFile; readonly stats: BigIntStats; readonly link: string | null }
 
 export function exportPattern(path: string, baseDir: string): ExportPattern {
@@ -45,7 +45,7 @@ export function exportPattern(path: string, baseDir: string): ExportPattern {
   return { folder: dirname(literal), pattern: basename(literal), literal, shown }
 }
 
-/** What the pattern matches now, in no order. Folders behind symbolic links are searched where the pattern names them only. */
+/** What the pattern matches now, in no order. A folder behind a symbolic link is searched only if the pattern names it. */
 export async function findMatches(pattern: ExportPattern, apart: Apart): Promise<Match[]> {
   const linkTo = linkFinder(pattern.folder)
   const matches: Match[] = []
@@ -61,7 +61,7 @@ export function isApart(path: string, { suffixes, folders }: Apart): boolean {
   return suffixes.some((suffix) => path.endsWith(suffix)) || folders.some((folder) => isBelow(path, folder))
 }
 
-/** A pattern over a folder that is missing or closed to us matches nothing; refuses with which folder it was. */
+/** Refuses a folder that is missing or that we may not read. A pattern over such a folder would just match nothing. */
 export async function checkFolder({ folder }: ExportPattern): Promise<void> {
   try {
     await using _folder = await opendir(folder)
@@ -93,7 +93,7 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-/** Finds the first symbolic link on the way from `folder` down to a file, looking at every folder once. */
+/** Finds the first symbolic link on the way from `folder` down to a file. It looks at every folder once. */
 function linkFinder(folder: string): (path: string, stats: BigIntStats) => Promise<string | null> {
   const seen = new Map<string, Promise<string | null>>([[folder, Promise.resolve(null)]])
   const linkAt = (path: string): Promise<string | null> => {

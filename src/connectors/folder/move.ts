@@ -10,8 +10,8 @@ import { symbolicLink, unreadable } from '../file/failures.ts'
 const nameAttempts = 1000
 
 /**
- * Moves a file into `folder` under a free name made of `stamp` and its own, readable by this account alone. Leaves a file alone
- * that is no longer the one that was found, and never writes over another.
+ * Moves a file into `folder` under a free name, made of `stamp` and its own name. Only this account can then read it. A file that is
+ * no longer the one that was found stays where it is, and no other file is ever overwritten.
  */
 export async function moveInto(folder: string, file: ExportFile, stamp: string): Promise<void> {
   await telling(`cannot move ${file.name} to ${folder}`, async () => {
@@ -36,8 +36,8 @@ export async function remove(file: ExportFile): Promise<void> {
 }
 
 /**
- * Renames the file to `target` and says whether it was the one that was found. It is looked at afterwards, when nobody can replace it
- * any more; an export that had come in its place goes back.
+ * Renames the file to `target` and tells whether it was the one that was found. The check comes after the rename, because then no
+ * writer can replace the file any more. A newer export that had taken its place is put back.
  */
 async function take(file: ExportFile, target: string): Promise<boolean> {
   await rename(file.path, target)
@@ -55,11 +55,11 @@ function isSame(file: ExportFile, stats: BigIntStats | undefined): boolean {
 
 async function putBack(from: string, path: string): Promise<void> {
   try {
-    // Unlike a rename, a link never replaces what may have come there meanwhile.
+    // Unlike a rename, a link never replaces a file that arrived meanwhile.
     await link(from, path)
     await unlink(from)
   } catch (error) {
-    // A still newer export stands there: this one was replaced by its own writer.
+    // An even newer export stands there, so its writer has replaced this one.
     if (errorCode(error) === 'EEXIST') return await unlink(from)
     await rename(from, path)
   }
@@ -70,7 +70,7 @@ async function makeFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isSymbolicLink()) throw symbolicLink(folder)
 }
 
-/** Makes an empty file of a name that nobody has, so that a rename to it replaces nothing of anybody else. */
+/** Makes an empty file under a free name, so that the later rename replaces nothing else. */
 async function reserve(
   folder: string,
   { name, stamp }: { readonly name: string; readonly stamp: string },
@@ -109,7 +109,7 @@ async function ownOnly(path: string): Promise<void> {
   try {
     await chmod(path, 0o600)
   } catch (error) {
-    // The file of another account keeps its mode; the folder around it is closed.
+    // A file of another account keeps its mode. The folder around it is closed to others.
     if (errorCode(error) !== 'EPERM') throw error
   }
 }
@@ -130,7 +130,7 @@ async function telling(what: string, act: () => Promise<void>): Promise<void> {
     await act()
   } catch (error) {
     const code = errorCode(error)
-    // A file that went meanwhile needs no moving.
+    // A file that is gone needs no move.
     if (code === 'ENOENT') return
     if (error instanceof Failure) throw error
     throw unreadable(what, helpByCode[code ?? ''] ?? `the system answered ${code ?? 'an unknown error'}`, {

@@ -11,7 +11,7 @@ import type { CsvSource } from './settings.ts'
 import { watchFolder } from './watch.ts'
 
 /**
- * Reads exports from a folder of this machine. The header is read when the source is opened, the rows are streamed afterwards; a file
+ * Reads CSV exports from a folder of this machine. Opening the source reads the header, and the rows are streamed afterwards. A file
  * that changes meanwhile is refused.
  */
 export function csvConnector(source: CsvSource, place: ConnectorPlace): Connector {
@@ -38,7 +38,7 @@ async function openNext(source: CsvSource, { folder, place, options }: Opening):
   checkRegular(file, stats)
   const asOf = asOfFile(file, { ...source, now: now() })
   const version = choice.version ?? (await versionIfThere(file))
-  if (version === null) throw unreadable(`${file.name} has gone`, 'whoever took it away has to put it back')
+  if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
   const expected = await expectedOf(file, source.complete)
   if (expected) await checkSum(file, expected, signal)
   const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })

@@ -4,7 +4,7 @@ import { checkExportFormat } from '../file/format.ts'
 import { checkCompanions, fileSource } from '../file/source-settings.ts'
 import { ExportPath } from './matches.ts'
 
-/** The settings of an export that arrives in a folder of this machine. */
+/** The settings of a source of CSV exports in a folder of this machine. */
 export const csvSource = {
   type: z.literal('csv'),
   path: ExportPath.describe(

@@ -13,8 +13,8 @@ const stamped =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)T(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)Z-(?:\d+-)?(?<name>.+)$/
 
 /**
- * Does with the export that was read what the configuration says, and with what stands beside it. One that has gone or that changed
- * since is left alone, so that telling it twice does no harm.
+ * Moves or deletes the export that was read, and its companions, as the configuration says. An export that is gone or has changed
+ * since is left alone, so a second call does no harm.
  */
 export async function settleExport(
   folder: Folder,
@@ -49,7 +49,7 @@ function stamp(now: Date): string {
   return `${now.toISOString().slice(0, 19).replaceAll(':', '')}Z`
 }
 
-/** Deletes what was moved away longer ago than `keepDays`, known by the time that its name begins with. */
+/** Deletes exports that were moved more than `keepDays` days ago. The time at the beginning of the name tells when that was. */
 async function prune(folder: Folder, now: Date): Promise<void> {
   const { keepDays } = folder.settings.afterwards
   if (keepDays === undefined) return
@@ -61,7 +61,7 @@ async function prune(folder: Folder, now: Date): Promise<void> {
   }
 }
 
-/** When this account moved a file of that name here; null for all others. */
+/** When Rollcall moved a file of that name here; null for any other file. */
 function movedAt(fileName: string, { pattern, apart }: Folder): number | null {
   const groups = stamped.exec(fileName)?.groups
   if (!groups) return null

@@ -13,13 +13,14 @@ const mostSettles = 10
 export type WatchSettings = {
   readonly by: 'events' | 'polling'
   readonly pollSeconds: number
-  /** How long there must have been no sign before the arrival is told; ten times as long at the most. */
+  /** How long there must be no further sign before `arrived` is called. The wait is at most ten times as long. */
   readonly settleMs?: number
 }
 
 /**
- * Tells of exports that arrive or change in the folder, a moment after the last sign of them; with a marker it tells of markers.
- * What is there at the start counts as arrived: it may have come while nobody watched. The folder itself may come later.
+ * Calls `arrived` when exports arrive or change in the folder, a moment after the last sign of them. If a marker is configured,
+ * markers count instead of exports. Files that are there at the start count as arrived, because they may have come while no one
+ * watched. The folder itself may also appear later.
  */
 export async function watchFolder(
   folder: Folder,
@@ -47,11 +48,11 @@ export async function watchFolder(
   }
 }
 
-/** Calls `arrived` once signs have been absent for a moment, or have gone on for ten of them. */
+/** Calls `arrived` once there was no sign for `settleMs`, or after ten times as long if the signs go on. */
 function announce(arrived: () => void, settleMs: number) {
   let firstSignAtMs: number | null = null
   let timer: NodeJS.Timeout | undefined
-  const tell = () => {
+  const call = () => {
     firstSignAtMs = null
     arrived()
   }
@@ -60,13 +61,13 @@ function announce(arrived: () => void, settleMs: number) {
       const nowMs = performance.now()
       firstSignAtMs ??= nowMs
       clearTimeout(timer)
-      timer = setTimeout(tell, Math.max(0, Math.min(settleMs, firstSignAtMs + mostSettles * settleMs - nowMs)))
+      timer = setTimeout(call, Math.max(0, Math.min(settleMs, firstSignAtMs + mostSettles * settleMs - nowMs)))
     },
     stop: () => clearTimeout(timer),
   }
 }
 
-/** Leaves out what is no news and which folders hold none, so that a large tree beside the exports costs nothing. */
+/** Ignores files that are no news and folders that cannot hold any, so that a large tree beside the exports costs nothing. */
 function ignores(at: string, stats: Stats | undefined, folder: Folder): boolean {
   if (at === '') return false
   if (at.startsWith('..')) return true
@@ -75,11 +76,11 @@ function ignores(at: string, stats: Stats | undefined, folder: Folder): boolean 
   const depth = at.split(sep).length
   if (depth > reach || (depth === reach && stats?.isDirectory())) return true
   const path = join(folder.pattern.folder, at)
-  return isApart(path, { ...folder.apart, suffixes: [] }) || (stats?.isFile() === true && !tells(path, folder))
+  return isApart(path, { ...folder.apart, suffixes: [] }) || (stats?.isFile() === true && !isSign(path, folder))
 }
 
-/** Whether a file at this path is a sign of a complete export, as far as its name tells. */
-function tells(path: string, { pattern, apart, settings }: Folder): boolean {
+/** Whether a file with this name is a sign of a complete export. */
+function isSign(path: string, { pattern, apart, settings }: Folder): boolean {
   const { marker } = settings.complete
   if (marker !== undefined) return path.endsWith(marker)
   if (isApart(path, apart)) return true

@@ -8,14 +8,14 @@ import { isLoopback, isPublicAddress } from './private-address.ts'
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
-/** Every address that this machine's resolver knows of a host. */
+/** All addresses of a host that the resolver of this machine knows. */
 export function resolveHost(host: string): Promise<LookupAddress[]> {
   return lookup(host, { all: true })
 }
 
 type Rules = { readonly allowPrivate: boolean; readonly insecure: boolean; readonly resolve: Resolve }
 
-/** The addresses of a host, asked for once and each of them checked. Refuses the host for one address that is not allowed. */
+/** The addresses of a host. They are resolved once, and each is checked. One address that is not allowed refuses the host. */
 export async function checkedAddresses(
   url: URL,
   { allowPrivate, insecure, resolve }: Rules,
@@ -33,7 +33,7 @@ export async function checkedAddresses(
   return addresses
 }
 
-/** A look-up that gives exactly these addresses whatever it is asked, so that what was checked is what is connected to. */
+/** A look-up that always gives exactly these addresses, so that connections go only to addresses that were checked. */
 export function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, { all }, done) => {
     const [first] = addresses

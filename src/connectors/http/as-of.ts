@@ -7,14 +7,14 @@ const dayMs = 24 * 60 * 60 * 1000
 
 type Facts = {
   readonly headers: AnswerHeaders
-  /** What the pointer leads to in the first page. */
+  /** The value at the pointer in the first page. */
   readonly stated?: JsonValue | undefined
   /** Before the first request was sent. */
   readonly startedAt: Date
   readonly where: string
 }
 
-/** The instant (ISO, UTC) at which the rows of an answer were true. One that lies ahead is refused: no later answer could ever replace it. */
+/** The instant (ISO, UTC) at which the rows of an answer were true. An instant in the future is refused, because no later answer could ever replace it. */
 export function asOfAnswer({ asOf, timeZone }: HttpSource, facts: Facts): string {
   switch (asOf.from) {
     case 'request':

@@ -11,12 +11,12 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
-/** How many bytes may still come. */
+/** How many more bytes are accepted. */
 export type Budget = { leftBytes: number; readonly maxBytes: number }
 
 type Limits = { readonly where: string; readonly budget: Budget; readonly stop: Stop }
 
-/** The body as its author wrote it, unpacked where the server packed it unasked. Refuses what goes beyond the budget, and what ends too soon. */
+/** The body, decompressed if the server compressed it without being asked. Refuses a body that exceeds the budget or ends too soon. */
 export async function* decodedBody(
   { headers, body }: Dispatcher.ResponseData,
   { where, budget, stop }: Limits,
@@ -34,7 +34,7 @@ export async function* decodedBody(
   }
 }
 
-/** Refuses an answer that by its own word is something else than what is wanted: mostly a page that asks people to log in. */
+/** Refuses an answer whose content type is not the expected one. Mostly that is a login page. */
 export function checkContentType(
   { headers }: Pick<Dispatcher.ResponseData, 'headers'>,
   { where, format }: { readonly where: string; readonly format: 'csv' | 'json' },
@@ -55,7 +55,7 @@ function unpacked(body: Readable, encoding: string | string[] | undefined, where
   if (name === 'identity') return body
   const decoder = Object.hasOwn(decoders, name) ? decoders[name]?.() : undefined
   if (!decoder) throw unreadable(`${where} packs its answer in an unknown way (${printable(name)})`, 'check the server')
-  // What goes wrong reaches whoever reads the decoder.
+  // Errors reach the reader of the decoder.
   return pipeline(body, decoder, () => {})
 }
 

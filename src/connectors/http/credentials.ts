@@ -13,19 +13,19 @@ export type TlsMaterial = {
   readonly passphrase?: string
 }
 
-/** The headers that carry the credentials; read anew for every request, so that a replaced file is taken up. */
+/** The headers that carry the credentials. Secrets are read again for every request, so that a replaced file takes effect. */
 export async function credentialHeaders(source: HttpSource, place: ConnectorPlace): Promise<Record<string, string>> {
   const { basic, bearer, apiKey } = source
   if (bearer !== undefined) return { authorization: `Bearer ${await headerSecret(place, 'bearer')}` }
   if (apiKey) return { [apiKey.header.toLowerCase()]: await headerSecret(place, 'apiKey.value') }
   if (!basic) return {}
-  // Some systems take their key as the user name, which is then a secret too.
+  // Some systems expect their key as the user name, which is then a secret, too.
   const username = (await place.secret('basic.username')?.read()) ?? basic.username
   const pair = `${username}:${await secretOf(place, 'basic.password')}`
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-/** What TLS needs beside the defaults. Refuses files that are missing, and a key that does not belong to the certificate. */
+/** The certificates and keys for TLS. Refuses files that are missing, and a key that does not belong to the certificate. */
 export async function tlsMaterial({ ca, clientCertificate }: HttpSource, place: ConnectorPlace): Promise<TlsMaterial> {
   const authorities = ca === undefined ? {} : { ca: await pemFile(ca, 'ca', place) }
   checked(authorities, 'the file that ca names holds no certificates', 'write it in PEM')
@@ -76,7 +76,7 @@ function checked(material: TlsMaterial, what: string, help: string): void {
   try {
     createSecureContext(material)
   } catch {
-    // The cause would hold what the files hold.
+    // The cause is left out because it may quote the files.
     throw unreadable(what, help)
   }
 }

@@ -1,7 +1,7 @@
 import { errorCode, Failure } from '../../errors.ts'
 import { unreachable, unreadable } from '../file/failures.ts'
 
-/** What the statuses mean for an operator. The answer's own text may hold anything and is shown nowhere. */
+/** What a status means for an operator. The text of the answer may hold anything and is never shown. */
 const refusals: Readonly<Record<number, readonly [string, string]>> = {
   204: ['has nothing to give', 'check the address'],
   206: ['gave a part although all was asked for', 'check the server'],
@@ -15,7 +15,7 @@ const refusals: Readonly<Record<number, readonly [string, string]>> = {
 
 const passing = new Set([408, 425, 429])
 
-/** The failure for a status that is no success. Those that may pass by themselves can be retried. */
+/** The failure for a status that is no success. It can be retried if the cause may go away by itself. */
 export function refusedStatus(status: number, where: string, retryAfterMs: number | null): Failure {
   if (passing.has(status) || status >= 500) {
     const wait = retryAfterMs === null ? 'try again later' : `it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`
@@ -47,7 +47,7 @@ const nonsense: readonly (readonly [RegExp, string, string])[] = [
   [/^(?:Z_DATA_ERROR$|ERR_.*BROTLI|ERR__ERROR)/, 'packed its answer wrongly', 'check the server'],
 ]
 
-/** What may end a request from our side. */
+/** What may end a request on our side. */
 export type Stop = {
   readonly caller: AbortSignal
   readonly timeout: AbortSignal
@@ -55,14 +55,14 @@ export type Stop = {
   readonly totalTimeoutMs: number
 }
 
-/** What to throw for an error in a request or in its answer: the caller's reason, or a failure that names the clock or the other side. */
+/** What to throw for an error of a request: the caller's reason if it stopped the request, or a failure that names the time limit or the server. */
 export function explained(error: unknown, { where, stop }: { readonly where: string; readonly stop: Stop }): unknown {
   if (stop.caller.aborted) return stop.caller.reason
   if (!stop.timeout.aborted) return brokenRequest(error, where)
   return unreachable(`${where} took longer than ${stop.totalTimeoutMs} ms`, 'try again later, or raise totalTimeoutMs')
 }
 
-/** The failure for what ended a request below HTTP, or within its answer. An error of our own stays what it is. */
+/** The failure for an error of the network, or for an answer that cannot be understood. An error of our own stays as it is. */
 export function brokenRequest(error: unknown, where: string): unknown {
   const code = networkCode(error)
   if (error instanceof Failure || code === undefined || code === 'UND_ERR_INVALID_ARG') return error
@@ -72,10 +72,10 @@ export function brokenRequest(error: unknown, where: string): unknown {
       cause: error,
     })
   }
-  // Without the cause: it holds what the server sent.
+  // The cause is left out because it holds what the server sent.
   for (const [pattern, what, help] of nonsense)
     if (pattern.test(code)) return unreadable(`${where} ${what} (${code})`, help)
-  // All that a client without the wanted certificate sees of TLS 1.3 may be the end of the connection.
+  // With TLS 1.3, a client without the expected certificate may see nothing but the end of the connection.
   const hint = where.startsWith('https:') ? ', and check whether it wants a clientCertificate' : ''
   const [what, help] = outages[code] ?? ['ended the connection too soon', `try again later${hint}`]
   return unreachable(`${where} ${what} (${code})`, help, { cause: error })

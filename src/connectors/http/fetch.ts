@@ -14,22 +14,22 @@ const longestWaitMs = 60_000
 const headerBytes = 32 * 1024
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** An answer with status 200, its body still to be read. `url` is where it came from in the end. */
+/** An answer with status 200, whose body is still to be read. `url` is its address after all redirects. */
 export type HttpAnswer = { readonly url: URL; readonly headers: AnswerHeaders; readonly body: AsyncIterable<Buffer> }
 
 export type AnswerHeaders = Dispatcher.ResponseData['headers']
 
 export type HttpClient = AsyncDisposable & {
-  /** Fetches an address on the host of the source. `where` is what refusals call it. */
+  /** Fetches an address on the host of the source. Refusals call it `where`. */
   readonly get: (url: URL, options: { readonly where: string }) => Promise<HttpAnswer>
-  /** The same, or null where the conditions hold and nothing is new. */
+  /** The same, or null if the server says that nothing is new. */
   readonly getIfNew: (
     url: URL,
     options: { readonly where: string; readonly conditions: Conditions },
   ) => Promise<HttpAnswer | null>
 }
 
-/** What makes an answer unnecessary. */
+/** The headers of a conditional request, such as If-None-Match. */
 export type Conditions = Readonly<Record<string, string>>
 
 export type Surroundings = {
@@ -38,7 +38,7 @@ export type Surroundings = {
   readonly signal: AbortSignal
 }
 
-/** Connects to the checked addresses of one host and to nothing else. Everything it fetches shares one byte limit and one time limit. */
+/** A client that connects only to the checked addresses of one host. All that it fetches shares one byte limit and one time limit. */
 export async function openHttpClient(source: HttpSource, surroundings: Surroundings): Promise<HttpClient> {
   const { place, resolve, signal } = surroundings
   const home = new URL(source.url)
@@ -102,7 +102,7 @@ async function fetched(trip: Trip, wish: Wish): Promise<HttpAnswer | null> {
   throw unreadable(`${wish.where} redirects more than ${redirectLimit} times`, 'write the last address as url')
 }
 
-/** Asks again where the server says when; what takes longer than a minute is left to the next run. */
+/** Asks again after the wait that the server asks for. A wait of more than a minute is left to the next run. */
 async function patiently(trip: Trip, wish: Wish): Promise<Dispatcher.ResponseData> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await requested(trip, wish)
@@ -134,7 +134,7 @@ function requested(
   })
 }
 
-// What a refusal says is of no use, may be endless, and may never come: the connection goes with it.
+// The body of a refusal is of no use and may never end, so the connection is closed with it.
 function giveUp({ body }: Dispatcher.ResponseData): void {
   body.on('error', () => {}).destroy()
 }
@@ -143,7 +143,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** Runs a step of the network, and says what ended it. */
+/** Runs a step that uses the network. Its failure says what ended it. */
 async function stoppable<T>(stop: Stop, where: string, step: () => Promise<T>): Promise<T> {
   try {
     stop.either.throwIfAborted()
@@ -153,7 +153,7 @@ async function stoppable<T>(stop: Stop, where: string, step: () => Promise<T>): 
   }
 }
 
-// The credentials go to the host of url and to no other, and so does trust in what comes back.
+// The credentials are sent to the host of url only, and only its answers are trusted.
 function checkHost(url: URL, home: URL, where: string): void {
   if (url.origin === home.origin) return
   throw unreadable(

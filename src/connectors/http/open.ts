@@ -16,8 +16,8 @@ const settledMs = 60_000
 const entityTag = /^(?:W\/)?"[\x21\x23-\x7e]{0,500}"$|^[A-Za-z0-9._:/+=-]{1,500}$/
 
 /**
- * Fetches one CSV export, or every page of a JSON list, when it is opened; the rows are streamed from the disk afterwards. A list of
- * which a page fails is refused as a whole.
+ * Reads a list of people over HTTP. Opening the source fetches one CSV export, or every page of a JSON list, and the rows are streamed
+ * from the disk afterwards. If one page fails, the whole list is refused.
  */
 export function httpConnector(
   source: HttpSource,
@@ -76,7 +76,7 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   const spool = opening.use(await openSpool(place.spoolDir))
   const pages = await fetchPages(source, { ...fetched, spool })
   const { headers, counts, bytes, digest, stated, warnings } = pages
-  // The first page of several may stay the same while a later one changes.
+  // The first of several pages may stay the same while a later page changes.
   const identity = identityOf(source, { name, bytes, digest, answer: counts.length === 1 ? first : null })
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
   const rows = spooledRows(spool, { name, pages, signal })
@@ -96,12 +96,12 @@ async function* spooledRows(
   spool: Spool,
   { name, pages, signal }: { readonly name: string; readonly pages: Pages; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly SourceRow[]> {
-  // An empty list leaves an empty file, which no reader of exports takes.
+  // An empty list leaves an empty file, which readers of exports refuse.
   if (pages.counts.every((count) => count === 0)) return
   yield* readRecords(await spool.finish(name), pages, signal)
 }
 
-/** Gives the rows, and removes what they were read from, also when the reading ends early. */
+/** Passes the rows through, and removes the file that they come from, even if the reading ends early. */
 async function* thenDispose(
   rows: AsyncIterable<readonly SourceRow[]>,
   opened: AsyncDisposableStack,
@@ -114,7 +114,7 @@ type Content = {
   readonly name: string
   readonly bytes: number
   readonly digest: string
-  /** The answer that the server can be asked about next time; null where it does not stand for everything. */
+  /** The answer that a later conditional request refers to; null if it is only a part of the list. */
   readonly answer: HttpAnswer | null
 }
 
@@ -124,29 +124,29 @@ function identityOf(source: HttpSource, { name, bytes, digest, answer }: Content
   return { name, bytes, version: `sha256:${version}`, ...(validator !== undefined && { validator }) }
 }
 
-/** What an operator calls the list: the last part of its address, or the host. */
+/** A name for the list: the last part of its address, or the host. */
 function nameOf(url: URL): string {
   const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   return last.slice(0, nameLimit)
 }
 
-/** The headers that ask for something newer than what was read last; none where that was read from elsewhere, or in another way. */
+/** The headers that ask only for a newer version than the last one. There are none if the last one was read from another address or with other settings. */
 function conditionsOf(source: HttpSource, last: SourceIdentity | null): Readonly<Record<string, string>> {
   const [place, header = '', ...words] = (last?.validator ?? '').split(' ')
   return place === placeOf(source) ? { [header]: words.join(' ') } : {}
 }
 
-/** What `conditionsOf` needs to ask for something newer than this answer; undefined where its server offers nothing to rely on. */
+/** What `conditionsOf` needs to ask for a newer version than this answer; undefined if the server gives nothing to rely on. */
 function validatorOf(source: HttpSource, headers: AnswerHeaders): string | undefined {
   const { etag, date, 'last-modified': modified } = headers
   if (typeof etag === 'string' && entityTag.test(etag)) return `${placeOf(source)} if-none-match ${etag}`
   if (typeof modified !== 'string' || typeof date !== 'string') return undefined
-  // The header knows whole seconds: what was written just before the answer may be written again within the same one.
+  // The header holds whole seconds. A list that changed just before the answer may change again within the same second.
   const isSettled = Date.parse(date) - Date.parse(modified) >= settledMs
   return isSettled ? `${placeOf(source)} if-modified-since ${new Date(modified).toUTCString()}` : undefined
 }
 
-/** Which address was read, and how: the same bytes read by other settings are news. Holds no secrets. */
+/** Identifies the address and the settings: the same bytes read with other settings are news. Holds no secrets. */
 function placeOf({ bearer, basic, apiKey, clientCertificate, decrypt, ...reading }: HttpSource): string {
   return createHash('sha256').update(JSON.stringify(reading)).digest('hex').slice(0, 16)
 }

@@ -14,15 +14,15 @@ const rowsInSlice = 1000
 const cellsInSlice = 200_000
 const lineFeed = 10
 
-/** A list that was fetched to its end. Its records lie in the spool, one JSON text a line. */
+/** A list that was fetched to its end. The spool holds its records, one JSON text on each line. */
 export type Pages = {
   readonly headers: readonly string[]
   /** How many records each page holds. */
   readonly counts: readonly number[]
   readonly bytes: number
-  /** Of all pages, as hex. */
+  /** The digest of all pages, as hex. */
   readonly digest: string
-  /** What the pointer of asOf leads to in the first page. */
+  /** The value at the pointer of asOf in the first page. */
   readonly stated: JsonValue | undefined
   readonly warnings: readonly string[]
 }
@@ -31,13 +31,13 @@ type Trip = {
   readonly client: HttpClient
   readonly spool: Spool
   readonly first: HttpAnswer
-  /** What origins call the list. */
+  /** The name of the list in origins. */
   readonly name: string
-  /** What refusals call the address. */
+  /** The address in refusals. */
   readonly where: string
 }
 
-/** Fetches every page, from the first one that is already being answered to the last. Refuses lists that run in a circle. */
+/** Fetches every page. The first one is already being answered. Refuses a list whose pages form a circle. */
 export async function fetchPages(source: HttpSource, { client, spool, first, name, where }: Trip): Promise<Pages> {
   const list = new PageList(source, { spool, name })
   let page = await list.add(first, where)
@@ -56,7 +56,7 @@ export async function fetchPages(source: HttpSource, { client, spool, first, nam
   }
 }
 
-/** Owns what has been seen of a list so far. */
+/** Collects the pages of a list. */
 class PageList {
   readonly counts: number[] = []
   readonly #source: HttpSource
@@ -76,7 +76,7 @@ class PageList {
     this.#visited = new Set([new URL(source.url).href])
   }
 
-  /** Notes where the next page is, and refuses one that was there before. */
+  /** Notes the address of the next page. Refuses an address that was already visited. */
   visit(url: URL, where: string): void {
     if (this.#visited.has(url.href)) throw circle(where)
     if (this.counts.length >= this.#source.maxPages)
@@ -111,7 +111,7 @@ class PageList {
     return { headers: [...this.#headers], counts: this.counts, bytes: this.#bytes, digest: this.#digest.digest('hex') }
   }
 
-  // A server that does not understand the token gives the first page again and again, each time with another token.
+  // A server that does not understand the token sends the first page again and again, each time with another token.
   #checkNew(lines: readonly string[], where: string): void {
     if (lines.length === 0) return
     const hash = createHash('sha256')
@@ -151,7 +151,7 @@ function recordsOf(page: JsonValue, path: string, where: string): readonly JsonV
   )
 }
 
-// Many senders leave the member out on the last page, so that a misspelt pointer looks like a short list.
+// Many servers leave the member out on the last page, so a misspelt pointer looks like a short list.
 function warningsOf({ next }: HttpSource, page: JsonValue, where: string): readonly string[] {
   if (next === undefined || pointer(page, next) !== undefined) return []
   return [`${where} holds nothing at ${next}, so it was taken for the only page`]
@@ -175,7 +175,7 @@ function notAnAddress(where: string, next: string | undefined): never {
   throw unreadable(`${where} holds no address at ${next}`, 'check next; a token needs nextParameter')
 }
 
-/** The rows of spooled pages, in slices. What cannot be trusted about a record travels with it as its fault. */
+/** The rows of spooled pages, in slices. A record that cannot be trusted carries the reason as its fault. */
 export async function* readRecords(
   file: ExportFile,
   { headers, counts }: Pick<Pages, 'headers' | 'counts'>,

@@ -1,14 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Networks that the public internet does not route, and those that name the machine itself or its cloud (IANA's special purpose registries). */
+/** Networks that the public internet does not route, and those of the machine itself or of its cloud (from IANA's special purpose registries). */
 const specialNetworks = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Where clouds answer with credentials: 169.254.169.254.
+  // Clouds hand out credentials at 169.254.169.254.
   ['169.254.0.0', 16],
-  // Answers as the host to machines in Azure, though its network is public.
+  // In Azure the host answers here, although the network is public.
   ['168.63.129.16', 32],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -22,11 +22,11 @@ const specialNetworks = [
   ['240.0.0.0', 4],
 ] as const
 
-/** What is not public within 2000::/3, the only part of IPv6 that is. */
+/** The networks that are not public within 2000::/3, which is the only public part of IPv6. */
 const specialNetworks6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
-  // Carries an IPv4 address that a relay would connect to.
+  // Holds an IPv4 address to which a relay would connect.
   ['2002::', 16],
   ['3fff::', 20],
 ] as const
@@ -42,10 +42,10 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-// ::ffff:0:0/96 is IPv4 in another spelling, 64:ff9b::/96 is IPv4 behind a translator.
+// ::ffff:0:0/96 is another spelling of IPv4, and 64:ff9b::/96 is IPv4 behind a translator.
 const embedding = /^(?:::ffff:|64:ff9b::)([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 
-/** Whether an IP address is one of the public internet. What is no address is not. */
+/** Whether a text is an IP address of the public internet. */
 export function isPublicAddress(address: string): boolean {
   const plain = plainAddress(address)
   const family = isIP(plain)
@@ -60,7 +60,7 @@ export function isLoopback(address: string): boolean {
   return family !== 0 && loopback.check(plain, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** The one spelling of an address; the IPv4 address where an IPv6 address only wraps one. */
+/** The canonical spelling of an address. An IPv6 address that only wraps an IPv4 address becomes that IPv4 address. */
 function plainAddress(address: string): string {
   if (isIP(address) !== 6 || address.includes('%')) return address.split('%')[0] ?? ''
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)

@@ -4,7 +4,7 @@ import { JsonPointer } from '../json/cells.ts'
 import { isLoopback } from './private-address.ts'
 import { rowSource, secretReference, secretText } from '../file/source-settings.ts'
 
-/** Headers that belong to the connection, to the credentials or to this connector. */
+/** Headers that the connection, the credentials or this connector set. */
 const ownHeaders = new Set([
   ...['accept-encoding', 'authorization', 'connection', 'content-length', 'content-type', 'cookie', 'expect', 'host'],
   ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'keep-alive', 'range', 'te'],
@@ -69,7 +69,7 @@ const HttpAsOf = z
 
 export type HttpAsOf = z.infer<typeof HttpAsOf>
 
-/** A list of people that is fetched over HTTP: one CSV export, or JSON in one or more pages. */
+/** The settings of a list of people that is fetched over HTTP: one CSV export, or JSON in one or more pages. */
 export const HttpSource = z
   .strictObject({
     type: z.literal('http'),
@@ -159,7 +159,7 @@ export const HttpSource = z
 
 export type HttpSource = z.infer<typeof HttpSource>
 
-/** Whether a host as `URL` spells it is this machine by its very name. */
+/** Whether the name of a host alone says that it is this machine. */
 export function namesThisMachine({ hostname }: URL): boolean {
   return hostname === 'localhost' || isLoopback(hostname.replaceAll(/^\[|\]$/g, ''))
 }

@@ -8,14 +8,14 @@ import { errorCode } from '../../errors.ts'
 const staleMs = 24 * 60 * 60 * 1000
 const ownName = /^http-[0-9a-f-]{36}\.part$/
 
-/** A file of what was fetched, readable by this account only. Disposing removes it. */
+/** A file for what was fetched. Only this account can read it, and disposing removes it. */
 export type Spool = AsyncDisposable & {
   readonly append: (content: Buffer | string) => Promise<void>
-  /** Closes the file, to be read under another name. Refuses one that nothing was appended to. */
+  /** Closes the file, to be read under the given name. Refuses an empty file. */
   readonly finish: (name: string) => Promise<ExportFile>
 }
 
-/** A new file in `folder`, which is made when needed. Files that a process left behind when it died go after a day. */
+/** Makes a new file in `folder`, and the folder if it is missing. Files of processes that died are removed after a day. */
 export async function openSpool(folder: string): Promise<Spool> {
   await explaining(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   await removeStale(folder)
@@ -47,7 +47,7 @@ async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T>
     return await step()
   } catch (error) {
     const code = errorCode(error) ?? 'unknown'
-    const help = code === 'ENOSPC' ? 'make room on the disk' : 'let the account that runs Rollcall write there'
+    const help = code === 'ENOSPC' ? 'free space on the disk' : 'let the account that runs Rollcall write there'
     throw unreadable(`cannot keep what was fetched in ${folder} (${code})`, help, { cause: error })
   }
 }

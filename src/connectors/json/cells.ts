@@ -9,27 +9,27 @@ const pathLimit = 10_000
 const pathLengthLimit = 256
 const textLimit = 1024 * 1024
 
-/** What JSON holds, with every number as the text that the sender wrote: `007` stays impossible, `1.10` and 20 digits stay as they are. */
+/** A JSON value in which every number is the text that the sender wrote, so that `1.10` and 20 digits stay as they are. */
 export type JsonValue = null | boolean | string | readonly JsonValue[] | JsonObject
 export type JsonObject = { readonly [name: string]: JsonValue }
 
-/** A record as cells: dotted paths such as `emails.0.value`, in the order in which they stand. */
+/** A record as cells, in its own order. Their names are dotted paths such as `emails.0.value`. */
 export type FlatRecord = {
   readonly cells: ReadonlyMap<string, string>
-  /** Where the record says that there is no more: the length of every list, and 0 for null. */
+  /** Where lists end: the length of every list, and 0 for null. */
   readonly ends: ReadonlyMap<string, number>
-  /** Why the record cannot be trusted: as a whole (`path` null; there are no cells then), or in one cell. */
+  /** Why the record cannot be trusted. If `path` is null, the whole record cannot be trusted, and there are no cells. */
   readonly fault?: { readonly path: string | null; readonly reason: string }
 }
 
-/** RFC 6901: `/data/items`, or nothing for the whole. */
+/** A pointer as in RFC 6901, such as `/data/items`. An empty one means the whole value. */
 export const JsonPointer = z.string().regex(/^(?:\/(?:[^~/]|~[01])*)*$/, {
   error: 'expected a JSON pointer such as /data/items, or nothing for the whole',
 })
 
 /**
- * The value that `bytes` hold as strict UTF-8 and strict JSON. Refuses nesting below 64 levels, more than five million values, and an
- * object that names something twice, of which every reader would take another. `name` is what the refusal calls it.
+ * Reads `bytes` as strict UTF-8 and strict JSON. Refuses more than 64 levels, more than five million values, and an object with the
+ * same name twice, because readers disagree about which of the two counts. Refusals call the text `name`.
  */
 export function readJson(bytes: Uint8Array, { name }: { readonly name: string }): JsonValue {
   const text = decoded(bytes, name)
@@ -37,12 +37,12 @@ export function readJson(bytes: Uint8Array, { name }: { readonly name: string })
   try {
     return JSON.parse(text, sourceText)
   } catch (error) {
-    // The parser's own message quotes the text, which is why it travels neither here nor as the cause.
+    // The parser's own message quotes the text, so it is neither shown nor kept as the cause.
     throw unreadable(`${name} is not valid JSON${whereIn(error)}`, 'the answer was cut off, or it is something else')
   }
 }
 
-/** What a JSON pointer leads to; undefined where it leads nowhere. Sees only what the sender wrote. */
+/** What a JSON pointer leads to; undefined if it leads nowhere. Only members that the sender wrote are seen. */
 export function pointer(value: JsonValue, path: string): JsonValue | undefined {
   const names = path.split('/').slice(1)
   let found: JsonValue | undefined = value
@@ -50,7 +50,7 @@ export function pointer(value: JsonValue, path: string): JsonValue | undefined {
   return found
 }
 
-/** Spreads a record out into cells. Null is a blank cell, a member that is missing is none; a record that is no object has a fault. */
+/** Turns a record into cells. Null is a blank cell, and a missing member is no cell. A record that is no object has a fault. */
 export function flattenRecord(value: JsonValue): FlatRecord {
   if (!isObject(value)) return brokenRecord('the record is no object')
   const found: Found = { cells: new Map(), ends: new Map(), damaged: [], textLength: 0 }
@@ -64,7 +64,7 @@ export function flattenRecord(value: JsonValue): FlatRecord {
   return { cells, ends, fault: { path, reason: `the cell holds ${unreadableText}` } }
 }
 
-/** Adds the paths of a record to those of the records before it. */
+/** Adds the paths of a record to the headers. */
 export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name: string): void {
   for (const path of cells.keys()) headers.add(path)
   if (headers.size <= pathLimit) return
@@ -74,7 +74,7 @@ export function collectHeaders(headers: Set<string>, { cells }: FlatRecord, name
   )
 }
 
-/** Turns records into rows below `headers`. Below null, and behind the end of a list, a cell is blank; otherwise a record without it says nothing. */
+/** Turns records into rows below `headers`. A cell below null or after the end of a list is blank. Any other missing cell says nothing. */
 export function rowReader(headers: readonly string[]): (record: FlatRecord, origin: Origin) => SourceRow {
   const columns = headers.map((path) => ({ path, parents: parentsOf(path) }))
   return ({ cells, ends, fault }, origin) => {
@@ -85,7 +85,7 @@ export function rowReader(headers: readonly string[]): (record: FlatRecord, orig
   }
 }
 
-/** Headers and rows of records that are all at hand. */
+/** Headers and rows of records that are all in memory. */
 export function recordsToRows(
   records: readonly { readonly record: FlatRecord; readonly origin: Origin; readonly asOf?: string }[],
   { name }: { readonly name: string },
@@ -109,9 +109,9 @@ function decoded(bytes: Uint8Array, name: string): string {
   }
 }
 
-/** Refuses before parsing what would be dangerous or ambiguous to parse. What is no JSON at all passes: the parser refuses it. */
+/** Refuses text that would be dangerous or ambiguous to parse. Text that is no JSON passes, because the parser refuses it. */
 function checkShape(text: string, name: string): void {
-  /** The names seen in every object that is open; null for a list. */
+  /** The names seen so far in each open object; null for a list. */
   const open: (Set<string> | null)[] = []
   let values = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -203,7 +203,7 @@ function brokenRecord(reason: string): FlatRecord {
   return { cells: new Map(), ends: new Map(), fault: { path: null, reason } }
 }
 
-/** Adds what `value` holds below `path`; gives the reason why that cannot be done. */
+/** Adds what `value` holds below `path`. Returns the reason if that cannot be done. */
 function spread(found: Found, path: string, value: JsonValue): string | undefined {
   if (isObject(value)) return spreadAll(found, path, Object.entries(value))
   if (Array.isArray(value)) {
@@ -242,7 +242,7 @@ function problemOf(path: string): string | undefined {
   return isText(path) ? undefined : 'a name in the record holds a NUL character or half a character'
 }
 
-/** Whether databases and files can hold it. */
+/** Whether databases and files can hold the text. */
 function isText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }

@@ -6,7 +6,7 @@ import { findMatches, type RemoteFile, type RemoteMatches, regularRemote, remote
 import type { SftpSession } from './session.ts'
 import type { RemoteStats } from './stats.ts'
 
-// The server's clock is not ours: only what it dates a day back is taken for quiet without a second look.
+// The server's clock is not ours. Only a file that it dates at least a day back counts as quiet without a second look.
 const clockAllowanceMs = 24 * 60 * 60 * 1000
 
 export type Choice = {
@@ -20,12 +20,12 @@ export type Choice = {
 
 export type Chosen = {
   readonly file: RemoteFile
-  /** Further new exports wait behind this one. */
+  /** More new exports wait to be read after this one. */
   readonly more: boolean
   readonly companions: ReadonlyMap<string, RemoteStats>
 }
 
-/** The export that is read next, once it is complete as far as that shows from outside; null where `each` finds nothing new. */
+/** The export to be read next, once it is complete as far as that can be seen from outside; null if `each` finds nothing new. */
 export async function chooseExport(
   session: SftpSession,
   choice: Choice,
@@ -38,7 +38,7 @@ export async function chooseExport(
     const { file } = chosen
     return { chosen, file: { ...file, modifiedAtMs: file.modifiedAtMs + clockAllowanceMs } }
   }
-  // A listing may take longer than the quiet period, which begins behind the first one.
+  // A listing may take longer than the quiet period, which begins after the first listing.
   const first = [await look()]
   const find = async () => first.pop() ?? look()
   const found = await whenQuiet(find, { quietSeconds: marker ? 0 : quietSeconds, signal })

@@ -11,7 +11,7 @@ import { SftpSession } from './session.ts'
 
 const keepaliveMs = 15_000
 
-/** What is negotiated, strongest first. No SHA-1, no CBC, no group of 1024 bits, and no compression, which could be a bomb. */
+/** The algorithms that are offered, strongest first. No SHA-1, no CBC, no group of 1024 bits, and no compression, which could be a bomb. */
 const algorithms = {
   kex: [
     'curve25519-sha256',
@@ -59,8 +59,8 @@ export type SftpServer = {
 }
 
 /**
- * Logs in to the server, after its host key has proved to be one of the pinned ones. Secrets are read anew. A server has keys of
- * several kinds and presents one: where that is not pinned, it is asked for the others.
+ * Logs in to the server, once its host key has proved to be one of the pinned ones. Secrets are read again each time. A server has
+ * keys of several kinds and presents one of them. If that one is not pinned, the server is asked for the others.
  */
 export async function connectSftp(
   server: SftpServer,
@@ -109,7 +109,7 @@ async function connectOnce(connecting: Connecting): Promise<SftpSession> {
   const aborted = () => fail(signal.reason)
   const timer = setTimeout(() => fail(tooSlow(server)), Math.max(0, deadlineMs - performance.now()))
   signal.addEventListener('abort', aborted, { once: true })
-  // What the client makes of an error lacks its kind. These listeners stay, so that no late error is without one.
+  // The client's own errors lack the code of the cause. These listeners stay, so that a late error does not end the process.
   socket.on('error', fail)
   client.on('error', fail)
   try {
@@ -150,12 +150,12 @@ async function login(client: SftpClient, socket: Socket, connecting: Connecting)
   })
 }
 
-/** SHA256:… as ssh-keygen -l prints it. */
+/** The fingerprint as ssh-keygen -l prints it: SHA256:… */
 function fingerprintOf(hostKey: Buffer): string {
   return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`
 }
 
-/** The algorithms that are left when those of the presented key are not offered any more; none where it was presented unasked. */
+/** The algorithms that are left without those of the presented key; none if the key was not asked for. */
 function otherAlgorithms(
   offered: readonly ServerHostKeyAlgorithm[],
   presented: Buffer,
@@ -170,7 +170,7 @@ function typeOf(hostKey: Buffer): string {
   return hostKey.length < 4 ? '' : hostKey.toString('latin1', 4, 4 + hostKey.readUInt32BE(0))
 }
 
-// ssh2 takes lists of its own only.
+// ssh2 accepts only arrays that can be changed.
 function copied({ kex, serverHostKey, cipher, hmac, compress }: AlgorithmTable): Algorithms {
   return {
     kex: [...kex],

@@ -3,10 +3,10 @@ import type SftpClient from 'ssh2-sftp-client'
 import type { ConnectorPlace } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 
-/** What a login is made with. */
+/** The password or the key of a login. */
 export type Credentials = { readonly password: string } | { readonly key: ParsedKey }
 
-/** Reads the secrets anew, and refuses what is no key before anything is connected. */
+/** Reads the secrets. A key that cannot be used is refused before anything is connected. */
 export async function readCredentials(secret: ConnectorPlace['secret']): Promise<Credentials> {
   const privateKey = secret('privateKey')
   if (privateKey) return { key: parsedKey(await privateKey.read(), await secret('passphrase')?.read()) }
@@ -15,7 +15,7 @@ export async function readCredentials(secret: ConnectorPlace['secret']): Promise
   throw unreadable('there is neither a password nor a private key to log in with', 'set password or privateKey')
 }
 
-// What the parser says may quote what it was given: only its kind is told.
+// The parser's message may quote the key, so only the kind of the problem is reported.
 function parsedKey(text: string, passphrase: string | undefined): ParsedKey {
   const key = ssh2.utils.parseKey(text, passphrase)
   if (key instanceof Error) {
@@ -28,7 +28,7 @@ function parsedKey(text: string, passphrase: string | undefined): ParsedKey {
   return withoutSha1(key)
 }
 
-// A server that does not say which signatures it knows is offered SHA-1 for an RSA key, whatever the algorithms above are.
+// If a server does not say which signatures it knows, ssh2 signs with SHA-1 for an RSA key, whatever algorithms are configured.
 function withoutSha1(key: ParsedKey): ParsedKey {
   const sign = key.sign
   key.sign = (data, hash) => {
@@ -41,20 +41,20 @@ function withoutSha1(key: ParsedKey): ParsedKey {
   return key
 }
 
-/** How the client logs in: by the one way that the credentials are made for, and once. */
+/** How the client logs in: once, with the method that fits the credentials. */
 export function authentication(client: SftpClient, credentials: Credentials, username: string) {
   if ('key' in credentials) return { authHandler: [{ type: 'publickey' as const, username, key: credentials.key }] }
   const { password } = credentials
-  // Some servers ask for the password in a dialogue only. A question whose answer would be shown is not one for a password.
+  // Some servers ask for the password only in a dialogue. A question whose answer would be shown does not ask for a password.
   client.on('keyboard-interactive', (_name, _instructions, _language, prompts: Prompt[], finish) =>
     finish(prompts.map(({ echo }) => (echo ? '' : password))),
   )
   const tried = new Set<AuthenticationType>()
   const authHandler: AuthHandlerMiddleware = (left, _partial, next) => {
-    // A wrong password is not tried a second time by another way: accounts get locked.
+    // A wrong password is not tried again with another method, because accounts get locked.
     const method =
       left?.includes('keyboard-interactive') && !left.includes('password') ? 'keyboard-interactive' : 'password'
-    // The type leaves out what ends the attempts.
+    // False ends the attempts, which the type does not say.
     if (tried.has(method)) return next(false as never)
     tried.add(method)
     next(method)

@@ -1,18 +1,18 @@
 import { errorCode, Failure } from '../../errors.ts'
 import { unreachable, unreadable } from '../file/failures.ts'
 
-/** What an attempt to connect had come to when it failed. */
+/** How far an attempt to connect had come when it failed. */
 export type ConnectAttempt = {
   readonly host: string
   readonly port: number
-  /** What the login was tried with, in words. */
+  /** What was used for the login, in words. */
   readonly credential: string
   phase: 'connect' | 'handshake' | 'login' | 'subsystem'
-  /** The host key, where it is none of the pinned ones. */
+  /** The host key, if it is not one of the pinned ones. */
   mismatch?: Buffer
 }
 
-/** What a failed attempt to connect means to an operator. */
+/** The failure for an attempt to connect. */
 export function connectFailure(error: unknown, attempt: ConnectAttempt): Failure {
   if (error instanceof Failure) return error
   const server = `${attempt.host}:${attempt.port}`
@@ -31,7 +31,7 @@ export function connectFailure(error: unknown, attempt: ConnectAttempt): Failure
   }
 }
 
-/** What it means that none of the host keys that a server has is a pinned one. */
+/** The failure for a server that has none of the pinned host keys. */
 export function unknownHostKeys({ host, port }: ConnectAttempt, presented: readonly string[], error: unknown): Failure {
   const keys = presented.length === 1 ? `the host key ${presented[0]}` : `the host keys ${presented.join(', ')}`
   const what = `${host}:${port} presented ${keys}, which hostKeys does not list; nothing was sent to it`
@@ -39,7 +39,7 @@ export function unknownHostKeys({ host, port }: ConnectAttempt, presented: reado
   return unreadable(what, help, { cause: error })
 }
 
-/** What a broken connection means, `doing` something to a path. */
+/** The failure for a connection that the server closed. */
 export function lostConnection(server: string, error?: unknown): Failure {
   return unreachable(
     `${server} closed the connection`,
@@ -50,20 +50,20 @@ export function lostConnection(server: string, error?: unknown): Failure {
   )
 }
 
-/** A server that answers something else than it was asked for. */
+/** The failure for an answer that does not fit the request. */
 export function brokenAnswer(server: string, error?: unknown): Failure {
   const help = 'it may be no SFTP server, or a faulty one; ask its owner'
   return unreadable(`${server} gave an answer that is not one of SFTP version 3`, help, { cause: error })
 }
 
-/** What the status that a server answered with means, `doing` being for example "read exports/people.csv on host:22". */
+/** The failure for a status that the server answered with. `doing` is, for example, "read exports/people.csv on host:22". */
 export function statusFailure(error: unknown, doing: string): Failure {
   const code = statusOf(error)
   const help = helpByStatus[code ?? -1] ?? `the server answered with the status ${code ?? 'unknown'}; its log says why`
   return unreadable(`cannot ${doing}`, help, { cause: error })
 }
 
-/** The status of SFTP version 3 that an error carries; undefined for what is no answer of the server. */
+/** The status of SFTP version 3 in an error; undefined if the error is not an answer of the server. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : undefined
 }

@@ -8,7 +8,7 @@ import type { SftpSession } from './session.ts'
 import { openSpooled, writing } from './spool.ts'
 import type { RemoteStats } from './stats.ts'
 
-// Below what every server hands out at once.
+// Every server sends at least this much at once.
 const blockBytes = 30 * 1024
 const blocksAhead = 32
 const overlapBytes = 64 * 1024
@@ -18,8 +18,8 @@ const orphanMarginMs = 60_000
 type RemoteHandle = { readonly session: SftpSession; readonly handle: Buffer; readonly file: RemoteFile }
 
 /**
- * Fetches the file into `spoolDir`, and goes on where an earlier attempt at the same state of it stands. The result has the remote
- * file's name and modification time. A file that changes meanwhile is refused.
+ * Fetches the file into `spoolDir`. An earlier attempt at the same state of the file is continued. The result has the name and the
+ * modification time of the remote file. A file that changes meanwhile is refused.
  */
 export async function download(
   session: SftpSession,
@@ -48,14 +48,14 @@ export async function download(
     const path = await writing(spoolDir, () => spooled.complete())
     return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
   } catch (error) {
-    // Only where trying again can help. What this hides is of less use than the error that led here.
+    // The part is kept only if another attempt can help. An error here matters less than the one that led here.
     const resumable = !(error instanceof Failure) || error.retry
     await (resumable ? spooled.keep() : spooled.discard()).catch(() => {})
     throw error
   }
 }
 
-/** The text of a small file, such as one that says what an export holds. */
+/** The text of a small file, such as a side file. */
 export async function readText(session: SftpSession, path: string): Promise<string> {
   const handle = await session.open(path)
   const parts: Buffer[] = []
@@ -80,7 +80,7 @@ async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: stri
   }
 }
 
-/** Where an earlier attempt stands, once its end has proved to be what the server still holds there; else the start. */
+/** Where to continue an earlier attempt: at its end, if its last bytes are still what the server has there, and otherwise at the start. */
 async function resumePoint(remote: RemoteHandle, local: FileHandle): Promise<number> {
   const { size } = await local.stat()
   if (size > remote.file.bytes) return 0
@@ -93,7 +93,7 @@ async function resumePoint(remote: RemoteHandle, local: FileHandle): Promise<num
   return size
 }
 
-/** The file's bytes in order. Several blocks are asked for at once, so that a distant server costs one round trip and not thousands. */
+/** The bytes of the file in order. Several blocks are requested at once, so that a distant server costs few round trips. */
 async function* blocks(
   remote: RemoteHandle,
   { from, to }: { readonly from: number; readonly to: number },
@@ -104,7 +104,7 @@ async function* blocks(
     while (asked < to && ahead.length < blocksAhead) {
       const length = Math.min(blockBytes, to - asked)
       const block = wholeBlock(remote, { position: asked, length })
-      // Its turn does not come where an earlier one fails.
+      // If an earlier block fails, no one waits for this one.
       block.catch(() => {})
       ahead.push(block)
       asked += length

@@ -5,15 +5,15 @@ import { unreadable } from '../file/failures.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteEntry, RemoteStats } from './stats.ts'
 
-/** A file of the server as its listing has it; `path` is the server's. Its version is made of what a listing tells: name, size and time. */
+/** A file on the server, as a listing shows it. `path` is the path on the server, and the version is made of name, size and time. */
 export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
 
-/** A `path` setting of an SFTP source: * and ? stand for characters of the file's name, everything before the last / as it is. */
+/** The parts of a `path` setting. * and ? stand for characters of the file's name; everything before the last / is taken as it is. */
 export type RemotePattern = { readonly folder: string; readonly name: string; readonly searched: boolean }
 
 export type RemoteMatches = {
   readonly files: readonly RemoteFile[]
-  /** What stands beside them and belongs to them, such as markers, by name. */
+  /** The files that belong to them, such as markers, by name. */
   readonly companions: ReadonlyMap<string, RemoteStats>
 }
 
@@ -28,7 +28,7 @@ export function inFolder(folder: string, name: string): string {
   return folder.endsWith('/') ? `${folder}${name}` : `${folder}/${name}`
 }
 
-/** What the pattern matches on the server. A pattern finds no folders; what `suffixes` end is no export but belongs to one. */
+/** What the pattern matches on the server. A pattern finds no folders. Files with one of the `suffixes` are companions and no exports. */
 export async function findMatches(
   session: SftpSession,
   { folder, name, searched }: RemotePattern,
@@ -45,7 +45,7 @@ export async function findMatches(
   }
 }
 
-/** Refuses what is no regular file, holds nothing, or has a name that would garble what is said of it. */
+/** Refuses a file that is not regular, that is empty, or whose name would garble messages. */
 export function regularRemote(file: RemoteFile, server: string): RemoteFile {
   const what = `${shown(file.name)} on ${server}`
   if (file.name !== shown(file.name))
@@ -69,7 +69,10 @@ export function toRemoteFile(folder: string, { name, kind, bytes, modifiedAtMs }
   return { path: inFolder(folder, name), name, kind, bytes, modifiedAtMs, version }
 }
 
-/** Whether a whole name matches, in time that grows with the product of both lengths only. A leading dot is matched by a dot alone. */
+/**
+ * Whether the whole name matches the pattern. Only a dot matches a leading dot. The names are the server's, so the time must stay
+ * bounded by the product of both lengths: path.matchesGlob needs minutes for a long name and a pattern with five stars.
+ */
 export function matches(name: string, pattern: string): boolean {
   if (name.startsWith('.') && !pattern.startsWith('.')) return false
   const text = [...name]
@@ -108,7 +111,7 @@ async function findExactly(
   return { files: [toRemoteFile(folder, { name, ...stats })], companions }
 }
 
-// Controls, line separators, what changes the direction of writing, and bytes that are no UTF-8.
+// Control characters, line separators, characters that change the direction of writing, and bytes that are no UTF-8.
 function shown(name: string): string {
   return name.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu, '·')
 }

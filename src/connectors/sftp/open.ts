@@ -17,13 +17,13 @@ import { checkSum, countedRows, type Expected, parseSideFile } from '../file/sid
 type Fetched = Chosen & {
   readonly local: ExportFile
   readonly asOf: string
-  /** What the side file says; null where none is configured. */
+  /** What the side file says; null if none is configured. */
   readonly expected: Expected | null
 }
 
 /**
- * Reads exports from an SFTP server. Opening fetches the export as a whole, and goes on where an earlier attempt broke off; its rows
- * are read from the copy, which goes when they end.
+ * Reads CSV exports from an SFTP server. Opening the source fetches the whole export, and continues an earlier attempt that broke off.
+ * The rows are read from the copy, which is removed at their end.
  */
 export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connector {
   return {
@@ -92,7 +92,7 @@ async function readExpected(
   return parseSideFile(text, { holds: sideFile.holds, exportName: file.name, name })
 }
 
-/** Hands the rows through, and removes the copy that they come from, however the reading ends. */
+/** Passes the rows through, and removes the copy that they come from, however the reading ends. */
 async function* thenRemoved(
   rows: AsyncIterable<readonly SourceRow[]>,
   { path }: ExportFile,

@@ -13,8 +13,8 @@ const farewellMs = 1000
 type Answer<T> = (error: Error | null | undefined, value: T) => void
 
 /**
- * Owns one connection to an SFTP server. Every request ends: with an answer, or with a failure once the connection is lost, the
- * server falls silent, the whole visit takes too long, or the signal is aborted.
+ * Owns one connection to an SFTP server. Every request ends, either with an answer or with a failure: because the connection is lost,
+ * the server is silent for too long, everything together takes too long, or the signal is aborted.
  */
 export class SftpSession implements AsyncDisposable {
   readonly server: string
@@ -65,12 +65,12 @@ export class SftpSession implements AsyncDisposable {
     else if (socket.destroyed) this.#end(lostConnection(this.server))
   }
 
-  /** The folder's entries whose name `wanted` accepts. Names that could not stand in a folder are passed over. */
+  /** The entries of the folder whose names `wanted` accepts. Names that are impossible in a folder are skipped. */
   async list(folder: string, wanted: (name: string) => boolean): Promise<RemoteEntry[]> {
     const doing = `list ${folder} on ${this.server}`
     const handle = await this.#handle(doing, (answer) => this.#sftp.opendir(folder, answer))
     const entries: RemoteEntry[] = []
-    // An empty batch counts as well, so that endless ones come to an end.
+    // An empty batch counts, too, so that a server cannot send empty batches for ever.
     for (let seen = 0; seen <= entryLimit; ) {
       const batch = await this.#batch(handle, doing)
       if (!batch) {
@@ -87,7 +87,7 @@ export class SftpSession implements AsyncDisposable {
     throw unreadable(what, 'move old exports away, or name the file without * and ?')
   }
 
-  /** What stands at `path`; undefined where nothing does. */
+  /** The stats of what stands at `path`; undefined if there is nothing. */
   async stats(path: string): Promise<RemoteStats | undefined> {
     try {
       return toStats(await this.#request<Stats>((answer) => this.#sftp.lstat(path, answer)), this.#named(path))
@@ -110,7 +110,7 @@ export class SftpSession implements AsyncDisposable {
     }
   }
 
-  /** Up to `length` bytes from `position` on; none at the end of the file. */
+  /** Reads up to `length` bytes from `position` on; none at the end of the file. */
   async read(handle: Buffer, { path, position, length }: { path: string; position: number; length: number }) {
     const buffer = Buffer.allocUnsafe(length)
     try {
@@ -142,7 +142,7 @@ export class SftpSession implements AsyncDisposable {
     )
   }
 
-  /** Says goodbye, and closes the connection also where the server does not. */
+  /** Ends the session. If the server does not close the connection, we do. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = this.#socket.closed ? undefined : once(this.#socket, 'close')
     this.#stop(lostConnection(this.server))
@@ -153,7 +153,7 @@ export class SftpSession implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  /** The next entries of a folder; undefined behind the last. */
+  /** The next entries of a folder; undefined after the last. */
   async #batch(handle: Buffer, doing: string) {
     try {
       const batch = await this.#request<{ filename: string; attrs: Stats }[]>((answer) =>
@@ -191,7 +191,7 @@ export class SftpSession implements AsyncDisposable {
       this.#waiting.add(reject)
       this.#idle ??= setTimeout(() => this.#end(this.#silent()), this.#idleTimeoutMs)
       const answer: Answer<T> = (error, value) => {
-        // A request that was given up is answered again when the connection closes.
+        // A request that was given up gets another answer when the connection closes.
         if (!this.#waiting.delete(reject)) return
         if (this.#waiting.size > 0) this.#idle?.refresh()
         else this.#stopIdle()
@@ -221,7 +221,7 @@ export class SftpSession implements AsyncDisposable {
     this.#idle = undefined
   }
 
-  // What ssh2 says of every open request when the channel closes.
+  // ssh2 reports this for every open request when the channel closes.
   #unanswered(error: Error) {
     if (error.message === 'No response from server') return lostConnection(this.server, error)
     return brokenAnswer(this.server, error)

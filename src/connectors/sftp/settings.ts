@@ -19,7 +19,7 @@ const Milliseconds = z
   .min(100)
   .max(24 * 60 * 60 * 1000)
 
-/** What is set for an SFTP source, besides the mapping. */
+/** The settings of an SFTP source, without the mapping. */
 export const sftpSettings = {
   type: z.literal('sftp'),
   host: z

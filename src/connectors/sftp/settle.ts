@@ -10,14 +10,14 @@ const nameAttempts = 1000
 export type Settlement = {
   readonly path: string
   readonly source: SourceIdentity
-  /** Where it goes: a folder, relative to that of the export; null deletes it. */
+  /** The folder it is moved to, relative to the folder of the export; null deletes it. */
   readonly target: string | null
-  /** The endings of what goes along. */
+  /** The suffixes of the companions. */
   readonly suffixes: readonly string[]
   readonly now: Date
 }
 
-/** Moves or deletes the export that was read, and what stands beside it. One that has gone or that changed since is left alone. */
+/** Moves or deletes the export that was read, and its companions. An export that is gone or has changed since is left alone. */
 export async function settleRemote(session: SftpSession, settlement: Settlement): Promise<void> {
   const { path, source, target, suffixes, now } = settlement
   const { folder } = remotePattern(path)
@@ -59,7 +59,7 @@ async function removeAside(session: SftpSession, folder: string, file: RemoteFil
   if (await take(session, { file, folder, to: aside })) await session.remove(aside)
 }
 
-/** Renames the file, and says whether it was still the one that was found. One that replaced it in the last moment goes back. */
+/** Renames the file, and tells whether it was still the one that was found. A file that replaced it at the last moment is put back. */
 async function take(
   session: SftpSession,
   { file, folder, to }: { readonly file: RemoteFile; readonly folder: string; readonly to: string },

@@ -9,20 +9,20 @@ const dayMs = 24 * 60 * 60 * 1000
 const ours = /^[0-9a-f]{64}(\.[0-9a-f-]{36})?\.(part|fetching|export)$/
 
 /**
- * The file that a download is written to: what an earlier attempt at the same remote state left, or an empty one. It is taken by
- * renaming, so that of two readers at a time only one goes on with it.
+ * The file that a download is written to: the part that an earlier attempt at the same remote state left, or an empty file. A part is
+ * claimed by renaming it, so that only one of two readers continues it.
  */
 export type Spooled = {
   readonly path: string
   readonly handle: FileHandle
-  /** Leaves what was written for a later attempt. */
+  /** Keeps what was written for a later attempt. */
   readonly keep: () => Promise<void>
   readonly discard: () => Promise<void>
-  /** Gives the complete file its name, and returns that. */
+  /** Gives the complete file its final name and returns its path. */
   readonly complete: () => Promise<string>
 }
 
-/** `identity` is the digest of the remote file in its state. `orphanedAfterMs` is how long a living download never pauses. */
+/** `identity` is the digest of the remote file and its state. A part that was not written for `orphanedAfterMs` belongs to no living download. */
 export async function openSpooled(
   spoolDir: string,
   { identity, orphanedAfterMs }: { readonly identity: string; readonly orphanedAfterMs: number },
@@ -33,7 +33,7 @@ export async function openSpooled(
     const stem = join(spoolDir, `${identity}.${randomUUID()}`)
     const path = `${stem}.fetching`
     for (const left of await leftovers(spoolDir, { identity, orphanedAfterMs })) {
-      if (await taken({ from: left, to: path })) break
+      if (await claimed({ from: left, to: path })) break
     }
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
     return {
@@ -57,14 +57,14 @@ export async function openSpooled(
   })
 }
 
-/** Says of a failed write where it failed, and leaves every other error as it is. */
+/** Turns a failed write into a failure that names the folder. Every other error stays as it is. */
 export async function writing<T>(spoolDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error
     const what = `cannot write to ${spoolDir}: the system answered ${errorCode(error) ?? 'an unknown error'}`
-    throw unreadable(what, 'check the room and the permissions of dataDir', { cause: error })
+    throw unreadable(what, 'check the free space and the permissions of dataDir', { cause: error })
   }
 }
 
@@ -77,7 +77,7 @@ async function prune(spoolDir: string): Promise<void> {
   }
 }
 
-/** Broken downloads of the same remote state: those that were left on purpose, and those whose process ended without a word. */
+/** Unfinished downloads of the same remote state: those that were kept, and those whose process was killed. */
 async function leftovers(
   spoolDir: string,
   { identity, orphanedAfterMs }: { readonly identity: string; readonly orphanedAfterMs: number },
@@ -101,7 +101,7 @@ async function ageMs(path: string): Promise<number | undefined> {
   }
 }
 
-async function taken({ from, to }: { readonly from: string; readonly to: string }): Promise<boolean> {
+async function claimed({ from, to }: { readonly from: string; readonly to: string }): Promise<boolean> {
   try {
     await rename(from, to)
     return true

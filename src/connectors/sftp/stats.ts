@@ -3,7 +3,7 @@ import { unreadable } from '../file/failures.ts'
 
 const nameLimitBytes = 1024
 
-/** What the server says of one thing in it; symbolic links are not followed. */
+/** What the server says about a file, a folder or something else. Symbolic links are not followed. */
 export type RemoteStats = {
   readonly kind: 'file' | 'folder' | 'link' | 'other'
   readonly bytes: number
@@ -12,7 +12,7 @@ export type RemoteStats = {
 
 export type RemoteEntry = RemoteStats & { readonly name: string }
 
-/** Parses what a server says of `name`; a server that keeps back what we decide by is refused. */
+/** Parses what a server says about `name`. A server that leaves out what we need is refused. */
 export function toStats(
   stats: Stats | undefined,
   { name, server }: { readonly name: string; readonly server: string },
@@ -26,7 +26,7 @@ export function toStats(
   return { kind: kindOf(stats), bytes: stats.size, modifiedAtMs: mtime * 1000 }
 }
 
-/** Whether a name can stand in a folder. */
+/** Whether a name is possible in a folder. */
 export function isPlainName(name: unknown): name is string {
   if (typeof name !== 'string' || name === '' || name === '.' || name === '..') return false
   return !/[/\0]/.test(name) && name.length <= nameLimitBytes && Buffer.byteLength(name) <= nameLimitBytes

@@ -5,12 +5,12 @@ import type { Verified } from './verify.ts'
 
 const idLimit = 256
 
-/** What tells one event from another: the sender's id, null where it gives none, and a key of fixed length that stands for it. */
+/** Identifies an event. `id` is the sender's, or null if it gives none; `key` has a fixed length. */
 export type EventKey = { readonly id: string | null; readonly key: string }
 
 /**
- * The key by which an event that comes twice is known: that of the sender's id, or else of the bytes of its body. Where the sender signs
- * the time of sending, that is part of it: two events that say the same at different times are two, whatever was said between them.
+ * The key by which an event that arrives twice is recognised. It comes from the sender's id or, without an id, from the bytes of the
+ * body. If the sender signs the time of sending, the time is part of the key: the same content sent at two times is two events.
  */
 export function deduplicationKey({
   settings,
@@ -21,7 +21,7 @@ export function deduplicationKey({
   readonly settings: Pick<WebhookSettings, 'recipe' | 'id'>
   readonly verified: Verified
   readonly body: Uint8Array
-  /** What the body holds, read by `readJson`. */
+  /** The body as `readJson` reads it. */
   readonly value: JsonValue
 }): EventKey {
   const id = eventId(settings, verified, value)
@@ -42,7 +42,7 @@ function eventId(
   return isId ? found : verified.id
 }
 
-/** Each part goes in with its length, so that no two lists of parts give the same bytes. */
+/** The digest of some parts. Each part is preceded by its length, so that two lists of parts never give the same bytes. */
 function digestOf(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) {

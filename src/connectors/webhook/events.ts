@@ -9,15 +9,15 @@ const itemsPerEvent = 10_000
 const itemsAtOnce = 250_000
 const sliceRows = 1000
 
-/** An event as the inbox keeps it. */
+/** An event as the inbox stores it. */
 export type StoredEvent = {
-  /** The inbox's own. */
+  /** The id in the inbox. */
   readonly id: string
-  /** The sender's. */
+  /** The sender's id. */
   readonly eventId: string | null
   readonly body: Uint8Array
   readonly receivedAt: string
-  /** When the sender signed it. */
+  /** When the sender signed the event, if it says so. */
   readonly signedAt: string | null
 }
 
@@ -25,15 +25,15 @@ type EventFormat = Pick<WebhookSettings, 'events' | 'time' | 'timeFormat' | 'tim
 
 type Item = {
   readonly event: StoredEvent
-  /** Its place among the items of its event, from 1. */
+  /** Its position among the items of its event, counted from 1. */
   readonly line: number
   readonly epochMs: number
   readonly record: FlatRecord
 }
 
 /**
- * Stored events as one delta: a row for each of their items, by the time at which it was true, then by arrival. What cannot be
- * read is a row with a fault, so that no event stops the others.
+ * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time at which they were true, then by
+ * arrival. An event that cannot be read becomes a row with a fault, so that it does not stop the others.
  */
 export function readEvents(
   events: readonly StoredEvent[],
@@ -65,7 +65,7 @@ function byArrival(a: StoredEvent, b: StoredEvent): number {
   return Date.parse(a.receivedAt) - Date.parse(b.receivedAt)
 }
 
-/** What an event holds. One that cannot be read as a whole is one item with a fault. */
+/** The items of an event. An event that cannot be read as a whole is one item with a fault. */
 function readItems(event: StoredEvent, settings: EventFormat, now: Date): readonly Item[] {
   const body = bodyOf(event)
   if ('unreadable' in body) return [brokenEvent(event, body.unreadable)]
@@ -80,7 +80,7 @@ function readItems(event: StoredEvent, settings: EventFormat, now: Date): readon
   return values.map((value, index) => readItem({ event, line: index + 1, value, body: body.value }, settings, now))
 }
 
-// Array.isArray alone does not tell the compiler what a read-only list is.
+// Array.isArray does not narrow to a read-only array.
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
@@ -124,7 +124,7 @@ function brokenEvent(event: StoredEvent, reason: string): Item {
   return broken({ event, line: 1, epochMs: sentAt(event), record: nothing }, reason)
 }
 
-/** Takes an item's paths up into the header, or gives up the item that would make it too wide. */
+/** Adds the paths of an item to the headers. An item that would make them too many is given up. */
 function addHeaders(headers: Set<string>, item: Item): Item {
   const fresh = [...item.record.cells.keys()].filter((path) => !headers.has(path))
   if (headers.size + fresh.length > headerLimit)
@@ -133,7 +133,7 @@ function addHeaders(headers: Set<string>, item: Item): Item {
   return item
 }
 
-/** The greatest time of what can be used, else of all. */
+/** The latest time of the items that can be used, or of all items if none can. */
 function latestOf(items: readonly Item[]): number | undefined {
   const usable = items.findLast(({ record }) => record.fault?.path !== null)
   return (usable ?? items.at(-1))?.epochMs

@@ -5,10 +5,10 @@ const headerLimit = 8 * 1024
 const signaturesLimit = 16
 const pairsLimit = 32
 
-/** The headers of a request, with every value that a name came with: what `request.headersDistinct` of Node gives. */
+/** The headers of a request with all values of each name, as Node's `request.headersDistinct` gives them. */
 export type WebhookHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a request says about itself, not yet believed. `timestamp` is the text as it was sent, which is what is signed. */
+/** What a request claims about itself; nothing of it is verified yet. The text of `timestamp` is kept as it was sent, because the text is what was signed. */
 export type Claims = {
   readonly signatures: readonly string[]
   readonly id: string | null
@@ -17,7 +17,7 @@ export type Claims = {
 
 export type Unreadable = { readonly reason: 'unsigned' | 'malformed'; readonly message: string }
 
-/** Reads what a recipe needs from the headers. Bounded, and strict about what could be understood in two ways. */
+/** Reads what a recipe needs from the headers. Lengths are limited, and ambiguous headers are refused. */
 export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Claims | Unreadable {
   const { signature, timestamp, id } = recipe
   const signed = readHeader(headers, signature.header)
@@ -36,7 +36,7 @@ export function readClaims(recipe: WebhookRecipe, headers: WebhookHeaders): Clai
 type Pairs = readonly { readonly name: string; readonly value: string }[]
 type List = { readonly signatures: readonly string[]; readonly pairs: Pairs }
 
-/** The value of a header, undefined where there is none. Names differ in case only, so the same name twice is refused. */
+/** The value of a header; undefined if it is missing. The case of names does not matter, and the same name twice is refused. */
 function readHeader(headers: WebhookHeaders, header: string): string | undefined | Unreadable {
   const name = header.toLowerCase()
   const values = Object.entries(headers).flatMap(([key, value]) =>
@@ -46,7 +46,7 @@ function readHeader(headers: WebhookHeaders, header: string): string | undefined
   if (values.length > 1) return malformed(`the header ${header} is there more than once`)
   if (value === undefined) return undefined
   if (value.length > headerLimit) return malformed(`the header ${header} is longer than ${headerLimit} characters`)
-  // Node gives each byte of a header as one character.
+  // In Node, each byte of a header is one character.
   if (/[^\0-\xff]/.test(value)) return malformed(`the header ${header} holds what no header can hold`)
   return value
 }

@@ -5,18 +5,18 @@ import type { WebhookRecipe } from './recipe.ts'
 const publicKeyBytes = 32
 const seedBytes = 32
 const privateKeyBytes = [seedBytes, seedBytes + publicKeyBytes]
-// What stands before the 32 bytes of a seed in a PKCS #8 document (RFC 8410).
+// The beginning of a PKCS #8 document, before the 32 bytes of a seed (RFC 8410).
 const pkcs8Start = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const labels = { symmetric: 'whsec_', publicKey: 'whpk_', privateKey: 'whsk_' } as const
 
-/** What a secret is good for. Which algorithm it belongs to is said by the configuration and by the secret, never by a request. */
+/** The key in a secret. The configuration and the secret decide which algorithm it is for, and never a request. */
 export type WebhookKey =
   | { readonly algorithm: 'sha256' | 'sha512'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'ed25519'; readonly prefix: string; readonly key: KeyObject }
   | { readonly algorithm: 'token'; readonly prefix: string; readonly token: Buffer }
 
-/** The key that a secret of a recipe holds: `private` for ed25519 only where the secret can sign. Refuses with `config_invalid`. */
+/** The key in a secret of a recipe. An ed25519 key is `private` only if the secret can sign. Throws `config_invalid` if there is no key in it. */
 export function webhookKey(recipe: WebhookRecipe, secret: string): WebhookKey {
   const { algorithm, signature } = recipe
   const { prefix } = signature
@@ -99,7 +99,7 @@ function ed25519Key(recipe: WebhookRecipe, secret: string): KeyObject {
     }
   } catch (error) {
     if (error instanceof Failure) throw error
-    // What OpenSSL says may quote the key.
+    // The message of OpenSSL may quote the key.
     throw badSecret('cannot be read as an ed25519 key', 'check that all of it was copied, and secretEncoding')
   }
   throw badSecret('has not the length of an ed25519 key', 'check that all of it was copied, and secretEncoding')

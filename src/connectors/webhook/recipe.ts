@@ -7,7 +7,7 @@ const visibleAscii = /^[\x21-\x7e]{1,256}$/
 const fields = ['id', 'timestamp', 'body'] as const
 type Field = (typeof fields)[number]
 
-/** A piece of what a sender signs: a field of the request, or a literal. */
+/** A part of the signed text: a field of the request, or literal text. */
 export type SignedPart = { readonly field: Field } | { readonly literal: string }
 
 const HeaderName = z
@@ -100,7 +100,7 @@ export const WebhookRecipe = z
 
 export type WebhookRecipe = z.infer<typeof WebhookRecipe>
 
-/** The pieces of a template, in their order. */
+/** The parts of a template, in their order. */
 export function signedParts(template: string): readonly SignedPart[] {
   return template
     .split(placeholder)
@@ -112,8 +112,8 @@ export function signedParts(template: string): readonly SignedPart[] {
 }
 
 /**
- * Why an id cannot be signed with a template, or null. One that holds the text beside it could be cut elsewhere and have the same
- * signature.
+ * Why an id cannot be signed with a template, or null. If an id contains the text that follows or precedes it in the template, another
+ * id and another body could have the same signature.
  */
 export function signedIdProblem(id: string, template: string): string | null {
   if (!visibleAscii.test(id)) return 'is no id of 1 to 256 visible ASCII characters'

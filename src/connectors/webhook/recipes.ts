@@ -41,7 +41,7 @@ const known = {
   merge: { algorithm: 'sha256', signature: { header: 'X-Merge-Webhook-Signature', encoding: 'base64url' } },
   gusto: { algorithm: 'sha256', signature: { header: 'X-Gusto-Signature' }, id: { pointer: '/uuid' } },
   deel: { algorithm: 'sha256', signature: { header: 'x-deel-signature' }, signed: 'POST{body}' },
-  // The delivery's id stands in a header that is not signed, so it proves nothing.
+  // The id of the delivery stands in a header that is not signed, so it proves nothing.
   github: { algorithm: 'sha256', signature: { header: 'X-Hub-Signature-256', prefix: 'sha256=' } },
   stripe: {
     algorithm: 'sha256',
@@ -59,23 +59,23 @@ const known = {
 
 export type RecipeName = keyof typeof known
 
-/** The senders whose signatures are known by name. */
+/** The senders whose recipes are known by name. */
 export const recipeNames = Object.keys(known) as readonly RecipeName[]
 
 const recipes = new Map(recipeNames.map((name) => [name, WebhookRecipe.parse(known[name])]))
 
-/** A recipe by the name of its sender. */
+/** The recipe of a sender that is known by name. */
 export function namedRecipe(name: RecipeName): WebhookRecipe {
   return recipes.get(name) ?? WebhookRecipe.parse(known[name])
 }
 
-/** Whether a body is one that the sender only tries the address with. Says nothing about its signature. */
+/** Whether a body is only a test of the address. This says nothing about its signature. */
 export function isPing(recipe: WebhookRecipe, body: Uint8Array): boolean {
   if (recipe.ping.length === 0 || body.length > pingLimitBytes) return false
-  const text = squeezed(Buffer.from(body).toString('utf8'))
-  return recipe.ping.some((ping) => squeezed(ping) === text)
+  const text = withoutSpaces(Buffer.from(body).toString('utf8'))
+  return recipe.ping.some((ping) => withoutSpaces(ping) === text)
 }
 
-function squeezed(text: string): string {
+function withoutSpaces(text: string): string {
   return text.replaceAll(/\s/g, '')
 }

@@ -13,7 +13,7 @@ const RecipeByName = z
   })
   .meta({ enum: recipeNames })
 
-/** What a connection's webhook is told, how it is checked, and how its events are read. */
+/** The settings of a webhook: how requests are verified, and how their events are read. */
 export const WebhookSettings = z
   .strictObject({
     recipe: z
@@ -81,7 +81,7 @@ export const WebhookSettings = z
 
 export type WebhookSettings = z.infer<typeof WebhookSettings>
 
-/** The recipe that the settings name or spell out. */
+/** The recipe in the settings, which may be only its name. */
 export function recipeOf({ recipe }: Pick<WebhookSettings, 'recipe'>): WebhookRecipe {
   return typeof recipe === 'string' ? namedRecipe(recipe) : recipe
 }

@@ -7,13 +7,13 @@ import { writeTime } from './times.ts'
 export type WebhookToSign = {
   readonly recipe: WebhookRecipe
   readonly secret: string
-  /** The id of the event, for senders that put it into a header. */
+  /** The id of the event, for senders that send it in a header. */
   readonly id: string
   readonly body: Uint8Array
   readonly now: Date
 }
 
-/** The headers that the sender of a recipe would put beside a body. Refuses where the secret is a public key: only the sender can sign then. */
+/** The headers with which the sender of a recipe would send a body. Throws if the secret is a public key, because then only the sender can sign. */
 export function signWebhook({ recipe, secret, id, body, now }: WebhookToSign): Record<string, string> {
   const { signature, timestamp } = recipe
   const key = webhookKey(recipe, secret)

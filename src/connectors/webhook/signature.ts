@@ -4,7 +4,7 @@ import { signedParts, type WebhookRecipe } from './recipe.ts'
 
 type Encoding = WebhookRecipe['signature']['encoding']
 
-/** The bytes that are signed: the template with the fields of a request in place. The body goes in as it came. */
+/** The bytes that are signed: the template, filled with the fields of a request. The body is used as it arrived. */
 export function signedContent(
   { signed }: WebhookRecipe,
   { id, timestamp, body }: { readonly id: string | null; readonly timestamp: string | null; readonly body: Uint8Array },
@@ -17,7 +17,7 @@ export function signedContent(
   return pieces.length === 1 && only ? only : Buffer.concat(pieces)
 }
 
-/** The signature of `content` as bytes; of a token, the token. For ed25519 the key must be the private one. */
+/** The bytes of the signature of `content`; for a token, the token itself. For ed25519 the key must be private. */
 export function signatureBytes(key: WebhookKey, content: Uint8Array): Buffer {
   switch (key.algorithm) {
     case 'sha256':
@@ -32,7 +32,7 @@ export function signatureBytes(key: WebhookKey, content: Uint8Array): Buffer {
   }
 }
 
-/** A signature as a header carries it. */
+/** The text of a signature in a header. */
 export function encodeSignature(bytes: Buffer, encoding: Encoding): string {
   switch (encoding) {
     case 'hex':
@@ -47,7 +47,7 @@ export function encodeSignature(bytes: Buffer, encoding: Encoding): string {
   }
 }
 
-/** The bytes that `text` encodes in exactly the way `encodeSignature` would; null for any other text. Padding may be there or not. */
+/** The bytes in `text`, if `encodeSignature` would write them in exactly that way; otherwise null. Padding is optional. */
 export function decodeSignature(text: string, encoding: Encoding): Buffer | null {
   const bytes = Buffer.from(text, encoding === 'hexUpper' ? 'hex' : encoding)
   const written = encodeSignature(bytes, encoding)

@@ -1,8 +1,8 @@
-/** How a sender writes a time: seconds or milliseconds since 1970 as a whole number, or ISO 8601. */
+/** How a sender writes a time: as a whole number of seconds or milliseconds since 1970, or as ISO 8601. */
 export const timeUnits = ['seconds', 'milliseconds', 'iso', 'secondsOrIso'] as const
 export type TimeUnit = (typeof timeUnits)[number]
 
-/** The units in the words of a message. */
+/** The units as messages call them. */
 export const unitNames = {
   seconds: 'seconds since 1970',
   milliseconds: 'milliseconds since 1970',
@@ -15,8 +15,8 @@ const isoTime = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<of
 const latestEpochMs = Date.UTC(9999, 11, 31)
 
 /**
- * The milliseconds since 1970 that `text` says, null where it says none. A time without an offset is one of `timeZone`; without a
- * zone it says nothing.
+ * The milliseconds since 1970 that `text` states, or null. A time without an offset is read in `timeZone`; if no zone is given, it
+ * states nothing.
  */
 export function readEpochMs(
   text: string,
@@ -27,7 +27,7 @@ export function readEpochMs(
   return epochMs !== null && epochMs <= latestEpochMs ? epochMs : null
 }
 
-/** An instant as senders write it in a unit. */
+/** The text of an instant in a unit. */
 export function writeTime(instant: Date, unit: TimeUnit): string {
   switch (unit) {
     case 'seconds':

@@ -4,10 +4,10 @@ import { type WebhookKey, webhookKey } from './keys.ts'
 import type { WebhookRecipe } from './recipe.ts'
 import { decodeSignature, signatureBytes, signedContent } from './signature.ts'
 
-/** The request comes from the sender. `id` and `timestamp` are what was signed with it, null where the sender signs none. */
+/** The request comes from the sender. `id` and `timestamp` were signed with it; they are null if the sender does not sign them. */
 export type Verified = { readonly ok: true; readonly id: string | null; readonly timestamp: Date | null }
 
-/** The message names headers and rules; it holds no secret, no signature and nothing of the body. */
+/** The request is not accepted. The message names headers and rules, and holds no secret, no signature and nothing of the body. */
 export type Unverified = {
   readonly ok: false
   readonly reason: 'unsigned' | 'bad-signature' | 'too-old' | 'too-new' | 'malformed'
@@ -16,18 +16,18 @@ export type Unverified = {
 
 export type WebhookRequest = {
   readonly recipe: WebhookRecipe
-  /** All that are valid now. */
+  /** All secrets that are valid now. */
   readonly secrets: readonly string[]
   readonly headers: WebhookHeaders
-  /** The bytes as they came, before anything read them. */
+  /** The bytes as they arrived. */
   readonly body: Uint8Array
   readonly now: Date
   readonly toleranceSeconds: number
 }
 
 /**
- * Whether a request was signed with one of the secrets, within the tolerance around now. Every secret is tried with every signature,
- * whatever the ones before gave. Refuses with `config_invalid` when a secret cannot be used.
+ * Verifies that a request was signed with one of the secrets, and that its time is within the tolerance around now. Every secret is
+ * tried with every signature, even after one fits, so that the time taken tells nothing. Throws `config_invalid` if a secret cannot be used.
  */
 export function verifyWebhook({
   recipe,
@@ -76,7 +76,7 @@ function matches(key: WebhookKey, { signatures, content, recipe }: Presented): b
   return fits.includes(true)
 }
 
-/** What decides whether one signature, its prefix taken off, is a signature of `content` by this key. */
+/** Returns a function that tells whether a signature without its prefix is a signature of `content` by this key. */
 function matcher(key: WebhookKey, content: Uint8Array, { signature }: WebhookRecipe): (text: string) => boolean {
   const { encoding } = signature
   switch (key.algorithm) {
@@ -93,7 +93,7 @@ function matcher(key: WebhookKey, content: Uint8Array, { signature }: WebhookRec
       }
     }
     case 'token': {
-      // Digests have one length, so that the time says nothing about the length of the token.
+      // Digests have one length, so the time tells nothing about the length of the token.
       const expected = digest(key.token)
       return (text) => timingSafeEqual(digest(Buffer.from(text, 'latin1')), expected)
     }

@@ -1,29 +1,29 @@
 export type InboxCapacity = {
-  /** Counts what waits already; to be awaited once for each connection before anybody enters. */
+  /** Counts the events that wait. Must be awaited once for each connection before the first `enter`. */
   count(connection: string): Promise<void>
-  /** Takes a place for one more event; null where there is none. */
+  /** Reserves a place for one more event; null if the inbox is full. */
   enter(connection: string, limit: number): Place | null
 }
 
-/** Disposing without a word says that nothing was added. */
+/** A reserved place. `added` says that its event was stored. Disposing frees the place. */
 export type Place = Disposable & { added(): void }
 
 type Gauge = {
-  /** As the store said last. */
+  /** The last count of the store. */
   counted: number
   countedAtMs: number
   isCounting: boolean
-  /** What was added since the store was asked; some of it may be in the count as well. */
+  /** How many events were added since the store was asked. Some of them may also be in the count. */
   added: number
-  /** Those who have entered and not left. */
+  /** How many places are reserved now. */
   inside: number
 }
 
 const countedForMs = 1000
 
 /**
- * How full the inboxes are, without asking the store for each event: what it said a second ago, and what has been added since. Never
- * less than what waits, as far as this process knows.
+ * Tells how full the inboxes are without asking the store for each event: it adds what was stored since to a count that is at most
+ * about a second old. The number is never too low, as far as this process knows.
  */
 export function createInboxCapacity(pendingCount: (connection: string) => Promise<number>): InboxCapacity {
   const gauges = new Map<string, Gauge>()
@@ -45,8 +45,8 @@ export function createInboxCapacity(pendingCount: (connection: string) => Promis
 
   function enter(connection: string, limit: number): Place | null {
     const gauge = gauges.get(connection)
-    if (gauge === undefined) throw new Error(`nobody has counted the inbox of ${connection}`)
-    // A store that cannot count cannot take the event either, which is what the sender is told then.
+    if (gauge === undefined) throw new Error(`the inbox of ${connection} was never counted`)
+    // A store that cannot count cannot store the event either, and the sender learns that then.
     const isOld = performance.now() - gauge.countedAtMs > countedForMs
     if (isOld && !gauge.isCounting) count(connection).catch(() => undefined)
     if (gauge.counted + gauge.added + gauge.inside >= limit) return null

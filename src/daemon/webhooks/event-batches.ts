@@ -4,16 +4,16 @@ import type { NewEvent } from '../../store/inbox/inbox.ts'
 export type Receipt = 'stored' | 'seen before'
 
 export type EventBatches = {
-  /** Resolves once the event is committed. Rejects where it was not, or where nobody knows in time whether it was. */
+  /** Resolves once the event is committed. Rejects if it was not, or if that is not known in time. */
   add(event: NewEvent): Promise<Receipt>
 }
 
 export type EventBatchesOptions = {
-  /** Stores all of a batch or nothing. */
+  /** Stores all events of a batch or none. */
   readonly store: (events: readonly NewEvent[]) => Promise<readonly Receipt[]>
-  /** Told after each commit, also of one that nobody waits for any more. */
+  /** Called after each commit, even if no request waits for it any more. */
   readonly committed: (events: readonly NewEvent[], receipts: readonly Receipt[]) => void
-  /** Told of each batch that was not committed, or not in time. */
+  /** Called for each batch that was not committed, or not in time. */
   readonly failed: (events: readonly NewEvent[], error: unknown) => void
   readonly gatherMs?: number
   readonly patienceMs?: number
@@ -23,12 +23,12 @@ type Entry = PromiseWithResolvers<Receipt> & { readonly event: NewEvent; timer: 
 
 const mostEvents = 200
 const mostBytes = 4 * 1024 * 1024
-/** So many batches that do not come back keep a database connection each; then nothing more is sent after them. */
+/** While this many batches are late, each of which keeps a database connection, no further batch is sent. */
 const mostLate = 4
 
 /**
- * Gathers what comes in at the same time into one commit: for a few milliseconds when idle, and otherwise for as long as the batch
- * before takes. A batch that does not come back in time holds up no other.
+ * Stores events that arrive at the same time in one commit. It gathers them for a few milliseconds, or for as long as the batch before
+ * takes. A batch that is late does not hold up the others.
  */
 export function createEventBatches({
   store,
@@ -101,7 +101,7 @@ export function createEventBatches({
   }
 }
 
-/** How many of the first entries make a batch. */
+/** How many of the first entries fit into one batch. */
 function fitting(entries: readonly Entry[]): number {
   let bytes = 0
   const tooMany = entries.findIndex(({ event }, place) => {

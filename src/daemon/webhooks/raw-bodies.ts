@@ -2,24 +2,24 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal, refuse } from '../../http/refusal.ts'
 
-/** The bytes of a body as they came. Disposing gives the memory that they count for back. */
+/** The bytes of a body as they arrived. Disposing returns their share of the memory budget. */
 export type RawBody = Disposable & { readonly bytes: Buffer }
 
 export type RawBodiesOptions = {
   /** How long a body may take to arrive. */
   readonly arrivalMs: number
-  /** How much all bodies together may hold, those that are still arriving included. */
+  /** How many bytes all bodies together may hold, including those that are still arriving. */
   readonly budgetBytes: number
 }
 
 const retryAfterSeconds = '5'
 
-/** Makes every body in this scope bytes, whatever it is said to be: its routes find a `RawBody`, within the route's limit. */
+/** Gives the routes in this scope every body as a `RawBody`, whatever its content type is, within the route's limit. */
 export function takeRawBodies(scope: FastifyInstance, { arrivalMs, budgetBytes }: RawBodiesOptions): void {
   let held = 0
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => read(request, payload))
-  // A content type that is missing or malformed would be refused, and an empty body without one would not be parsed.
+  // Fastify would refuse a missing or malformed content type, and would not parse an empty body without one.
   scope.addHook('onRequest', async ({ raw }) => {
     raw.headers['content-type'] = 'application/octet-stream'
   })

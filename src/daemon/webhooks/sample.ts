@@ -11,8 +11,8 @@ export type WebhookSample = {
 }
 
 /**
- * A request as the sender of this webhook would make it, about nobody: it is answered like any event and never planned. Signed with
- * the first secret; refuses where only the sender can sign.
+ * A test request as the sender of this webhook would send it, without any person in it. It is answered like any event and never
+ * planned. It is signed with the first secret, and refused if only the sender can sign.
  */
 export async function webhookSample(
   { settings, secrets: [first] }: Pick<WebhookConfig, 'settings' | 'secrets'>,

@@ -19,22 +19,22 @@ import { type RawBody, takeRawBodies } from './raw-bodies.ts'
 
 export type ServedWebhook = {
   readonly settings: WebhookSettings
-  /** Those that are valid now. */
+  /** The secrets that are valid now. */
   readonly secrets: () => Promise<readonly string[]>
 }
 
 export type WebhooksOptions = {
-  /** By the name of their connection, which is the last part of their address. */
+  /** The webhooks by the name of their connection, which is the last part of their address. */
   readonly feeds: ReadonlyMap<string, ServedWebhook>
   readonly db: Db
   readonly now: () => Date
   readonly events: Events
-  /** Told after something that a run is to take was committed. */
+  /** Called after an event for a run was committed. */
   readonly onStored: (connection: string) => void
   readonly limits?: Partial<typeof usualLimits>
 }
 
-/** What a sample holds so that it is never taken for news about somebody. */
+/** The type of a sample event, by which it is never taken for news about a person. */
 export const testType = 'rollcall.test'
 
 const usualLimits = {
@@ -42,7 +42,7 @@ const usualLimits = {
   arrivalMs: 10_000,
   /** How long a sender waits for the store. */
   patienceMs: 3000,
-  /** How much the bodies of all requests may hold together. */
+  /** How many bytes the bodies of all requests may hold together. */
   budgetBytes: 64 * 1024 * 1024,
 }
 const secretsKeptMs = 1000
@@ -50,7 +50,7 @@ const retryAfterSeconds = '5'
 const fullRetryAfterSeconds = '60'
 const unknownBodyLimitBytes = 64 * 1024
 const unprintable = /\p{C}/u
-/** No connection has this name. */
+/** The connection of requests to an unknown name. No connection can be called this. */
 const unknown = '(unknown)'
 
 type Answer = { readonly received: string; readonly duplicate?: true } | { readonly ping: true }
@@ -61,7 +61,7 @@ type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & {
 type Feed = ServedWebhook & { readonly connection: string }
 type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer }
 
-/** Serves `POST /webhooks/NAME` for each feed. An answer of 200 is given only to what is committed, was before, or needs no keeping. */
+/** Serves `POST /webhooks/NAME` for each feed. The answer is 200 only if the event is committed, was committed before, or need not be stored. */
 export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptions): Promise<void> {
   const { feeds, db } = options
   const capacity = createInboxCapacity((connection) => pendingCount(db, connection))
@@ -80,8 +80,8 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
         receive(receiver, { connection, settings: feed.settings, secrets }, request),
       )
     }
-    const nobody = unknownFeed()
-    serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, nobody, request))
+    const noFeed = unknownFeed()
+    serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, noFeed, request))
 
     function serve(url: string, bodyLimit: number, take: (request: Incoming) => Promise<Answer>): void {
       scope.post<{ Body: RawBody }>(url, { bodyLimit }, async ({ raw, body }) => {
@@ -147,7 +147,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
     try {
       return await receiver.batches.add(event)
     } catch {
-      // The batch has told why.
+      // The batch has reported the reason.
       throw unavailable()
     }
   }
@@ -180,14 +180,14 @@ function connectionsOf(batch: readonly NewEvent[]): Set<string> {
   return new Set(batch.map(({ connection }) => connection))
 }
 
-/** What names that nobody has are checked against, so that the time an answer takes tells nothing about names. */
+/** The feed against which requests to unknown names are checked, so that the time of an answer does not reveal which names exist. */
 function unknownFeed(): Feed {
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   const settings = WebhookSettings.parse({ recipe: 'standard-webhooks', secrets: [secret] })
   return { connection: unknown, settings, secrets: async () => [secret] }
 }
 
-/** Reads no more often than that. */
+/** Reads at most once in `keptMs`. */
 function remembered<T>(read: () => Promise<T>, keptMs: number): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly readAtMs: number } | null = null
   return () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SourceRow } from '../../../src/connectors/connector.ts'
-import { decodeChunks } from '../../../src/connectors/file/decode/encoding.ts'
+import { toUtf8 } from '../../../src/connectors/file/decode/encoding.ts'
 import { readRows } from '../../../src/connectors/csv/rows.ts'
 import { fromLine } from '../../../src/connectors/csv/open-export.ts'
 import { ExportFormat } from '../../../src/connectors/file/format.ts'
@@ -181,7 +181,7 @@ async function readIn(folder: ExportFolder, bytes: Uint8Array, format: Format): 
 
 async function rowsOf(chunks: readonly Uint8Array[], format: ExportFormat): Promise<SourceRow[]> {
   const name = 'people.csv'
-  const text = decodeChunks(stream(chunks), { name, encoding: format.encoding })
+  const text = toUtf8(stream(chunks), { name, encoding: format.encoding })
   const rows: SourceRow[] = []
   const slices = readRows(fromLine(text, { name, line: format.headerLine }), { name, format, width: 0, warn: () => {} })
   for await (const slice of slices) rows.push(...slice)

@@ -2,40 +2,40 @@ import type { ConnectorPlace } from '../../connector.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { atLeast, inPieces, prepended } from './chunks.ts'
-import { gunzipped } from './gzip.ts'
-import { decrypted } from './openpgp.ts'
-import { unzippedBytes, unzippedFile } from './zip.ts'
+import { joinChunks, splitChunks, prepend } from './chunks.ts'
+import { gunzipChunks } from './gzip.ts'
+import { decryptChunks } from './openpgp.ts'
+import { unzipChunks, unzipFile } from './zip.ts'
 
 const pieceBytes = 128 * 1024
 const headBytes = 32
 
-/** Text as dull as exports are packs to a tenth; what packs to less than a two-hundredth was made to fill a disk. */
+/** Exports compress to about a tenth of their size. A file that compresses to less than a two-hundredth was made to fill a disk. */
 const ratioLimit = 200
 const ratioFromBytes = 10 * 1024 * 1024
 
-const gzipMark = '\x1f\x8b'
-// With a file in it, without one, and in several parts.
-const zipMarks = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08']
+const gzipMagic = '\x1f\x8b'
+// The beginnings of a zip with entries, without entries, and in several parts.
+const zipMagics = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08']
 
 type Kind = 'plain' | 'gzip' | 'zip'
 
-export type WrapFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
+type DecodeFormat = Pick<ExportFormat, 'compression' | 'decrypt' | 'unpackedBytes'>
 
 type DecodeOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
 
 type Limits = {
   readonly name: string
   readonly unpackedBytes: number
-  /** How many packed bytes were read so far. */
-  readonly packedBytes: () => number
+  /** How many compressed bytes were read so far. */
+  readonly compressedBytes: () => number
   readonly signal: AbortSignal
 }
 
-type Foreign = { readonly magic: string; readonly at?: number; readonly what: string; readonly help: string }
+type OtherFormat = { readonly magic: string; readonly at?: number; readonly what: string; readonly help: string }
 
-/** How the beginnings of files look that are no text, and what helps. */
-const foreign: readonly Foreign[] = [
+/** Formats that are not read: how such a file begins, and what helps. */
+const otherFormats: readonly OtherFormat[] = [
   { magic: '-----BEGIN PGP MESSAGE', what: 'is encrypted with OpenPGP', help: 'configure decrypt' },
   { magic: '1AY&SY', at: 4, what: 'is compressed with bzip2', help: 'have it compressed with gzip or zip' },
   { magic: '\xfd7zXZ\0', what: 'is compressed with xz', help: 'have it compressed with gzip or zip' },
@@ -46,39 +46,39 @@ const foreign: readonly Foreign[] = [
   { magic: '%PDF-', what: 'is a PDF', help: 'have it exported as CSV' },
 ]
 
-/** The text that the file holds, still encoded: decrypted and unpacked. Ends normally only where all of it was read and proved intact. */
-export async function* decoded(
+/** Decrypts and decompresses a file. Ends normally only if all of it was read and proved intact. The text is still in its own encoding. */
+export async function* decodeFile(
   file: ExportFile,
-  format: WrapFormat,
+  format: DecodeFormat,
   { signal, secret }: DecodeOptions,
 ): AsyncGenerator<Buffer> {
   const { name } = file
   const { decrypt, unpackedBytes } = format
   const counted = counting(readBytes(file, signal))
-  const limits = { name, unpackedBytes, packedBytes: () => counted.bytes, signal }
-  const bytes = atLeast(
+  const limits = { name, unpackedBytes, compressedBytes: () => counted.bytes, signal }
+  const bytes = joinChunks(
     decrypt
-      ? withinLimits(inPieces(decrypted(counted.chunks, { name, decrypt, secret, signal }), pieceBytes), limits)
+      ? limitSize(splitChunks(decryptChunks(counted.chunks, { name, decrypt, secret, signal }), pieceBytes), limits)
       : counted.chunks,
     headBytes,
   )
-  // Begun by hand, so that ending it is ours, too.
+  // The generator is started by hand, so it must also be ended by hand.
   try {
     const first = await bytes.next()
     if (first.done) return
-    const whole = prepended(first.value, bytes)
+    const whole = prepend(first.value, bytes)
     const kind = kindOf(first.value, { name, compression: format.compression })
     switch (kind) {
       case 'plain':
         yield* whole
         return
       case 'gzip':
-        yield* withinLimits(gunzipped(whole, name), limits)
+        yield* limitSize(gunzipChunks(whole, name), limits)
         return
       case 'zip':
-        yield* withinLimits(decrypt ? unzippedBytes(whole, name) : unzippedFile(file, signal), {
+        yield* limitSize(decrypt ? unzipChunks(whole, name) : unzipFile(file, signal), {
           ...limits,
-          ...(decrypt ? {} : { packedBytes: () => file.bytes }),
+          ...(decrypt ? {} : { compressedBytes: () => file.bytes }),
         })
         return
       default:
@@ -93,8 +93,8 @@ function kindOf(
   head: Buffer,
   { name, compression }: { readonly name: string; readonly compression: ExportFormat['compression'] },
 ): Kind {
-  const isGzip = begins(head, gzipMark)
-  const isZip = zipMarks.some((mark) => begins(head, mark))
+  const isGzip = begins(head, gzipMagic)
+  const isZip = zipMagics.some((magic) => begins(head, magic))
   switch (compression) {
     case 'none':
       return 'plain'
@@ -105,7 +105,7 @@ function kindOf(
       if (!isZip) throw unreadable(`${name} is no zip file`, 'check compression')
       return 'zip'
     case 'auto': {
-      const other = foreign.find(({ magic, at = 0 }) => begins(head.subarray(at), magic))
+      const other = otherFormats.find(({ magic, at = 0 }) => begins(head.subarray(at), magic))
       if (other) throw unreadable(`${name} ${other.what}`, other.help)
       return isGzip ? 'gzip' : isZip ? 'zip' : 'plain'
     }
@@ -114,8 +114,8 @@ function kindOf(
   }
 }
 
-function begins(head: Buffer, mark: string): boolean {
-  return head.toString('latin1', 0, mark.length) === mark
+function begins(head: Buffer, magic: string): boolean {
+  return head.toString('latin1', 0, magic.length) === magic
 }
 
 function counting(chunks: AsyncIterable<Buffer>): { readonly bytes: number; readonly chunks: AsyncGenerator<Buffer> } {
@@ -129,10 +129,10 @@ function counting(chunks: AsyncIterable<Buffer>): { readonly bytes: number; read
   return count
 }
 
-/** The same bytes, refused as soon as they are more than configured or far more than what they were packed in. */
-async function* withinLimits(
+/** Passes the bytes through, and throws as soon as they are more than configured, or far more than the compressed file. */
+async function* limitSize(
   chunks: AsyncIterable<Buffer>,
-  { name, unpackedBytes, packedBytes, signal }: Limits,
+  { name, unpackedBytes, compressedBytes, signal }: Limits,
 ): AsyncGenerator<Buffer> {
   let totalBytes = 0
   for await (const chunk of chunks) {
@@ -140,7 +140,7 @@ async function* withinLimits(
     totalBytes += chunk.length
     if (totalBytes > unpackedBytes)
       throw unreadable(`${name} unpacks to more than ${unpackedBytes} bytes`, 'raise unpackedBytes if that is right')
-    if (totalBytes > ratioFromBytes && totalBytes > ratioLimit * packedBytes()) {
+    if (totalBytes > ratioFromBytes && totalBytes > ratioLimit * compressedBytes()) {
       const what = `${name} unpacks to more than ${ratioLimit} times its size`
       throw unreadable(what, 'no export does; have it sent without compression if it is one after all')
     }

@@ -2,34 +2,34 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { z } from 'zod'
 import { unreadable } from '../failures.ts'
-import { atLeast } from './chunks.ts'
+import { joinChunks } from './chunks.ts'
 
 const markBytes = 4
-/** A line of more bytes is refused, whatever comes of them. */
+/** A longer line is refused later, so it need not be kept whole here. */
 const lineLimitBytes = 1024 * 1024
 const nothing: Buffer = Buffer.alloc(0)
-/** A byte that UTF-8 never has: what stands in decoded text where the source's bytes mean nothing. */
+/** A byte that UTF-8 never has. It marks the places in the converted text where the bytes of the source mean nothing. */
 const undecodable = Buffer.of(0xff)
 
-/** Encodings that are none of text, or whose decoders overlook a file that ends within a character. */
+/** Encodings that are not for text, or whose decoders do not notice a file that ends within a character. */
 const notForExports = /^(base64|hex|binary|cesu8|utf7|utf7imap|utf32|utf32le|utf32be|ucs4|ucs4le|ucs4be)$/
 
-const marks = [
+const byteOrderMarks = [
   { bytes: [0xef, 0xbb, 0xbf], encoding: 'utf-8', family: /^utf8$/ },
   { bytes: [0xff, 0xfe], encoding: 'utf-16le', family: /^(utf16|utf16le|ucs2)$/ },
   { bytes: [0xfe, 0xff], encoding: 'utf-16be', family: /^(utf16|utf16be)$/ },
 ]
 
-/** An encoding of text that iconv-lite knows. */
+/** The name of a text encoding that iconv-lite knows. */
 export const Encoding = z.string().refine((name) => iconv.encodingExists(name) && !notForExports.test(plain(name)), {
   error: 'unknown encoding: write a name such as utf-8, utf-16le or windows-1252',
 })
 
 /**
- * The file's text as UTF-8 without a byte order mark. What the encoding does not know is no valid UTF-8 here either: its own bytes where
- * the file is UTF-8, otherwise a byte of its own. So it cannot be confused with a U+FFFD that the file really holds.
+ * Converts text to UTF-8 without a byte order mark. Bytes that the encoding does not know stay invalid UTF-8: they are passed through
+ * if the file is UTF-8, and otherwise become a byte of their own. So they cannot be confused with a U+FFFD that the file really holds.
  */
-export async function* decodeChunks(
+export async function* toUtf8(
   chunks: AsyncIterable<Buffer>,
   {
     name,
@@ -39,8 +39,8 @@ export async function* decodeChunks(
 ): AsyncGenerator<Buffer> {
   const decoder = isUtf8Name(encoding) ? undefined : new Decoder(encoding)
   let first = true
-  for await (const chunk of atLeast(chunks, markBytes)) {
-    const bytes = first ? withoutMark(chunk, { name, encoding }) : chunk
+  for await (const chunk of joinChunks(chunks, markBytes)) {
+    const bytes = first ? stripByteOrderMark(chunk, { name, encoding }) : chunk
     first = false
     yield decoder ? decoder.write(bytes) : bytes
   }
@@ -52,9 +52,12 @@ export async function* decodeChunks(
     )
 }
 
-/** Takes the UTF-8 mark away (the decoders of other encodings do so themselves) and refuses one that contradicts the configuration. */
-function withoutMark(chunk: Buffer, { name, encoding }: { readonly name: string; readonly encoding: string }): Buffer {
-  const mark = marks.find(({ bytes }) => bytes.every((byte, index) => chunk[index] === byte))
+/** Removes the byte order mark of UTF-8; the decoders of other encodings remove theirs. Refuses a mark that contradicts the configuration. */
+function stripByteOrderMark(
+  chunk: Buffer,
+  { name, encoding }: { readonly name: string; readonly encoding: string },
+): Buffer {
+  const mark = byteOrderMarks.find(({ bytes }) => bytes.every((byte, index) => chunk[index] === byte))
   if (!mark && plain(encoding) === 'utf16')
     throw unreadable(`${name} begins without a byte order mark`, 'write encoding: utf-16le or utf-16be')
   if (!mark) return chunk
@@ -75,15 +78,15 @@ function plain(encoding: string): string {
   return encoding.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 }
 
-/** Owns the state between two chunks of an encoding other than UTF-8. */
+/** Converts chunks of an encoding other than UTF-8, and keeps the state between two chunks. */
 class Decoder {
   readonly #decoder: ReturnType<typeof iconv.getDecoder>
   readonly #isUtf16: boolean
-  readonly #utf8 = new Utf8Doubt()
+  readonly #utf8 = new Utf8Detector()
   #bytes = 0
-  /** The beginning of a line that the next chunk completes. */
+  /** The beginning of a line. The next chunk completes it. */
   #line = nothing
-  /** The first half of a character that the next chunk completes. */
+  /** The first half of a character. The next chunk completes it. */
   #half = ''
 
   constructor(encoding: string) {
@@ -91,7 +94,7 @@ class Decoder {
     this.#isUtf16 = /^(utf16|ucs2)/.test(plain(encoding))
   }
 
-  /** True where the bytes would make sense as UTF-8, with characters that are none of ASCII: hardly a coincidence. */
+  /** True if the bytes are valid UTF-8 and hold characters beyond ASCII, which is hardly a coincidence. */
   get looksLikeUtf8(): boolean {
     return !this.#isUtf16 && this.#utf8.certain
   }
@@ -106,11 +109,12 @@ class Decoder {
 
   end(): Buffer {
     const text = this.#encoded(this.#half + this.#decoder.write(this.#line) + (this.#decoder.end() ?? ''))
-    // The decoders of UTF-16 forget a last byte that is half a character.
+    // The decoders of UTF-16 drop a last byte that is half a character.
     return this.#isUtf16 && this.#bytes % 2 === 1 ? Buffer.concat([text, undecodable]) : text
   }
 
-  // The decoders of iconv-lite for two and four bytes a character can lose one that a chunk cuts. No line end is a part of one there.
+  // The decoders of iconv-lite for multi-byte encodings can lose a character that is cut between two chunks. A line end is never part of
+  // such a character.
   #wholeLines(chunk: Buffer): Buffer {
     const bytes = this.#line.length > 0 ? Buffer.concat([this.#line, chunk]) : chunk
     const end = Math.max(bytes.lastIndexOf('\n'), bytes.lastIndexOf('\r')) + 1
@@ -120,38 +124,40 @@ class Decoder {
   }
 
   #encoded(text: string): Buffer {
-    if (this.#isUtf16) return text.isWellFormed() ? Buffer.from(text) : marked(text, /\p{Surrogate}/u)
-    return text.includes('\uFFFD') || !text.isWellFormed() ? marked(text, /\uFFFD|\p{Surrogate}/u) : Buffer.from(text)
+    if (this.#isUtf16) return text.isWellFormed() ? Buffer.from(text) : markUndecodable(text, /\p{Surrogate}/u)
+    return text.includes('\uFFFD') || !text.isWellFormed()
+      ? markUndecodable(text, /\uFFFD|\p{Surrogate}/u)
+      : Buffer.from(text)
   }
 }
 
-function marked(text: string, damage: RegExp): Buffer {
+function markUndecodable(text: string, damage: RegExp): Buffer {
   const pieces = text.split(damage).flatMap((piece) => [undecodable, Buffer.from(piece)])
   return pieces.length > 0 ? Buffer.concat(pieces.slice(1)) : nothing
 }
 
-/** Owns the question whether bytes in another encoding might be UTF-8. */
-class Utf8Doubt {
+/** Finds out whether bytes in another encoding are valid UTF-8. */
+class Utf8Detector {
   #possible = true
   #beyondAscii = false
-  #cut: Buffer = nothing
+  #incomplete: Buffer = nothing
 
   get certain(): boolean {
-    return this.#possible && this.#beyondAscii && this.#cut.length === 0
+    return this.#possible && this.#beyondAscii && this.#incomplete.length === 0
   }
 
   write(chunk: Buffer): void {
     if (!this.#possible) return
-    const bytes = this.#cut.length > 0 ? Buffer.concat([this.#cut, chunk]) : chunk
-    const whole = bytes.length - cutBytes(bytes)
+    const bytes = this.#incomplete.length > 0 ? Buffer.concat([this.#incomplete, chunk]) : chunk
+    const whole = bytes.length - incompleteBytes(bytes)
     this.#possible = isUtf8(bytes.subarray(0, whole))
-    this.#cut = bytes.subarray(whole)
+    this.#incomplete = bytes.subarray(whole)
     this.#beyondAscii ||= !isAscii(bytes)
   }
 }
 
 /** How many bytes at the end may be the beginning of a character. */
-function cutBytes(bytes: Buffer): number {
+function incompleteBytes(bytes: Buffer): number {
   for (let count = 1; count <= Math.min(3, bytes.length); count += 1) {
     const byte = bytes[bytes.length - count] ?? 0
     if (byte < 0x80) return 0

@@ -5,10 +5,10 @@ import { unreadable } from '../failures.ts'
 
 const chunkSize = 128 * 1024
 
-/** What a gzip holds. Ends normally only where it is whole: checksum and length are right, and nothing stands behind it. */
-export async function* gunzipped(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+/** Decompresses gzip. Ends normally only if the data is complete: checksum and length are right, and nothing follows. */
+export async function* gunzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize, rejectGarbageAfterEnd: true })
-  // What ends the feeding ends the unpacking with the same error, which is where it is seen; also an error behind the last byte.
+  // An error in the source also ends the decompression, and is caught there, even an error after the last byte.
   const feeding = pipeline(chunks, gunzip).catch(() => {})
   try {
     for await (const chunk of gunzip) yield chunk

@@ -3,13 +3,13 @@ import { Failure } from '../../../errors.ts'
 import type { ConnectorPlace } from '../../connector.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
-import { atLeast, prepended } from './chunks.ts'
+import { joinChunks, prepend } from './chunks.ts'
 
 const armor = '-----BEGIN PGP MESSAGE'
 const tickMs = 500
-const stuckTicks = 6
+const stalledTicks = 6
 
-// Rows are handed out while the message is read, and count only when its end has proved it intact.
+// Rows are passed on while the message is still being read. They count only once the end of the message has proved it intact.
 const config = { allowUnauthenticatedStream: true }
 
 type Decrypt = NonNullable<ExportFormat['decrypt']>
@@ -21,29 +21,32 @@ type DecryptOptions = {
   readonly signal: AbortSignal
 }
 
-/** A source of bytes that tells whether it is being read. */
-type WatchedChunks = {
+/** Chunks that tell whether they are being read. */
+type ObservedChunks = {
   readonly chunks: AsyncGenerator<Buffer>
-  /** How often it was asked for bytes, or had answered. Odd while somebody waits for it. */
+  /** How many times a chunk was asked for or delivered. The number is odd while a reader waits for a chunk. */
   readonly steps: () => number
 }
 
-/** What an OpenPGP message holds. Ends normally only where the message proved to be whole and, where a sender's key is given, signed with it. */
-export async function* decrypted(chunks: AsyncIterable<Buffer>, settings: DecryptOptions): AsyncGenerator<Uint8Array> {
+/** Decrypts an OpenPGP message. Ends normally only if the message is complete and, if a sender's key is given, signed with that key. */
+export async function* decryptChunks(
+  chunks: AsyncIterable<Buffer>,
+  settings: DecryptOptions,
+): AsyncGenerator<Uint8Array> {
   const { name, signal } = settings
   const decryptionKeys = await privateKey(settings)
   const verificationKeys = await senderKey(settings)
-  const source = watched(atLeast(chunks, armor.length))
+  const source = observe(joinChunks(chunks, armor.length))
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let ended = false
   try {
-    const message = await unlessStuck(messageFrom(source.chunks, name), source)
+    const message = await unlessStalled(messageFrom(source.chunks, name), source)
     const signed = verificationKeys ? { verificationKeys, expectSigned: true } : {}
     const options = { message, decryptionKeys, format: 'binary', config, ...signed } as const
-    const result = await unlessStuck(decrypt(options), source)
+    const result = await unlessStalled(decrypt(options), source)
     reader = (result.data as ReadableStream<Uint8Array>).getReader()
     for (;;) {
-      const { done, value } = await unlessStuck(reader.read(), source)
+      const { done, value } = await unlessStalled(reader.read(), source)
       if (done) break
       yield value
     }
@@ -57,7 +60,7 @@ export async function* decrypted(chunks: AsyncIterable<Buffer>, settings: Decryp
   }
 }
 
-function watched(source: AsyncIterable<Buffer>): WatchedChunks {
+function observe(source: AsyncIterable<Buffer>): ObservedChunks {
   let steps = 1
   async function* counted() {
     for await (const chunk of source) {
@@ -71,21 +74,21 @@ function watched(source: AsyncIterable<Buffer>): WatchedChunks {
 }
 
 /**
- * What `work` comes to, as long as it goes on taking from its source. Where it neither does for seconds nor comes to an end, it waits for
- * itself and would do so for ever: openpgp does with some damaged messages.
+ * Waits for `work`, which reads the chunks. Rejects if `work` neither reads nor ends for some seconds: with some damaged messages
+ * openpgp waits for itself for ever.
  */
-async function unlessStuck<T>(work: Promise<T>, { steps }: WatchedChunks): Promise<T> {
-  const { promise: stuck, reject } = Promise.withResolvers<never>()
+async function unlessStalled<T>(work: Promise<T>, { steps }: ObservedChunks): Promise<T> {
+  const { promise: stalled, reject } = Promise.withResolvers<never>()
   let seen = steps()
   let idleTicks = 0
   const timer = setInterval(() => {
     const isWaiting = steps() % 2 === 1
     idleTicks = isWaiting || steps() !== seen ? 0 : idleTicks + 1
     seen = steps()
-    if (idleTicks >= stuckTicks) reject(new Error('neither goes on nor ends'))
+    if (idleTicks >= stalledTicks) reject(new Error('neither goes on nor ends'))
   }, tickMs)
   try {
-    return await Promise.race([work, stuck])
+    return await Promise.race([work, stalled])
   } finally {
     clearInterval(timer)
   }
@@ -94,7 +97,7 @@ async function unlessStuck<T>(work: Promise<T>, { steps }: WatchedChunks): Promi
 async function messageFrom(bytes: AsyncGenerator<Buffer>, name: string) {
   const first = await bytes.next()
   if (first.done) throw unreadable(`${name} is empty`, 'check the export')
-  const whole = prepended(first.value, bytes)
+  const whole = prepend(first.value, bytes)
   try {
     if (first.value.toString('latin1', 0, armor.length) === armor)
       return await readMessage({ armoredMessage: ReadableStream.from(texts(whole)), config })
@@ -176,7 +179,7 @@ function refusalOf(error: unknown, name: string): unknown {
   return unreadable(`${name} is a damaged OpenPGP message`, 'the export was cut off or altered: have it sent again')
 }
 
-/** What the reading of the file refused, which passes through the decryption. */
+/** The failure of reading the file, which openpgp wraps in errors of its own. */
 function failureIn(error: unknown): unknown {
   if (error instanceof Failure) return error
   return error instanceof Error && error.cause ? failureIn(error.cause) : undefined

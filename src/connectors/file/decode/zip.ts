@@ -4,19 +4,19 @@ import { Failure } from '../../../errors.ts'
 import { type ExportFile, openAtOnce, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 
-/** A zip is read from its end, so that one which comes out of a decryption has to be kept; as much as this. */
+/** A zip is read from its end, so a zip that comes out of a decryption is kept in memory. This is the most that is kept. */
 const keptBytes = 64 * 1024 * 1024
 
-/** The one file in a zip file. Ends normally only where its size and checksum are right. */
-export async function* unzippedFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** Decompresses the only entry of a zip file. Ends normally only if its size and checksum are right. */
+export async function* unzipFile(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   await checkUnchanged(file, signal)
   await using handle = await openAtOnce(file.path)
   yield* onlyEntry(() => fromFdPromise(handle.fd, { autoClose: false, lazyEntries: true }), file.name)
   await checkUnchanged(file, signal)
 }
 
-/** The one file in a zip that comes as a stream. */
-export async function* unzippedBytes(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+/** Decompresses the only entry of a zip that comes as a stream. */
+export async function* unzipChunks(chunks: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
   const kept: Buffer[] = []
   let totalBytes = 0
   for await (const chunk of chunks) {
@@ -72,13 +72,13 @@ async function firstEntry(zip: ZipFile): Promise<Entry | undefined> {
   return done ? undefined : value
 }
 
-/** Reading the beginning compares the file with what was found. */
+/** Compares the file with what was found, which reading its beginning does. */
 async function checkUnchanged(file: ExportFile, signal: AbortSignal): Promise<void> {
   for await (const _ of readBytes(file, signal)) return
 }
 
 function refusalOf(error: unknown, name: string): Failure {
-  // The message quotes the path, which may be anything.
+  // The message of the library quotes the path in the zip, which may hold anything.
   if (
     error instanceof Error &&
     /^(absolute path|invalid relative path|invalid characters in fileName)/.test(error.message)
