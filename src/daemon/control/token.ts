@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Secret } from '../config/secret.ts'
 import { errorCode } from '../../errors.ts'
+import { replaceFile } from '../../system/replace-file.ts'
+import type { Secret } from '../config/secret.ts'
 
 const tokenBytes = 32
 
@@ -17,10 +18,13 @@ export async function ensureControlToken(place: TokenPlace): Promise<string> {
     await writeFile(tokenFile(place), `${token}\n`, { mode: 0o600, flag: 'wx' })
     return token
   } catch (error) {
-    // Another daemon on the same folder was quicker; its token is the one.
+    // Another daemon on the same folder may have been quicker. Its token then counts.
     const made = await readControlToken(place)
     if (made !== null) return made
-    throw error
+    if (errorCode(error) !== 'EEXIST') throw error
+    // A process that was killed while it made the token leaves an empty file.
+    await replaceFile(tokenFile(place), (draft) => draft.writeFile(`${token}\n`))
+    return token
   }
 }
 
