@@ -8,11 +8,11 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { InputOf, Operation, OperationTable, ReplyOf } from '../contract/operation.ts'
+import { errorCode } from '../errors.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { type Input, readInput } from './input.ts'
 import { describeIssues } from './issues.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
-import { errorCode } from '../errors.ts'
 
 /** One handler for each operation of a table. It answers with a listed success, or throws a `Refusal`. */
 export type Handlers<T extends OperationTable, Ctx> = {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Unreachable, UnreachableReason } from './answer.ts'
 import { errorCode } from '../errors.ts'
+import type { Unreachable, UnreachableReason } from './answer.ts'
 
 /** What ended a request, beside the error itself. */
 export type Ending = {

@@ -1,5 +1,5 @@
-import type { Events } from '../telemetry/events.ts'
 import { errorCode } from '../errors.ts'
+import type { Events } from '../telemetry/events.ts'
 
 // Errors that ioredis, node-postgres and pg-pool tell by their message only, and those of a Redis that is there but refuses us.
 const awayMessages = [

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
-import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
-import { unreadable } from '../file/failures.ts'
 import { splitChunks } from '../file/decode/chunks.ts'
+import { unreadable } from '../file/failures.ts'
+import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 
 const columnLimit = 10_000
 const pieceBytes = 16 * 1024

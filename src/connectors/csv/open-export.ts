@@ -1,11 +1,11 @@
 import type { ConnectorPlace, SourceRow } from '../connector.ts'
+import { decodeFile } from '../file/decode/decode.ts'
 import { toUtf8 } from '../file/decode/encoding.ts'
+import type { ExportFile } from '../file/export-file.ts'
+import { unreadable } from '../file/failures.ts'
+import type { ExportFormat } from '../file/format.ts'
 import { readHeader } from './header.ts'
 import { readRows } from './rows.ts'
-import { unreadable } from '../file/failures.ts'
-import type { ExportFile } from '../file/export-file.ts'
-import type { ExportFormat } from '../file/format.ts'
-import { decodeFile } from '../file/decode/decode.ts'
 
 const carriageReturn = 13
 const lineFeed = 10

@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { type CsvError, type InfoRecord, Parser } from 'csv-parse'
-import { TextWindow } from './text-window.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
+import { TextWindow } from './text-window.ts'
 
 const carriageReturn = 13
 const lineFeed = 10

@@ -1,7 +1,7 @@
 import type { SourceRow } from '../connector.ts'
+import type { ExportFormat } from '../file/format.ts'
 import { type CsvRecord, type Damage, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { Tail, type TailFormat } from './tail.ts'
-import type { ExportFormat } from '../file/format.ts'
 
 /** What a damaged cell holds. */
 const damages = {

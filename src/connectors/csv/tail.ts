@@ -1,6 +1,6 @@
-import type { CsvRecord } from './records.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
+import type { CsvRecord } from './records.ts'
 
 /** More rows than this are not a footer. */
 const footerLimit = 1000

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { TimeZone } from '../../identity/mapping/zones.ts'
 import { AsOf } from './as-of.ts'
 import { Completeness } from './completeness.ts'
 import { exportFormat } from './format.ts'
-import { TimeZone } from '../../identity/mapping/zones.ts'
 
 /** How a secret is written in the configuration. */
 export const secretReference = `\${env:NAME} or \${file:PATH}`

@@ -1,13 +1,13 @@
+import type { Connector, ConnectorPlace, OpenOptions, Reading } from '../connector.ts'
+import { openExport } from '../csv/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { type Completeness, whenQuiet } from '../file/completeness.ts'
-import type { Connector, ConnectorPlace, OpenOptions, Reading } from '../connector.ts'
 import { checkRegular, type ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
-import { settleExport } from './settle.ts'
-import { openExport } from '../csv/open-export.ts'
 import { checkSum, countedRows, type Expected, readSideFile } from '../file/side-file.ts'
+import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
 import type { CsvSource } from './settings.ts'
+import { settleExport } from './settle.ts'
 import { watchFolder } from './watch.ts'
 
 /**

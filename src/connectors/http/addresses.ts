@@ -3,8 +3,8 @@ import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { unreadable } from '../file/failures.ts'
 import { brokenRequest } from './failures.ts'
-import { namesThisMachine } from './settings.ts'
 import { isLoopback, isPublicAddress } from './private-address.ts'
+import { namesThisMachine } from './settings.ts'
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 

@@ -1,7 +1,7 @@
 import { unreadable } from '../file/failures.ts'
+import type { JsonValue } from '../json/cells.ts'
 import type { AnswerHeaders } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
-import type { JsonValue } from '../json/cells.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

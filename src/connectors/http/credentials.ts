@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { errorCode } from '../../errors.ts'
 import type { ConnectorPlace } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import type { HttpSource } from './settings.ts'
-import { errorCode } from '../../errors.ts'
 
 export type TlsMaterial = {
   readonly ca?: string

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import { openExport } from '../csv/open-export.ts'
 import { unreadable } from '../file/failures.ts'
 import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
@@ -8,7 +9,6 @@ import { type AnswerHeaders, type HttpAnswer, type HttpClient, openHttpClient } 
 import { fetchPages, type Pages, readRecords } from './pages.ts'
 import type { HttpSource } from './settings.ts'
 import { openSpool, type Spool } from './spool.ts'
-import { openExport } from '../csv/open-export.ts'
 
 const nameLimit = 100
 const addressLimit = 200

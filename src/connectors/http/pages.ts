@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { SourceRow } from '../connector.ts'
 import { type ExportFile, readBytes } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
+import { collectHeaders, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 import { checkContentType } from './body.ts'
 import type { HttpAnswer, HttpClient } from './fetch.ts'
 import type { HttpSource } from './settings.ts'
 import type { Spool } from './spool.ts'
-import { collectHeaders, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 
 const cellLimit = 500_000_000
 const addressLimit = 2000

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { checkExportFormat, exportFormat } from '../file/format.ts'
+import { rowSource, secretReference, secretText } from '../file/source-settings.ts'
 import { JsonPointer } from '../json/cells.ts'
 import { isLoopback } from './private-address.ts'
-import { rowSource, secretReference, secretText } from '../file/source-settings.ts'
 
 /** Headers that the connection, the credentials or this connector set. */
 const ownHeaders = new Set([

@@ -1,6 +1,6 @@
-import { type AsOf, timeOfFile } from '../file/as-of.ts'
-import { companionNames, companionSuffixes, type Completeness, whenQuiet } from '../file/completeness.ts'
 import type { OpenOptions } from '../connector.ts'
+import { type AsOf, timeOfFile } from '../file/as-of.ts'
+import { type Completeness, companionNames, companionSuffixes, whenQuiet } from '../file/completeness.ts'
 import { unreadable } from '../file/failures.ts'
 import { findMatches, type RemoteFile, type RemoteMatches, regularRemote, remotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'

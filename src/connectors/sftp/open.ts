@@ -1,10 +1,11 @@
 import { rm } from 'node:fs/promises'
+import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceRow } from '../connector.ts'
+import { openExport } from '../csv/open-export.ts'
 import { asOfFile } from '../file/as-of.ts'
 import { companionNames, companionSuffixes } from '../file/completeness.ts'
-import type { Connector, ConnectorPlace, OpenOptions, Reading, SourceRow } from '../connector.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
-import { openExport } from '../csv/open-export.ts'
+import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
 import { type Chosen, chooseExport } from './choice.ts'
 import { connectSftp } from './connect.ts'
 import { download, readText } from './fetch.ts'
@@ -12,7 +13,6 @@ import { inFolder, remotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { SftpSource } from './settings.ts'
 import { settleRemote } from './settle.ts'
-import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
 
 type Fetched = Chosen & {
   readonly local: ExportFile

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { companionNames } from '../file/completeness.ts'
 import type { SourceIdentity } from '../connector.ts'
+import { companionNames } from '../file/completeness.ts'
 import { unreadable } from '../file/failures.ts'
 import { inFolder, type RemoteFile, remotePattern, toRemoteFile } from './matches.ts'
 import type { SftpSession } from './session.ts'

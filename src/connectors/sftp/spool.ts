@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unreadable } from '../file/failures.ts'
 import { errorCode } from '../../errors.ts'
+import { unreadable } from '../file/failures.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const ours = /^[0-9a-f]{64}(\.[0-9a-f-]{36})?\.(part|fetching|export)$/

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { JsonPointer } from '../json/cells.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
+import { JsonPointer } from '../json/cells.ts'
 import { WebhookRecipe } from './recipe.ts'
 import { namedRecipe, type RecipeName, recipeNames } from './recipes.ts'
 

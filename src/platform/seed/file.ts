@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { errorCode, Failure } from '../../errors.ts'
-import { LibraryDocument } from './library-document.ts'
 import { SeedAudit, SeedDocument, SeedRequest } from './document.ts'
+import { LibraryDocument } from './library-document.ts'
 
 const NamesLibrary = z.looseObject({ library: z.string() })
 

@@ -1,8 +1,8 @@
 import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { folderOf } from '../../../src/connectors/folder/choice.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { settleExport } from '../../../src/connectors/folder/settle.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import {
