@@ -1,10 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { FrameworkTag } from '../../contract/platform/common.ts'
 import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
-import type { Instant, OptionalInstant, WritingTransaction } from './schema.ts'
-
-type Stamped = { created_at: Instant; updated_at: Instant }
-type Listed = Stamped & { changed_in: WritingTransaction }
+import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
 
 /** The catalogue, which belongs to no account, and the controls of workspaces with what proves them. */
 export type ControlSchema = {

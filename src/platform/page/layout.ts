@@ -1,5 +1,7 @@
+import type { FastifyReply } from 'fastify'
 import { type Html, html, type Shown } from './html.ts'
 import { pagePrefix } from './query.ts'
+import type { Visit } from './visits.ts'
 
 export type Frame = {
   readonly title: string
@@ -9,6 +11,9 @@ export type Frame = {
   /** The style sheet's address. */
   readonly style: string
 }
+
+/** Sends a document of the page to whoever is, or is not, signed in. */
+export type Send = (reply: FastifyReply, what: Pick<Frame, 'title' | 'content'>, visit: Visit | null) => FastifyReply
 
 /** A whole document of the page. */
 export function layout({ title, content, visitor, style }: Frame): Html {

@@ -2,18 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../http/refusal.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import { recentAttempts } from '../identity-sync/attempts.ts'
-import type { Acts } from './acts.ts'
+import type { Acts, ActsOptions } from './acts.ts'
 import type { Html } from './html.ts'
-import { notice } from './layout.ts'
+import { notice, type Send } from './layout.ts'
 import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
-import type { PageOptions, Send } from './serve.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
 import { counted } from './text.ts'
 import { field, type News, type Visit, type Visits } from './visits.ts'
 
-type Parts = Pick<PageOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
+type Parts = Pick<ActsOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
 type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
 
 const syncsShown = 10

@@ -7,19 +7,16 @@ import { Refusal } from '../../http/refusal.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import { type ActsOptions, createActs } from './acts.ts'
 import type { Html } from './html.ts'
-import { type Frame, layout, problem } from './layout.ts'
+import { layout, problem, type Send } from './layout.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { pagePrefix } from './query.ts'
 import { signInRoutes } from './sign-in-routes.ts'
-import { createVisits, type Visit } from './visits.ts'
+import { createVisits } from './visits.ts'
 
 export type PageOptions = ActsOptions & {
   /** Whether the page is reached over HTTPS, through a proxy, so that its cookies travel over HTTPS only. */
   readonly isSecure: boolean
 }
-
-/** Sends a document of the page to whoever is, or is not, signed in. */
-export type Send = (reply: FastifyReply, what: Pick<Frame, 'title' | 'content'>, visit: Visit | null) => FastifyReply
 
 const mostFormBytes = 16 * 1024
 const yearSeconds = 365 * 24 * 60 * 60
