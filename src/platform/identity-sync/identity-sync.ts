@@ -3,7 +3,7 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
 import { matchIdentities } from './matching.ts'
-import type { SyncResult } from '../operators/contract.ts'
+import type { SyncResult } from './sync-result.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
 

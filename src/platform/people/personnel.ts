@@ -10,7 +10,7 @@ import { lockForSync } from '../identity-sync/identity-sync.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
-import { compactUsers } from './users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Row = Selectable<PlatformSchema['personnel']>
 type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]

@@ -2,9 +2,8 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { addRows } from './add-rows.ts'
 import { slugOf } from '../controls/create.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedControl } from './document.ts'
+import { type SeedControl, codeOf } from './account-document.ts'
 import { catalogueIds, requirementIds } from './library.ts'
-import { codeOf } from './references.ts'
 
 type Trx = Kysely<PlatformSchema>
 type Place = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
