@@ -71,7 +71,8 @@ export async function insertRequests(
     const what = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
     const description = `Added ${what} to an audit.`
     const target = { kind: 'auditRequest', id: first.id } as const
-    await record(trx, writing, { type: 'AUDIT_REQUESTS_BULK_CREATED', description, target, targets })
+    // The contract has no type of its own for requests that are added.
+    await record(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
   }
   return inserted
 }

@@ -62,7 +62,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
         source: 'APP',
         request_description: 'operator: platform audits create',
       },
-      expect.objectContaining({ type: 'AUDIT_REQUESTS_BULK_CREATED' }),
+      expect.objectContaining({ type: 'CUSTOMER_REQUEST_DETAILS_EDITED' }),
     ])
   })
 
