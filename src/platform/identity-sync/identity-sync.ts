@@ -115,11 +115,11 @@ async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
         coalesce(person.first_name, users.first_name) as first_name,
         coalesce(person.last_name, users.last_name) as last_name,
         case when users.origin = 'identity_sync' and person.has_address and other.id is null
-              and row_number() over (partition by lower(person.address) order by users.id) = 1
+              and row_number() over (partition by fold_case(person.address) order by users.id) = 1
           then person.address else users.email end as email
       from sync_people as person
       join users on users.id = person.user_id
-      left join sync_users as other on other.address = lower(person.address) and other.id <> users.id
+      left join sync_users as other on other.address = fold_case(person.address) and other.id <> users.id
     )
     update users
     set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,

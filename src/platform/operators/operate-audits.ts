@@ -143,10 +143,10 @@ async function requireWriters(
   for (const { by } of messages) {
     if (by === null) continue
     const { rows } = await sql`
-      select 1 from users where account_id = ${accountId} and lower(email) = lower(${by})
+      select 1 from users where account_id = ${accountId} and fold_case(email) = fold_case(${by})
       union all
       select 1 from audit_auditors join auditors on auditors.id = auditor_id
-      where audit_id = ${auditId} and lower(email) = lower(${by})
+      where audit_id = ${auditId} and fold_case(email) = fold_case(${by})
     `.execute(trx)
     if (rows.length === 0) throw new Failure('not_found', `${by} is neither a user of the account nor an auditor here`)
   }

@@ -62,7 +62,7 @@ export async function findPerson(
   if (!isStorableText(email)) return undefined
   return person
     .innerJoin('users', 'users.id', 'personnel.user_id')
-    .where(sql<boolean>`lower(users.email) = lower(${email})`)
+    .where(sql<boolean>`fold_case(users.email) = fold_case(${email})`)
     .executeTakeFirst()
 }
 

@@ -114,7 +114,7 @@ function presentUserIdentity(row: MatchedIdentity, connection: ConnectionCompact
 function beginning(column: 'first_name' | 'last_name', text: string | undefined) {
   if (text === undefined) return sql``
   const pattern = `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-  return sql` and lower(${sql.ref(column)}) like lower(${pattern})`
+  return sql` and fold_case(${sql.ref(column)}) like fold_case(${pattern})`
 }
 
 async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {
@@ -122,5 +122,5 @@ async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row
   if (typeof reference === 'number') return user.where('id', '=', reference).executeTakeFirst()
   const email = reference.slice(emailPrefix.length)
   if (!isStorableText(email)) return undefined
-  return user.where(sql<boolean>`lower(email) = lower(${email})`).executeTakeFirst()
+  return user.where(sql<boolean>`fold_case(email) = fold_case(${email})`).executeTakeFirst()
 }

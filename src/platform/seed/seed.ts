@@ -146,7 +146,7 @@ async function seedPeople(
   const users = await trx
     .insertInto('users')
     .values(rows)
-    .onConflict((conflict) => conflict.expression(sql`account_id, lower(email)`).doNothing())
+    .onConflict((conflict) => conflict.expression(sql`account_id, fold_case(email)`).doNothing())
     .returning('id')
     .execute()
   if (users.length === 0) return 0

@@ -100,7 +100,7 @@ async function usersByEmail(
 ): Promise<(email: string) => number> {
   const { rows } = await sql<{ id: number; email: string }>`
     select users.id, wanted.email from unnest(${[...new Set(emails)]}::text[]) as wanted (email)
-    join users on users.account_id = ${accountId} and lower(users.email) = lower(wanted.email)
+    join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(wanted.email)
   `.execute(trx)
   return finder(new Map(rows.map(({ id, email }) => [email, id])), 'person')
 }
