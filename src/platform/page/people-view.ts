@@ -151,7 +151,7 @@ function personRow(person: ListedPerson, view: PeopleView): Html {
 <th role="rowheader" scope="row" class="person"><span class="name">${person.name ?? person.email}</span>${person.name !== null && html` <span class="address">${person.email}</span>`}</th>
 <td role="cell" data-label="Status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
 <td role="cell" data-label="Employed">${employed(person)}</td>
-<td role="cell" data-label="Source">${sourceOf(person)}</td>
+<td role="cell" data-label="Source" class="long">${sourceOf(person)}</td>
 <td role="cell" data-label="Last sync">${lastSyncOf(person, view.lastSync)}</td>
 <td role="cell" class="action">${person.setByHandAt && resetForm(person, view)}</td>
 </tr>`

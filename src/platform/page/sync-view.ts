@@ -96,7 +96,7 @@ function historyRow(attempt: Attempt): Html {
   const { result, state } = attempt
   return html`<tr role="row">
 <th role="rowheader" scope="row" data-label="Started">${moment(attempt.startedAt)}</th>
-<td role="cell" data-label="By">${starter(attempt)}</td>
+<td role="cell" data-label="By" class="long">${starter(attempt)}</td>
 <td role="cell" data-label="Result"><span class="badge ${state}">${stateNames[state]}</span></td>
 ${
   result
