@@ -13,6 +13,7 @@ import { operators } from './0011-operators.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
 import { givenFields } from './0013-given-fields.ts'
 import { foldCase } from './0014-fold-case.ts'
+import { evidenceFiles } from './0015-evidence-files.ts'
 
 export const migrations: readonly Migration[] = [
   accounts,
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   keyAddresses,
   givenFields,
   foldCase,
+  evidenceFiles,
 ]

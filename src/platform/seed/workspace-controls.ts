@@ -109,7 +109,7 @@ async function usersByEmail(
 async function addProofs(trx: Trx, { accountId, workspaceId }: Place, added: readonly Added[]): Promise<void> {
   const policyId = await thingsByName(trx, 'policies', sql`account_id = ${accountId}`)
   const testId = await thingsByName(trx, 'tests', sql`workspace_id = ${workspaceId}`)
-  const evidenceId = await thingsByName(trx, 'evidence', sql`workspace_id = ${workspaceId}`)
+  const evidenceId = await thingsByName(trx, 'evidence', sql`workspace_id = ${workspaceId} and not is_uploaded`)
   const requirementId = await requirementIds(
     trx,
     added.flatMap(({ control }) => Object.keys(control.requirements ?? {})),
