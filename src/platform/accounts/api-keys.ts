@@ -104,7 +104,7 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
   }))
 }
 
-/** Who calls with `key`, or null where it is unknown, expired, revoked or not for use from `address`; null stands for the machine of the platform itself. */
+/** Who calls with `key`, or null if it is unknown, expired, revoked or not for use from `address`. The address null stands for the machine of the platform itself. */
 export async function findCaller(
   db: Kysely<PlatformSchema>,
   { key, address, now }: { key: string; address: string | null; now: Date },
@@ -129,7 +129,7 @@ export async function findCaller(
   }
 }
 
-/** Whether `address` is one of the addresses or lies in one of the networks; where none is named, every address does. */
+/** Whether `address` is one of the addresses or lies in one of the networks. If none is named, every address is allowed. */
 function isWithin(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true
   // What a proxy passes on may be anything.

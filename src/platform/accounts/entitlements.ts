@@ -5,12 +5,12 @@ import type { PlatformSchema } from '../core/schema.ts'
 type Features = {
   readonly accountId: number
   readonly names: readonly string[]
-  /** What the operator does it with. */
+  /** The command that the operator used. */
   readonly command: string
   readonly now: Date
 }
 
-/** Adds features by the account's number, as part of whatever else is written to it. */
+/** Adds features by the account's number, in the transaction of the caller. */
 export async function addEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,

@@ -55,7 +55,7 @@ function checkAudit(checking: Checking<NewAudit>): void {
   checkUnique(checking, { path: ['requests'], what: 'request', values: requests.map(({ code }) => code) })
 }
 
-/** Complains about a request that lists somebody or something twice. */
+/** Complains about a request that lists a person or a control twice. */
 function checkRequest(checking: Checking<NewAuditRequest>): void {
   const { owners, controls } = checking.value
   checkUnique(checking, { path: ['owners'], what: 'person', values: owners.map(lower) })

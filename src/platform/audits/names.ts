@@ -43,7 +43,7 @@ export async function controlsOf(
   return rows.map(({ id }) => id)
 }
 
-/** The ids of these auditors, who are noted for the account where they are new. A known address keeps its name. */
+/** The ids of these auditors, who are added to the account if they are new. A known address keeps its name. */
 export async function auditorsOf(
   trx: Kysely<PlatformSchema>,
   accountId: number,

@@ -4,7 +4,7 @@ import { type EventType, storeEvent, type Target, type Targets } from '../events
 import type { PlatformSchema } from '../core/schema.ts'
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
 
-/** Where an audit is, and who writes it when. */
+/** The place of an audit, and who writes it when. */
 export type Writing = {
   readonly accountId: number
   readonly workspaceId: number
@@ -12,7 +12,7 @@ export type Writing = {
   readonly now: Date
 }
 
-/** Opens the audit without its requests; null where the workspace has one of that framework and period already. */
+/** Opens the audit without its requests; null if the workspace has one of that framework and period already. */
 export async function insertAudit(
   trx: Kysely<PlatformSchema>,
   audit: NewAudit,

@@ -35,7 +35,7 @@ export async function createControl(
   return row
 }
 
-/** A name as it can stand in an address, or null where nothing of it can. */
+/** A name as it can stand in a URL, or null if no letter of it can. */
 export function slugOf(name: string): string | null {
   const words =
     name

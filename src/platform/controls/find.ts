@@ -31,7 +31,7 @@ export async function keepControl(
   return row ?? refuseUnknown(address)
 }
 
-/** As `findControl`, and lets no other writer at the control until the transaction ends. */
+/** As `findControl`, and locks the control against other writers until the transaction ends. */
 export async function lockControl(
   trx: Kysely<PlatformSchema>,
   ctx: PlatformContext,

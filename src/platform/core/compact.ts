@@ -7,7 +7,7 @@ type UserRow = Selectable<PlatformSchema['users']>
 
 const clientTypes = { CUSTOM: 'CUSTOM', MDM: 'CUSTOM_MDM', HRIS: 'CUSTOM_HRIS' } as const
 
-/** The users of `accountId` among `ids`, by id. */
+/** The users of `accountId` among `ids`, in short and by id. */
 export async function compactUsers(
   db: Kysely<PlatformSchema>,
   accountId: number,
@@ -17,7 +17,7 @@ export async function compactUsers(
   return new Map(rows.map((row) => [row.id, compactUser(row)]))
 }
 
-/** The same users as stored. */
+/** The users of `accountId` among `ids`, as stored. */
 export async function userRows(
   db: Kysely<PlatformSchema>,
   accountId: number,

@@ -135,7 +135,7 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
     deleted_at: OptionalInstant
-    /** See `mergeIdentities`; nobody else reads it. */
+    /** See `mergeIdentities`, the only reader. */
     given: Unread
     changed_in: WritingTransaction
   }

@@ -15,7 +15,7 @@ const fileTroubles: ReadonlySet<unknown> = new Set([
   'EROFS',
 ])
 
-/** Writes a file that only its owner can read, aside and renamed, so that nobody meets half of it. Gives its size in bytes. */
+/** Writes a file that only its owner can read, aside and renamed, so that no reader sees half of it. Returns its size in bytes. */
 export async function writeOwnFile(path: string, write: (sink: Writable) => Promise<void>): Promise<number> {
   const draft = `${path}.${process.pid}`
   try {

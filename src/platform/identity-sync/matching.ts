@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformSchema } from '../core/schema.ts'
 
 /**
- * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user whom each belongs to:
+ * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user of each:
  * the one with its address, else the one it belonged to before, else the only one with exactly its names, else a new one.
  */
 export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {

@@ -134,7 +134,7 @@ async function lockRequest(trx: Db, id: number) {
   throw new Failure('not_found', `there is no audit request ${id}`)
 }
 
-/** Refuses messages of anybody but the account's users and the auditors of the audit. */
+/** Refuses messages of people who are neither users of the account nor auditors of the audit. */
 async function requireWriters(
   trx: Db,
   { accountId, auditId }: { readonly accountId: number; readonly auditId: number },

@@ -130,7 +130,7 @@ function tell({ kind, count }: News, attempts: readonly Attempt[]): Html {
     case 'reset':
       return notice(
         count === 0
-          ? 'Nobody was set by hand any more.'
+          ? 'No one was set by hand any more.'
           : `The next sync looks after ${counted(count, 'person', 'people')} again.`,
       )
     case 'sync-started':

@@ -88,8 +88,8 @@ function lastResult(attempt: Attempt | undefined): Html {
 
 function reason(state: AttemptState): string {
   return state === 'failed'
-    ? 'Nobody was changed. The log of the service says why it failed.'
-    : 'Nobody was changed. The process that ran it ended before it was done.'
+    ? 'No one was changed. The log of the service says why it failed.'
+    : 'No one was changed. The process that ran it ended before it was done.'
 }
 
 function historyRow(attempt: Attempt): Html {
@@ -112,7 +112,7 @@ ${
 
 function statusCounts(counts: Readonly<Record<EmploymentStatus, number>>): Html {
   const present = statuses.filter((status) => (counts[status] ?? 0) > 0)
-  if (present.length === 0) return html`nobody`
+  if (present.length === 0) return html`no one`
   return html`<ul class="counts">${present.map((status) => html`<li>${statusNames[status]} <b>${number(counts[status])}</b></li>`)}</ul>`
 }
 

@@ -74,7 +74,7 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
 
 type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
 
-/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+/** Gives people who were set by hand back to the identity sync: the named ones, or all of the account. Returns how many they were. */
 export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
   return scope.db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, scope.accountId))) {

@@ -14,7 +14,7 @@ import { isStorableText } from '../core/storable-json.ts'
 
 type Row = Selectable<PlatformSchema['users']>
 
-/** A live HR record with the user whom the identity sync found it to belong to. */
+/** A live HR record with the user that the identity sync matched it to. */
 type MatchedIdentity = Selectable<PlatformSchema['hris_user_identities']> & { readonly user_id: number }
 
 type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
@@ -80,7 +80,7 @@ export async function fullUsers(ctx: Reader, ids: readonly (number | null)[]): P
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/** The live HR records of these users by user, in the order in which they speak for them. */
+/** The live HR records of these users by user, the leading record first. */
 async function identitiesOf(
   { db, accountId, now }: Reader,
   userIds: readonly number[],

@@ -127,7 +127,7 @@ async function seedWorkspaces(
   return inserted.length
 }
 
-// Until the identity sync finds an HR record for them, nobody knows whether they work here.
+// It is unknown whether they work here until the identity sync finds an HR record for them.
 async function seedPeople(
   trx: Kysely<PlatformSchema>,
   { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },

@@ -222,7 +222,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     expect(historyOf(text)[0]?.slice(1)).toEqual([
       visitor.name,
       'Failed',
-      'Nobody was changed. The log of the service says why it failed.',
+      'No one was changed. The log of the service says why it failed.',
     ])
   })
 
