@@ -19,6 +19,8 @@ export type Operation = {
   readonly body?: z.ZodType
   /** For a body that is an array whose items the handler judges one by one: what an item should look like. */
   readonly item?: z.ZodType
+  /** Whether the body may also come as `multipart/form-data`. */
+  readonly takesForms?: boolean
   /** Body by success status; null where the answer has no body. */
   readonly success: Readonly<Record<number, z.ZodType | null>>
   /** The statuses besides success that the operation lists. */

@@ -85,7 +85,7 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: jsonContent(describeBody(operation, body, describe)) } }),
+    ...(body && { requestBody: { required: true, content: bodyContent(operation, body, describe) } }),
     responses: describeResponses(operation, describe),
     security: [{ bearer: [] }],
     ...(permission && { 'x-permissions': [permission].flat() }),
@@ -116,6 +116,11 @@ function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'qu
     ...(field.type === 'array' && { style: 'form', explode: true }),
     schema: field,
   }))
+}
+
+function bodyContent(operation: Operation, body: z.ZodType, describe: Describe): Json {
+  const schema = describeBody(operation, body, describe)
+  return { ...jsonContent(schema), ...(operation.takesForms && { 'multipart/form-data': { schema } }) }
 }
 
 function describeBody({ item }: Operation, body: z.ZodType, describe: Describe): Json {

@@ -7,7 +7,7 @@ import { company } from '../contract/platform/company.ts'
 import { controlLibrary } from '../contract/platform/control-library.ts'
 import { controlNotes } from '../contract/platform/control-notes.ts'
 import { controlOwners } from '../contract/platform/control-owners.ts'
-import { controls } from '../contract/platform/controls.ts'
+import { ControlCreate, controls } from '../contract/platform/controls.ts'
 import { customConnections } from '../contract/platform/custom-connections.ts'
 import { customDataRecords } from '../contract/platform/custom-data-records.ts'
 import { customDataSessions } from '../contract/platform/custom-data-sessions.ts'
@@ -17,6 +17,7 @@ import { hrisUserIdentities } from '../contract/platform/hris-user-identities.ts
 import { personnel } from '../contract/platform/personnel.ts'
 import { users } from '../contract/platform/users.ts'
 import { workspaces } from '../contract/platform/workspaces.ts'
+import { acceptForms } from '../http/forms.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
 import { assetHandlers } from './inventory/assets.ts'
 import { auditRequestHandlers } from './audits/audit-requests.ts'
@@ -52,7 +53,10 @@ export function mountAreas(app: FastifyInstance, options: MountOptions<PlatformC
   mount(app, personnel, personnelHandlers, options)
   mount(app, users, userHandlers, options)
   mount(app, workspaces, workspaceHandlers, options)
-  mount(app, controls, controlHandlers, options)
+  app.register(async (scope) => {
+    acceptForms(scope, ControlCreate)
+    mount(scope, controls, controlHandlers, options)
+  })
   mount(app, controlNotes, controlNoteHandlers, options)
   mount(app, controlOwners, controlOwnerHandlers, options)
   mount(app, controlLibrary, controlLibraryHandlers, options)

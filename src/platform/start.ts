@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
-import { type Database, openDatabase } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { createApp, type MountOptions, mount } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
@@ -12,8 +12,8 @@ import { admit, bearerToken } from './accounts/authorize.ts'
 import type { PlatformContext } from './core/context.ts'
 import { cursorSecret } from './core/cursors.ts'
 import { platformDocument } from './core/document.ts'
+import { openPlatformDatabase } from './core/database.ts'
 import { mountAreas } from './handlers.ts'
-import { migrations } from './migrations/index.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
 import { databaseOperator } from './operators/operator.ts'
 import { operatorOperations, operatorPrefix } from './operators/contract.ts'
@@ -59,11 +59,6 @@ export type Platform = AsyncDisposable & {
   readonly operatorUrl: string
   readonly port: number
   readonly database: Database<PlatformSchema>
-}
-
-/** Opens the platform's database alone, for the operator. */
-export async function openPlatformDatabase(at: string): Promise<Database<PlatformSchema>> {
-  return openDatabase<PlatformSchema>({ at, schemas: ['platform'], migrations })
 }
 
 /** Starts the platform: its database, its HTTP interfaces and its nightly identity sync. Disposing ends requests and syncs under way first. */

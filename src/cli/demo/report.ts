@@ -1,5 +1,5 @@
 import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
-import type { SyncResult } from '../../platform/operators/contract.ts'
+import type { SyncResult } from '../../platform/identity-sync/sync-result.ts'
 import type { Arrival, Told } from './arrival.ts'
 import type { NightEvent } from './company.ts'
 import { renderChanges, renderRejects } from '../render/plan.ts'

@@ -82,7 +82,10 @@ export const AssetProvider = z
   .meta({ id: 'AssetProviderEnum' })
 export type AssetProvider = z.infer<typeof AssetProvider>
 
-const name = text(shortTextLimit).min(1)
+const name = text(shortTextLimit)
+  .min(1)
+  .refine((value) => value.trim() !== '', { error: 'must not be blank' })
+const classTypes = z.array(AssetClassType).min(1)
 const shortText = text(shortTextLimit)
 
 export const AssetCreate = z
@@ -90,7 +93,7 @@ export const AssetCreate = z
     name,
     description: shortText,
     notes: shortText.optional(),
-    assetClassTypes: z.array(AssetClassType),
+    assetClassTypes: classTypes,
     assetType: AssetType,
     ownerId: Id.describe('The user who answers for it.'),
     associatedId: shortText.optional().describe('A key that goes with it, for example a serial number.'),
@@ -108,7 +111,7 @@ export const AssetUpdate = z
     description: shortText.optional(),
     notes: shortText.optional(),
     ownerId: Id.optional(),
-    assetClassTypes: z.array(AssetClassType).optional().describe('All classes; they replace those of before.'),
+    assetClassTypes: classTypes.optional().describe('All classes; they replace those of before.'),
     assetType: AssetType.optional(),
     customFields: z.array(CustomFieldSubmit).optional(),
   })
@@ -135,8 +138,8 @@ export const Asset = z
     associatedId: z.string().nullable(),
     createdAt: Timestamp,
     updatedAt: Timestamp,
-    device: Device.nullish().describe(
-      'On request (`expand[]` of `device`, or of `complianceChecks` or `identifiers`, which it then carries). Null for an asset that is no device.',
+    device: Device.nullable().describe(
+      'Null unless it is requested (`expand[]` of `device`, or of `complianceChecks` or `identifiers`, which it then carries), and for an asset that is no device.',
     ),
     externalId: z.string().nullable(),
     externalOwnerId: z.string().nullish(),

@@ -117,7 +117,18 @@ export type Control = z.infer<typeof Control>
 
 export const ControlPage = page(Control).meta({ id: 'ControlsResponsePublicV2Dto' })
 
-const Unserved = z.never({ error: 'must be left out: this platform stores no files' }).optional()
+export const RenewalSchedule = z.enum([
+  'ONE_MONTH',
+  'TWO_MONTHS',
+  'THREE_MONTHS',
+  'SIX_MONTHS',
+  'ONE_YEAR',
+  'CUSTOM',
+  'NONE',
+])
+export type RenewalSchedule = z.infer<typeof RenewalSchedule>
+
+const jsonText = z.string().refine(isJsonList, { error: 'must be a list, written as JSON' }).meta({ format: 'json' })
 
 export const ControlCreate = z
   .object({
@@ -132,9 +143,18 @@ export const ControlCreate = z
     ownersIds: z.array(Id).optional().describe('Users of the account.'),
     testIds: z.array(Id).optional().describe('Tests of the workspace.'),
     customFields: z.array(CustomFieldSubmit).optional(),
-    externalEvidence: Unserved,
-    externalEvidenceMetadata: Unserved,
-    base64Files: Unserved,
+    externalEvidence: z
+      .array(z.file({ error: 'must be a file of a form (multipart/form-data)' }))
+      .optional()
+      .describe('Files that prove the control. Only in a form; JSON carries them in `base64Files`.'),
+    base64Files: jsonText
+      .optional()
+      .describe('Files as JSON: a list of `{ "filename", "base64String" }`. The text may begin as a `data:` URL does.'),
+    externalEvidenceMetadata: jsonText
+      .optional()
+      .describe(
+        'What to know of these files, as JSON: a list of `{ "originalFile", "name", "filename", "description", "creationDate", "renewalDate", "renewalScheduleType" }`, of which `originalFile` names the file.',
+      ),
   })
   .meta({ id: 'ControlCreateRequestPublicV2Dto' })
 export type ControlCreate = z.infer<typeof ControlCreate>
@@ -180,6 +200,7 @@ export const controls = operations({
     permission: 'controls-post',
     params: z.object({ workspaceId: Id }),
     body: ControlCreate,
+    takesForms: true,
     success: { 201: Control },
     errors: [400, 401, 403, 404, 412, 413, 500, 503],
   },
@@ -194,3 +215,11 @@ export const controls = operations({
     errors: [400, 401, 403, 404, 412, 500],
   },
 })
+
+function isJsonList(text: string): boolean {
+  try {
+    return Array.isArray(JSON.parse(text))
+  } catch {
+    return false
+  }
+}

@@ -38,6 +38,7 @@ const key = text(shortTextLimit).min(1)
 
 /** Why a setting is as it is: in words, or as whatever object the source has. */
 export const Explanation = z.union([text(longTextLimit), z.record(z.string(), z.unknown())])
+const AnsweredExplanation = z.record(z.string(), z.unknown()).describe('Words that were sent stand in `text`.')
 export type Explanation = z.infer<typeof Explanation>
 
 export const InstalledApp = z
@@ -146,7 +147,7 @@ export const AssetCompact = z
 export type AssetCompact = z.infer<typeof AssetCompact>
 
 const setting = z.boolean().nullable()
-const explanation = Explanation.nullable()
+const explanation = AnsweredExplanation.nullable()
 
 export const Device = z
   .object({

@@ -1,9 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import type { AccountInput } from './account-input.ts'
-import { addEntitlements } from './entitlements.ts'
+import type { AccountInput, AccountListing, AccountSummary } from './contract.ts'
+import { addEntitlements, dropEntitlements } from './entitlements.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
-import type { AccountListing, AccountSummary } from '../operators/contract.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
 type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &
@@ -54,6 +53,32 @@ export async function acceptTerms(db: Kysely<PlatformSchema>, name: string, now:
     if (accepted) await recordAcceptance(trx, { accountId: accepted.id, command: 'terms accept', now })
   })
   return showAccount(db, name, now)
+}
+
+type PlanChange = { readonly account: string; readonly names: readonly string[]; readonly now: Date }
+
+/** Adds features to an account's plan; those that it has already stay. */
+export async function grantEntitlements(
+  db: Kysely<PlatformSchema>,
+  { account, names, now }: PlanChange,
+): Promise<AccountListing> {
+  await db.transaction().execute(async (trx) => {
+    const { id } = await findAccount(trx, account)
+    await addEntitlements(trx, { accountId: id, names, command: 'entitlements grant', now })
+  })
+  return showAccount(db, account, now)
+}
+
+/** Takes features from an account's plan; those that it does not have change nothing. */
+export async function revokeEntitlements(
+  db: Kysely<PlatformSchema>,
+  { account, names, now }: PlanChange,
+): Promise<AccountListing> {
+  await db.transaction().execute(async (trx) => {
+    const { id } = await findAccount(trx, account)
+    await dropEntitlements(trx, { accountId: id, names, command: 'entitlements revoke', now })
+  })
+  return showAccount(db, account, now)
 }
 
 /** The account of that name, or the failure that tells the operator so. */

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import { Failure } from '../../errors.ts'
 import { findAccount } from './accounts.ts'
-import { isWithin } from './address-ranges.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
-import type { CreatedKey, KeyInput, KeyListing } from '../operators/contract.ts'
+import type { CreatedKey, KeyInput, KeyListing } from './contract.ts'
 import type { KeyAccess, PlatformSchema } from '../core/schema.ts'
 
 const secretBytes = 32
@@ -104,7 +104,7 @@ export async function listKeys(db: Kysely<PlatformSchema>, now: Date): Promise<K
   }))
 }
 
-/** Who calls with `key`, or null where it is unknown, expired, revoked or not for use from `address`; null stands for the machine of the platform itself. */
+/** Who calls with `key`, or null if it is unknown, expired, revoked or not for use from `address`. The address null stands for the machine of the platform itself. */
 export async function findCaller(
   db: Kysely<PlatformSchema>,
   { key, address, now }: { key: string; address: string | null; now: Date },
@@ -127,6 +127,27 @@ export async function findCaller(
     access: row.access,
     permissions: new Set(row.permissions),
   }
+}
+
+/** Whether `address` is one of the addresses or lies in one of the networks. If none is named, every address is allowed. */
+function isWithin(ranges: readonly string[], address: string): boolean {
+  if (ranges.length === 0) return true
+  // What a proxy passes on may be anything.
+  if (isIP(address) === 0) return false
+  const list = new BlockList()
+  for (const range of ranges) addRange(list, range)
+  // An IPv4 caller of a socket that takes both families comes as ::ffff:10.0.0.1, which BlockList understands.
+  return list.check(address, familyOf(address))
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [address = '', prefix] = range.split('/')
+  if (prefix === undefined) list.addAddress(address, familyOf(address))
+  else list.addSubnet(address, Number(prefix), familyOf(address))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
 // A key is 256 random bits, so there is nothing to guess from its hash and a slow password hash would only slow down every request.

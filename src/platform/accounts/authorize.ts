@@ -4,7 +4,7 @@ import type { Caller } from './api-keys.ts'
 
 const bearer = /^Bearer +(\S+) *$/i
 
-/** The credential inside an `Authorization` header, or null where it holds none. */
+/** The credential inside an `Authorization` header, or null if it holds none. */
 export function bearerToken(header: string | undefined): string | null {
   return bearer.exec(header ?? '')?.[1] ?? null
 }

@@ -1,43 +1,16 @@
 import type { Kysely } from 'kysely'
-import { findAccount, showAccount } from './accounts.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
-import type { AccountListing } from '../operators/contract.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-type Named = { readonly account: string; readonly names: readonly string[]; readonly now: Date }
 type Features = {
   readonly accountId: number
   readonly names: readonly string[]
-  /** What the operator does it with. */
+  /** The command that the operator used. */
   readonly command: string
   readonly now: Date
 }
 
-/** Adds features to an account's plan; those that it has already stay. */
-export async function grantEntitlements(
-  db: Kysely<PlatformSchema>,
-  { account, names, now }: Named,
-): Promise<AccountListing> {
-  await db.transaction().execute(async (trx) => {
-    const { id } = await findAccount(trx, account)
-    await addEntitlements(trx, { accountId: id, names, command: 'entitlements grant', now })
-  })
-  return showAccount(db, account, now)
-}
-
-/** Takes features from an account's plan; those that it does not have change nothing. */
-export async function revokeEntitlements(
-  db: Kysely<PlatformSchema>,
-  { account, names, now }: Named,
-): Promise<AccountListing> {
-  await db.transaction().execute(async (trx) => {
-    const { id } = await findAccount(trx, account)
-    await dropEntitlements(trx, { accountId: id, names, command: 'entitlements revoke', now })
-  })
-  return showAccount(db, account, now)
-}
-
-/** Adds features by the account's number, as part of whatever else is written to it. */
+/** Adds features by the account's number, in the transaction of the caller. */
 export async function addEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
@@ -62,7 +35,8 @@ export async function addEntitlements(
   }
 }
 
-async function dropEntitlements(
+/** Takes features away by the account's number. */
+export async function dropEntitlements(
   trx: Kysely<PlatformSchema>,
   { accountId, names, command, now }: Features,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { platformAreas } from '../../contract/platform/platform.ts'
 /** Every permission that an operation of the platform asks for, in alphabetical order, with the operations that it opens. */
 export const knownPermissions: ReadonlyMap<string, readonly string[]> = collect()
 
-/** The share of a name's letters that may be wrong for it to be taken for a slip of the pen. */
+/** The share of a name's letters that may be wrong for it to count as a typing error. */
 const slipShare = 1 / 3
 
 /** For a schema: an issue for each name that no operation asks for, with the one that was probably meant. */

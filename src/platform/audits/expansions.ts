@@ -4,7 +4,7 @@ import type { AuditControl, Auditor } from '../../contract/platform/audits.ts'
 import type { UserCompact } from '../../contract/platform/common.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Grouped<T> = ReadonlyMap<number, T[]>
 

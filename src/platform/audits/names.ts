@@ -14,7 +14,7 @@ export async function usersOf(
     .selectFrom('users')
     .select(['id', 'email'])
     .where('account_id', '=', accountId)
-    .where(sql<boolean>`lower(email) = any(${wanted}::text[])`)
+    .where(sql<boolean>`fold_case(email) = any(${wanted}::text[])`)
     .orderBy('id')
     .forKeyShare()
     .execute()
@@ -43,7 +43,7 @@ export async function controlsOf(
   return rows.map(({ id }) => id)
 }
 
-/** The ids of these auditors, who are noted for the account where they are new. A known address keeps its name. */
+/** The ids of these auditors, who are added to the account if they are new. A known address keeps its name. */
 export async function auditorsOf(
   trx: Kysely<PlatformSchema>,
   accountId: number,
@@ -54,13 +54,13 @@ export async function auditorsOf(
   await trx
     .insertInto('auditors')
     .values(rows.toSorted((one, other) => (one.email.toLowerCase() < other.email.toLowerCase() ? -1 : 1)))
-    .onConflict((conflict) => conflict.expression(sql`account_id, lower(email)`).doNothing())
+    .onConflict((conflict) => conflict.expression(sql`account_id, fold_case(email)`).doNothing())
     .execute()
   const known = await trx
     .selectFrom('auditors')
     .select('id')
     .where('account_id', '=', accountId)
-    .where(sql<boolean>`lower(email) = any(${rows.map(({ email }) => email.toLowerCase())}::text[])`)
+    .where(sql<boolean>`fold_case(email) = any(${rows.map(({ email }) => email.toLowerCase())}::text[])`)
     .execute()
   return known.map(({ id }) => id)
 }

@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely'
 import { auditorsOf, controlsOf, usersOf } from './names.ts'
 import { type EventType, storeEvent, type Target, type Targets } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedAudit, SeedMessage, SeedRequest } from '../seed/document.ts'
+import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
 
-/** Where an audit is, and who writes it when. */
+/** The place of an audit, and who writes it when. */
 export type Writing = {
   readonly accountId: number
   readonly workspaceId: number
@@ -12,10 +12,10 @@ export type Writing = {
   readonly now: Date
 }
 
-/** Opens the audit without its requests; null where the workspace has one of that framework and period already. */
+/** Opens the audit without its requests; null if the workspace has one of that framework and period already. */
 export async function insertAudit(
   trx: Kysely<PlatformSchema>,
-  audit: SeedAudit,
+  audit: NewAudit,
   writing: Writing,
 ): Promise<{ id: number; uuid: string } | null> {
   const { accountId, workspaceId, now } = writing
@@ -58,7 +58,7 @@ export async function insertAudit(
 export async function insertRequests(
   trx: Kysely<PlatformSchema>,
   auditId: number,
-  { requests, writing }: { readonly requests: readonly SeedRequest[]; readonly writing: Writing },
+  { requests, writing }: { readonly requests: readonly NewAuditRequest[]; readonly writing: Writing },
 ): Promise<{ id: number }[]> {
   const inserted: { id: number }[] = []
   for (const request of requests) {
@@ -71,7 +71,8 @@ export async function insertRequests(
     const what = inserted.length === 1 ? 'a request' : `${inserted.length} requests`
     const description = `Added ${what} to an audit.`
     const target = { kind: 'auditRequest', id: first.id } as const
-    await record(trx, writing, { type: 'AUDIT_REQUESTS_BULK_CREATED', description, target, targets })
+    // The contract has no type of its own for requests that are added.
+    await record(trx, writing, { type: 'CUSTOMER_REQUEST_DETAILS_EDITED', description, target, targets })
   }
   return inserted
 }
@@ -80,7 +81,7 @@ export async function insertRequests(
 export async function insertMessages(
   trx: Kysely<PlatformSchema>,
   requestId: number,
-  { messages, now }: { readonly messages: readonly SeedMessage[]; readonly now: Date },
+  { messages, now }: { readonly messages: readonly NewAuditMessage[]; readonly now: Date },
 ): Promise<{ id: number }[]> {
   if (messages.length === 0) return []
   const rows = messages.map(({ message, by }) => ({
@@ -111,7 +112,7 @@ export async function record(
 async function insertRequest(
   trx: Kysely<PlatformSchema>,
   auditId: number,
-  request: SeedRequest,
+  request: NewAuditRequest,
   { accountId, workspaceId, now }: Writing,
 ): Promise<{ id: number } | null> {
   const row = await trx

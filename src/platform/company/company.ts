@@ -1,9 +1,8 @@
-import type { Kysely, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Company, company } from '../../contract/platform/company.ts'
 import type { Handlers } from '../../http/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedCompany } from '../seed/document.ts'
 
 export const companyHandlers: Handlers<typeof company, PlatformContext> = {
   async getCompany(ctx) {
@@ -19,33 +18,6 @@ export const companyHandlers: Handlers<typeof company, PlatformContext> = {
       .executeTakeFirst()
     return { status: 200, body: present(account, known, ctx.entitlements) }
   },
-}
-
-/** Keeps what the seed says about the company behind an account; false where something is known of it already. */
-export async function seedCompany(
-  trx: Kysely<PlatformSchema>,
-  { accountId, company, now }: { accountId: number; company: SeedCompany; now: Date },
-): Promise<boolean> {
-  const inserted = await trx
-    .insertInto('companies')
-    .values({
-      account_id: accountId,
-      domain: company.domain,
-      legal_name: company.legalName,
-      description: company.description,
-      logo_url: company.logoUrl,
-      security_training: company.securityTraining,
-      hipaa_training: company.hipaaTraining,
-      background_check: company.backgroundCheck,
-      agent_enabled: company.agentEnabled,
-      manual_upload_enabled: company.manualUploadEnabled,
-      language: company.language,
-      updated_at: now,
-    })
-    .onConflict((conflict) => conflict.column('account_id').doNothing())
-    .returning('account_id')
-    .execute()
-  return inserted.length > 0
 }
 
 function present(

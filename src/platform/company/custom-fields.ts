@@ -23,7 +23,7 @@ const entitlement = 'CUSTOM_FIELDS_AND_FORMULAS'
 const Decimal = z.string().regex(/^-?\d{1,30}(?:\.\d{1,30})?$/, { error: 'must be a decimal number' })
 const ShortText = z.string().max(shortTextLimit)
 
-/** What a value must look like; null for fields that nobody writes. The choices of OPTIONS are not kept here, so any short text is one. */
+/** What a value must look like; null for fields that are not written. The choices of OPTIONS are not kept here, so any short text is one. */
 const valueSchemas: Readonly<Record<CustomFieldType, z.ZodType<string> | null>> = {
   TEXT: ShortText,
   LONG_TEXT: z.string().max(longTextLimit),
@@ -160,7 +160,7 @@ function checkValue(ctx: PlatformContext, definition: Definition, value: string 
   if (parsed?.error) throw refuseField(ctx, definition, parsed.error.issues[0]?.message ?? 'is not valid')
 }
 
-// A formula computes itself, so nobody can be asked to fill it in.
+// A formula computes itself, so it cannot be required.
 function isDemanded({ is_required, type }: Definition): boolean {
   return is_required && type !== 'FORMULA'
 }

@@ -20,7 +20,7 @@ export async function requireConnection(ctx: PlatformContext, wanted: Wanted): P
 }
 
 /**
- * As `requireConnection`, and holds the connection until the transaction ends, so that nobody deletes it while something is
+ * As `requireConnection`, and holds the connection until the transaction ends, so that no request deletes it while something is
  * written into it. Writers do not wait for one another.
  */
 export async function holdConnection(trx: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted): Promise<void> {

@@ -13,7 +13,7 @@ import type { PlatformContext } from '../core/context.ts'
 import { type NewEvent, recordEvent } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Row = Selectable<PlatformSchema['custom_connections']>
 type Expansions = readonly ('createdByUser' | 'customResources')[]

@@ -48,6 +48,7 @@ function customConnection(wanted: CustomConnectionCreate): AllowedConnection {
   if (workspaceIds.length === 0) throw new Refusal(400, 'workspaceIds must name at least one workspace for type CUSTOM')
   if (displayNameKey === undefined) throw new Refusal(400, 'displayNameKey is required for type CUSTOM')
   const schema = recordSchema(wanted)
+  if (!allowsObjects(schema)) throw new Refusal(400, 'schema must describe an object, so its type must be "object"')
   if (!hasProperty(schema, displayNameKey)) {
     throw new Refusal(400, 'displayNameKey must name a property at the top level of the schema')
   }
@@ -65,6 +66,10 @@ function recordSchema({ schema, sampleData }: CustomConnectionCreate): JsonObjec
     )
   }
   return schema ?? inferSchema(given)
+}
+
+function allowsObjects({ type = 'object' }: JsonObject): boolean {
+  return [type].flat().includes('object')
 }
 
 function hasProperty({ properties }: JsonObject, key: string): boolean {

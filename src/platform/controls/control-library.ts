@@ -73,7 +73,7 @@ function matching(filters: LibraryFilters): RawBuilder<unknown> {
 }
 
 function beginsWith(column: 'name' | 'code', search: string): RawBuilder<unknown> {
-  return sql`starts_with(lower(${sql.ref(column)}), lower(${search}))`
+  return sql`starts_with(fold_case(${sql.ref(column)}), fold_case(${search}))`
 }
 
 function servesFramework(tag: string): RawBuilder<unknown> {

@@ -3,11 +3,11 @@ import type { ControlNote, controlNotes } from '../../contract/platform/control-
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { findControl, keepControl } from './controls.ts'
+import { findControl, keepControl } from './find.ts'
 import { type EventType, recordEvent } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Row = Selectable<PlatformSchema['control_notes']>
 type Expansions = readonly 'owner'[]

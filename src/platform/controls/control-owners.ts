@@ -4,11 +4,11 @@ import { controlOwners } from '../../contract/platform/control-owners.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { type ControlRow, findControl, lockControl } from './controls.ts'
+import { type ControlRow, findControl, lockControl } from './find.ts'
 import { recordEvent } from '../events/events.ts'
 import { type ListQuery, listPage, type Pagination } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Trx = Kysely<PlatformSchema>
 type OwnerFilters = {

@@ -1,19 +1,13 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
-import type { Control, ControlExpand, ControlRef, controls } from '../../contract/platform/controls.ts'
+import { sql } from 'kysely'
+import type { Control, ControlExpand, controls } from '../../contract/platform/controls.ts'
 import type { Handlers } from '../../http/mount.ts'
-import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { expandControls } from './expansions.ts'
 import { matching } from './filters.ts'
 import { createControl } from './create.ts'
+import { type ControlRow, findControl } from './find.ts'
 import { listPage } from '../core/pages.ts'
-import type { PlatformSchema } from '../core/schema.ts'
-import { isStorableText } from '../core/storable-json.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
-
-export type ControlRow = Selectable<PlatformSchema['controls']>
-
-const codePrefix = 'code:'
 
 export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
   async listControls(ctx, { params: { workspaceId }, query }) {
@@ -38,54 +32,6 @@ export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
     const [control = plain(row)] = await present(ctx, [row], query['expand[]'])
     return { status: 200, body: control }
   },
-}
-
-type ControlAddress = { readonly workspaceId: number; readonly controlId: ControlRef }
-
-/** The caller's control in that workspace; refuses one that is not there, and one of another account alike. */
-export async function findControl(
-  db: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  address: ControlAddress,
-): Promise<ControlRow> {
-  const row = await controlAt(db, ctx, address)?.executeTakeFirst()
-  return row ?? refuseUnknown(address)
-}
-
-/** As `findControl`, and keeps the control from being deleted until the transaction ends. */
-export async function keepControl(
-  trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  address: ControlAddress,
-): Promise<ControlRow> {
-  const row = await controlAt(trx, ctx, address)?.forKeyShare().executeTakeFirst()
-  return row ?? refuseUnknown(address)
-}
-
-/** As `findControl`, and lets no other writer at the control until the transaction ends. */
-export async function lockControl(
-  trx: Kysely<PlatformSchema>,
-  ctx: PlatformContext,
-  address: ControlAddress,
-): Promise<ControlRow> {
-  const row = await controlAt(trx, ctx, address)?.forNoKeyUpdate().executeTakeFirst()
-  return row ?? refuseUnknown(address)
-}
-
-function controlAt(db: Kysely<PlatformSchema>, ctx: PlatformContext, { workspaceId, controlId }: ControlAddress) {
-  const control = db
-    .selectFrom('controls')
-    .selectAll()
-    .where('account_id', '=', ctx.accountId)
-    .where('workspace_id', '=', workspaceId)
-  if (typeof controlId === 'number') return control.where('id', '=', controlId)
-  const code = controlId.slice(codePrefix.length)
-  return isStorableText(code) ? control.where('code', '=', code) : undefined
-}
-
-function refuseUnknown({ workspaceId, controlId }: ControlAddress): never {
-  const name = typeof controlId === 'number' ? `control ${controlId}` : 'control of that code'
-  throw new Refusal(404, `There is no ${name} in a workspace ${workspaceId}`)
 }
 
 async function present(

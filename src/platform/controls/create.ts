@@ -3,7 +3,8 @@ import { shortTextLimit } from '../../contract/platform/common.ts'
 import type { ControlCreate } from '../../contract/platform/controls.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import type { ControlRow } from './controls.ts'
+import { evidenceFilesOf, storeEvidenceFiles } from './evidence-files.ts'
+import type { ControlRow } from './find.ts'
 import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
 import { recordEvent } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
@@ -19,9 +20,11 @@ export async function createControl(
   body: ControlCreate,
 ): Promise<ControlRow> {
   await keepWorkspace(trx, ctx.accountId, workspaceId)
+  const files = await evidenceFilesOf(body, ctx.now().toISOString().slice(0, 10))
   const customFields = await checkCustomFields(trx, ctx, 'CONTROL', { submitted: body.customFields, isNew: true })
   const row = await insertControl(trx, ctx, workspaceId, body)
   await mapEverything(trx, ctx, row, body)
+  await storeEvidenceFiles(trx, row, { files, now: ctx.now() })
   await storeCustomFields(trx, { entityType: 'CONTROL', entityId: row.id }, customFields)
   await recordEvent(trx, ctx, {
     type: 'CREATE_CONTROL',
@@ -32,7 +35,7 @@ export async function createControl(
   return row
 }
 
-/** A name as it can stand in an address, or null where nothing of it can. */
+/** A name as it can stand in a URL, or null if no letter of it can. */
 export function slugOf(name: string): string | null {
   const words =
     name

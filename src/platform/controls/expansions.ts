@@ -11,10 +11,10 @@ import type {
 } from '../../contract/platform/controls.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { controlFlags } from './filters.ts'
-import type { ControlRow } from './controls.ts'
+import type { ControlRow } from './find.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Db = Kysely<PlatformSchema>
 type Extras = Partial<Control>

@@ -1,10 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import type { AuditFramework, AuditStatus, AuditType } from '../../contract/platform/audits.ts'
-import type { Instant, OptionalInstant, WritingTransaction } from './schema.ts'
-
-type Stamped = { created_at: Instant; updated_at: Instant }
-type Listed = Stamped & { changed_in: WritingTransaction }
+import type { Listed, OptionalInstant, Stamped } from './columns.ts'
 
 /** A day without a time, such as 2026-12-31. */
 type Day = ColumnType<string>

@@ -1,10 +1,8 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { RenewalSchedule } from '../../contract/platform/controls.ts'
 import type { FrameworkTag } from '../../contract/platform/common.ts'
 import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
-import type { Instant, OptionalInstant, WritingTransaction } from './schema.ts'
-
-type Stamped = { created_at: Instant; updated_at: Instant }
-type Listed = Stamped & { changed_in: WritingTransaction }
+import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
 
 /** The catalogue, which belongs to no account, and the controls of workspaces with what proves them. */
 export type ControlSchema = {
@@ -84,6 +82,17 @@ export type ControlSchema = {
     kind: 'REPORT' | 'EXTERNAL'
     /** The last day on which it is valid. */
     valid_until: ColumnType<string | null>
+    /** Whether it came as a file with a control; only what did not is named uniquely in its workspace. */
+    is_uploaded: Generated<boolean>
+  }
+  evidence_files: {
+    evidence_id: number
+    filename: string
+    media_type: string
+    description: string | null
+    created_on: ColumnType<string>
+    renewal: RenewalSchedule
+    content: Buffer
   }
   controls: Listed & {
     id: Generated<number>

@@ -11,13 +11,8 @@ import type { CustomFieldEntity, CustomFieldType } from '../../contract/platform
 import type { DevicePlatform, Explanation, InstalledApp, WindowsService } from '../../contract/platform/devices.ts'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { AuditSchema } from './audit-tables.ts'
+import type { Instant, OptionalInstant, WritingTransaction } from './columns.ts'
 import type { ControlSchema } from './control-tables.ts'
-
-export type Instant = ColumnType<Date, Date | string, Date | string>
-export type OptionalInstant = ColumnType<Date | null, Date | string | null, Date | string | null>
-
-/** Written by the database on insert and by every update as `pg_current_xact_id()`; never read into the process. */
-export type WritingTransaction = ColumnType<never, never, never>
 
 /** Written by statements of SQL, or made by the database of other columns; never read into the process. */
 type Unread = ColumnType<never, never, never>
@@ -140,7 +135,7 @@ type CoreSchema = {
     created_at: Instant
     updated_at: Instant
     deleted_at: OptionalInstant
-    /** See `mergeIdentities`; nobody else reads it. */
+    /** See `mergeIdentities`, the only reader. */
     given: Unread
     changed_in: WritingTransaction
   }

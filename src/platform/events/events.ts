@@ -35,7 +35,7 @@ const categories = {
   CONTROL_OWNER_DELETED: 'GRC',
   AUDIT_CREATED: 'AUDIT',
   AUDIT_STATUS_CHANGED: 'AUDIT',
-  AUDIT_REQUESTS_BULK_CREATED: 'AUDIT',
+  CUSTOMER_REQUEST_DETAILS_EDITED: 'AUDIT',
   REQUEST_STATUS_CHANGED: 'AUDIT',
   REQUEST_MESSAGE_SENT: 'AUDIT',
   PUBLIC_API_KEY_CREATED: 'PUBLIC_API_KEY',
@@ -73,7 +73,7 @@ export type NewEvent = {
   readonly workspaceId?: number
 }
 
-/** To whose account somebody wrote, who, and when. */
+/** Which account was written to, by which actor, and when. */
 export type By = { readonly accountId: number; readonly actor: Actor; readonly at: Date }
 
 /** What can be written, as programs name it. */
@@ -129,7 +129,7 @@ export function callerOf({ callerId, operation }: Pick<Caller, 'callerId' | 'ope
   return { kind: 'api_key', userId: callerId, operation }
 }
 
-/** Records what anybody wrote to an account. */
+/** Records what an actor wrote to an account. */
 export async function storeEvent(trx: Kysely<PlatformSchema>, by: By, event: NewEvent): Promise<void> {
   await storeEvents(trx, by, [event])
 }

@@ -10,11 +10,10 @@ import {
 import type { InputOf } from '../../contract/operation.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { compactConnections } from '../connections/names.ts'
+import { compactConnections, compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../people/users.ts'
 
 type Row = Selectable<PlatformSchema['events']>
 type Query = InputOf<typeof events.listEvents>['query']

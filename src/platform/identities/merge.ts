@@ -53,7 +53,7 @@ const moments = sql.raw(['separated_at', 'created_at', 'updated_at'].map(momentI
  * Creates, changes and brings back the records of these submissions, whose keys are distinct, with the events that tell of it, and
  * answers those that were written. Refuses as `holdConnection` does, whose part it takes.
  *
- * One statement, which knows of each record what it is at that moment: whoever writes the same one meanwhile is waited for. Rows are
+ * One statement, which knows of each record what it is at that moment: it waits for other writers of the same record. Rows are
  * written in key order, so that batches never wait in a circle. The column `given` tells the statement which fields a submission names.
  */
 export async function mergeIdentities(

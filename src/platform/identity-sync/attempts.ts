@@ -9,7 +9,7 @@ export type AttemptStart = {
   readonly now: () => Date
 }
 
-/** `interrupted`: whoever ran it is gone, and nothing of it was kept. */
+/** `interrupted`: the process that ran it is gone, and nothing of it was kept. */
 export type AttemptState = 'running' | 'finished' | 'failed' | 'interrupted'
 
 /** A sync of an account as others see it, while it runs and after. */
@@ -27,10 +27,10 @@ export type Attempt = {
   > | null
 }
 
-/** So long may a process take from noting that it begins to beginning. */
+/** How long a process may take from noting that it begins to beginning. */
 const beginningMs = 30_000
 
-/** Notes, for everybody to see, that a sync begins; outside of its transaction, which nobody sees into. */
+/** Notes that a sync begins. It does so outside of the sync's transaction, so that other sessions can see it. */
 export async function beginAttempt(
   db: Kysely<PlatformSchema>,
   { accountId, trigger, startedBy, now }: AttemptStart,
@@ -43,7 +43,7 @@ export async function beginAttempt(
   return id
 }
 
-/** Holds the attempt's row for as long as the transaction lasts: this is how others know that the sync is alive. */
+/** Holds the attempt's row until the transaction ends. Other processes see by this lock that the sync is alive. */
 export async function holdAttempt(trx: Kysely<PlatformSchema>, id: number): Promise<void> {
   await trx.selectFrom('identity_sync_attempts').select('id').where('id', '=', id).forUpdate().execute()
 }

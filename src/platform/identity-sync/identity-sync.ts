@@ -3,7 +3,7 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
 import { matchIdentities } from './matching.ts'
-import type { SyncResult } from '../operators/contract.ts'
+import type { SyncResult } from './sync-result.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
 
@@ -57,7 +57,7 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
   })
 }
 
-/** Holds what only one sync of an account may hold until the transaction ends; false where another one holds it. */
+/** Locks the account against other syncs until the transaction ends; false if another one holds the lock. */
 export async function lockForSync(trx: Kysely<PlatformSchema>, accountId: number): Promise<boolean> {
   const { rows } = await sql`
     select id from accounts where id = ${accountId} for no key update skip locked
@@ -107,7 +107,7 @@ async function choosePeople(trx: Kysely<PlatformSchema>, at: Date): Promise<void
   await sql`analyze sync_people`.execute(trx)
 }
 
-// HR leads for names. It leads for the address only where the sync made the user, and only to one that nobody else has.
+// HR leads for names. It leads for the address only if the sync made the user, and only to one that no other user has.
 async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
   await sql`
     with wanted as (
@@ -115,11 +115,11 @@ async function followHr(trx: Kysely<PlatformSchema>, at: Date): Promise<void> {
         coalesce(person.first_name, users.first_name) as first_name,
         coalesce(person.last_name, users.last_name) as last_name,
         case when users.origin = 'identity_sync' and person.has_address and other.id is null
-              and row_number() over (partition by lower(person.address) order by users.id) = 1
+              and row_number() over (partition by fold_case(person.address) order by users.id) = 1
           then person.address else users.email end as email
       from sync_people as person
       join users on users.id = person.user_id
-      left join sync_users as other on other.address = lower(person.address) and other.id <> users.id
+      left join sync_users as other on other.address = fold_case(person.address) and other.id <> users.id
     )
     update users
     set first_name = wanted.first_name, last_name = wanted.last_name, email = wanted.email,
@@ -142,7 +142,7 @@ async function addPersonnel(trx: Kysely<PlatformSchema>, accountId: number, at: 
   )
 }
 
-// Who differs from what HR says now, and whoever HR says nothing of any more: they keep the last dates.
+// People who differ from what HR says now, and people of whom HR says nothing any more: these keep their last dates.
 async function findChanges(trx: Kysely<PlatformSchema>, accountId: number): Promise<void> {
   await sql`
     create temp table sync_changes (
@@ -184,7 +184,7 @@ function actorOf({ trigger, startedBy }: SyncOptions): Actor {
     : { kind: 'operator', name: startedBy ?? null, command: 'sync-identities' }
 }
 
-// Whoever is new counts in the event of the sync, so that the first sync of a company does not fill the trail.
+// New people count in the event of the sync, so that the first sync of a company does not fill the trail.
 async function recordStatuses(trx: Kysely<PlatformSchema>, by: By): Promise<void> {
   await storeEventsOf(trx, by, {
     type: 'EMPLOYMENT_STATUS_UPDATED',

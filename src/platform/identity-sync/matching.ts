@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { PlatformSchema } from '../core/schema.ts'
 
 /**
- * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user whom each belongs to:
+ * Fills the temporary tables `sync_users`, and `sync_identities` with the account's live HR records and the user of each:
  * the one with its address, else the one it belonged to before, else the only one with exactly its names, else a new one.
  */
 export async function matchIdentities(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
@@ -45,7 +45,7 @@ async function collectUsers(trx: Kysely<PlatformSchema>, accountId: number): Pro
   `.execute(trx)
   await sql`
     insert into sync_users
-    select id, lower(email), first_name, last_name, origin <> 'api_key' from users where account_id = ${accountId}
+    select id, fold_case(email), first_name, last_name, origin <> 'api_key' from users where account_id = ${accountId}
   `.execute(trx)
   await sql`analyze sync_users`.execute(trx)
 }
@@ -55,7 +55,7 @@ async function matchByAddress(trx: Kysely<PlatformSchema>): Promise<void> {
     update sync_identities as identity
     set user_id = known.id
     from sync_users as known
-    where identity.user_id is null and known.is_person and known.address = lower(identity.address)
+    where identity.user_id is null and known.is_person and known.address = fold_case(identity.address)
   `.execute(trx)
 }
 
@@ -96,19 +96,19 @@ async function matchByNames(trx: Kysely<PlatformSchema>): Promise<void> {
 async function createUsers(trx: Kysely<PlatformSchema>, accountId: number, at: Date): Promise<void> {
   await sql`
     with newcomers as (
-      select distinct on (lower(address)) id, address, first_name, last_name
+      select distinct on (fold_case(address)) id, address, first_name, last_name
       from sync_identities
       where user_id is null
-      order by lower(address), id
+      order by fold_case(address), id
     ), created as (
       insert into users (account_id, email, first_name, last_name, origin, created_at, updated_at)
       select ${accountId}::bigint, address, first_name, last_name, 'identity_sync', ${at}::timestamptz, ${at}::timestamptz
       from newcomers
       order by id
-      on conflict (account_id, lower(email)) do nothing
+      on conflict (account_id, fold_case(email)) do nothing
       returning id, email, first_name, last_name
     )
-    insert into sync_users select id, lower(email), first_name, last_name, true from created
+    insert into sync_users select id, fold_case(email), first_name, last_name, true from created
   `.execute(trx)
   await sql`analyze sync_users`.execute(trx)
 }

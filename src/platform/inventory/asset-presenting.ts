@@ -33,7 +33,7 @@ export async function presentAssets(
     ...presentAsset(row),
     ...(classes && { assetClassTypes: classes.get(row.id) ?? [] }),
     ...(owners && { owner: owners.get(row.owner_id) }),
-    ...(devices && { device: devices.get(row.device_id) ?? null }),
+    device: devices?.get(row.device_id) ?? null,
     ...(customFields && { customFields: customFields.get(row.id) ?? [] }),
   }))
 }
@@ -54,7 +54,7 @@ async function devicesOf(
   return new Map(devices.map((device) => [device.id, device]))
 }
 
-function presentAsset(row: Row): Asset {
+function presentAsset(row: Row): Omit<Asset, 'device'> {
   return {
     id: row.id,
     name: row.name,

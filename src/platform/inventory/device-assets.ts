@@ -22,7 +22,7 @@ export async function insertDeviceAsset(trx: Kysely<PlatformSchema>, device: Row
   await insertClasses(trx, asset, ['HARDWARE'], device.created_at)
 }
 
-/** Carries a change of the device over to its asset. What somebody wrote into the asset stays where the device says the same as before. */
+/** Carries a change of the device over to its asset. What a person wrote into the asset stays if the device says the same as before. */
 export async function followDevice(
   trx: Kysely<PlatformSchema>,
   { before, after, ownerId, now }: { before: Row; after: Row; ownerId: number; now: Date },

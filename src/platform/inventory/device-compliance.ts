@@ -22,7 +22,7 @@ const keys = [
 
 const idsPerDevice = 100
 
-/** The checks of a device, and whether all of them pass. A setting that nobody reported is neither passed nor failed. */
+/** The checks of a device, and whether all of them pass. A setting that was never reported is neither passed nor failed. */
 export function complianceOf(row: Row): Required<Pick<Device, 'isDeviceCompliant' | 'complianceChecks'>> {
   const complianceChecks = checks.map(({ type, setting }, place) =>
     presentCheck(row, { type, place, on: row[setting] }),

@@ -64,7 +64,10 @@ async function companyOf(ctx: PlatformContext): Promise<string> {
 }
 
 function presentDevice(row: Row): Omit<Device, 'assetId' | 'userId'> {
-  const explanation = (field: string) => row.explanations[field] ?? null
+  const explanation = (field: string) => {
+    const given = row.explanations[field] ?? null
+    return typeof given === 'string' ? { text: given } : given
+  }
   return {
     id: row.id,
     osVersion: row.platform_version,

@@ -12,6 +12,8 @@ import { people } from './0010-people.ts'
 import { operators } from './0011-operators.ts'
 import { keyAddresses } from './0012-key-addresses.ts'
 import { givenFields } from './0013-given-fields.ts'
+import { foldCase } from './0014-fold-case.ts'
+import { evidenceFiles } from './0015-evidence-files.ts'
 
 export const migrations: readonly Migration[] = [
   accounts,
@@ -27,4 +29,6 @@ export const migrations: readonly Migration[] = [
   operators,
   keyAddresses,
   givenFields,
+  foldCase,
+  evidenceFiles,
 ]

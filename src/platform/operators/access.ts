@@ -6,7 +6,7 @@ import { fetchExport } from './fetch-export.ts'
 import { databaseOperator, type Operator } from './operator.ts'
 import { operatorOperations } from './contract.ts'
 import { readService } from './service-file.ts'
-import { openPlatformDatabase } from '../start.ts'
+import { openPlatformDatabase } from '../core/database.ts'
 
 type Access = { readonly operator: Operator } & AsyncDisposable
 

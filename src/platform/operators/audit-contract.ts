@@ -3,14 +3,14 @@ import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditId, AuditStatus } from '../../contract/platform/audits.ts'
 import { Id, SubmittedTimestamp } from '../../contract/platform/common.ts'
 import { operations } from '../../contract/operation.ts'
-import { Name } from '../accounts/account-input.ts'
-import { type Checking, complain } from '../seed/document-checks.ts'
-import { SeedAudit, SeedMessage, SeedRequest } from '../seed/document.ts'
+import { Name } from '../core/input-texts.ts'
+import { type Checking, complain } from '../core/document-checks.ts'
+import { NewAudit, NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 
 export const AuditInput = z.strictObject({
   account: Name,
   workspace: Name.describe('The name of the workspace that is audited.'),
-  audit: SeedAudit,
+  audit: NewAudit,
 })
 export type AuditInput = z.infer<typeof AuditInput>
 
@@ -59,7 +59,7 @@ export const auditOperations = operations({
     path: '/audits/:auditId/requests',
     summary: 'Add a request to an audit.',
     params: auditParams,
-    body: SeedRequest,
+    body: NewAuditRequest,
     success: { 201: MovedRequest },
     errors: [400, 401, 404, 409, 500],
   },
@@ -77,7 +77,7 @@ export const auditOperations = operations({
     path: '/audit-requests/:requestId/messages',
     summary: 'Say something about a request.',
     params: requestParams,
-    body: SeedMessage,
+    body: NewAuditMessage,
     success: { 201: z.object({ id: Id }) },
     errors,
   },

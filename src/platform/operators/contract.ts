@@ -1,95 +1,18 @@
 import { z } from 'zod'
-import { Id, SubmittedTimestamp, Timestamp } from '../../contract/platform/common.ts'
+import { Id, Timestamp } from '../../contract/platform/common.ts'
 import { operations } from '../../contract/operation.ts'
-import { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import { AccountInput, Name } from '../accounts/account-input.ts'
+import { AccountInput, AccountListing, AccountSummary, CreatedKey, KeyInput, KeyListing } from '../accounts/contract.ts'
+import { Name } from '../core/input-texts.ts'
+import { SyncResult } from '../identity-sync/sync-result.ts'
+import { SeedDocument, SeedResult } from '../seed/document.ts'
 import { auditOperations } from './audit-contract.ts'
-import { refuseUnknownPermissions } from '../accounts/permissions.ts'
-import { SeedDocument } from '../seed/document.ts'
 
 /** Where a running platform serves its operator, beside the public interface. */
 export const operatorPrefix = '/operator/v1'
 
-/** An IPv4 or IPv6 address, or a network in CIDR notation. */
-export const AddressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: ({ input }) => `"${input}" is no IPv4 or IPv6 address, and no network such as 10.0.0.0/8`,
-})
-
-const mostAddresses = 100
 const mostEntitlements = 100
 
-export const AccountSummary = z.object({ id: Id, name: Name }).meta({ id: 'Account' })
-export type AccountSummary = z.infer<typeof AccountSummary>
-
-export const AccountListing = z
-  .object({
-    id: Id,
-    name: Name,
-    createdAt: Timestamp,
-    termsAcceptedAt: Timestamp.nullable(),
-    entitlements: z.array(Name),
-    counts: z.object({
-      workspaces: z.int().min(0),
-      personnel: z.int().min(0),
-      connections: z.int().min(0),
-      identities: z.int().min(0).describe('Live records of its HRIS connections.'),
-      keys: z.int().min(0).describe('API keys that work.'),
-    }),
-  })
-  .meta({ id: 'AccountListing' })
-export type AccountListing = z.infer<typeof AccountListing>
-
 export const Entitlements = z.strictObject({ names: z.array(Name).min(1).max(mostEntitlements) })
-
-export const KeyInput = z.strictObject({
-  account: Name,
-  name: Name.describe('What the key is for.'),
-  permissions: z
-    .union([z.array(Name).min(1).superRefine(refuseUnknownPermissions), z.enum(['all', 'all-read'])])
-    .describe('Permission keys, or everything that reads, or everything, each including what is added later.'),
-  expiresAt: SubmittedTimestamp.nullish().describe('Null: never. Left out: twelve months from now.'),
-  allowedAddresses: z
-    .array(AddressRange)
-    .max(mostAddresses)
-    .optional()
-    .describe('From where the key may be used. None, or left out: from everywhere.'),
-})
-export type KeyInput = z.infer<typeof KeyInput>
-
-export const CreatedKey = z
-  .object({ id: Id, key: z.string().describe('Shown here and never again.') })
-  .meta({ id: 'CreatedKey' })
-export type CreatedKey = z.infer<typeof CreatedKey>
-
-export const KeyListing = z
-  .object({
-    id: Id,
-    account: Name,
-    name: Name,
-    access: z.enum(['custom', 'all-read', 'all']),
-    permissions: z.array(Name),
-    state: z.enum(['active', 'expires-soon', 'expired', 'revoked']).describe('Soon: within 30 days.'),
-    allowedAddresses: z.array(z.string()),
-    createdAt: Timestamp,
-    expiresAt: Timestamp.nullable(),
-    revokedAt: Timestamp.nullable(),
-  })
-  .meta({ id: 'Key' })
-export type KeyListing = z.infer<typeof KeyListing>
-
-export const SyncResult = z
-  .object({
-    id: Id,
-    trigger: z.enum(['schedule', 'operator']),
-    startedAt: Timestamp,
-    durationMs: z.int().min(0),
-    identities: z.int().min(0).describe("Live records of the account's HRIS connections."),
-    created: z.int().min(0).describe('People who had no personnel entry before.'),
-    changed: z.int().min(0).describe('People whose status or dates changed.'),
-    counts: z.record(EmploymentStatus, z.int().min(0)).describe('Everybody by employment status, after the sync.'),
-  })
-  .meta({ id: 'IdentitySync' })
-export type SyncResult = z.infer<typeof SyncResult>
 
 /** Starts with a letter or digit and needs no escaping in an address. */
 const OperatorName = z
@@ -119,11 +42,6 @@ export const OperatorListing = z
   .object({ id: Id, name: OperatorName, account: Name.nullable(), createdAt: Timestamp })
   .meta({ id: 'Operator' })
 export type OperatorListing = z.infer<typeof OperatorListing>
-
-export const SeedResult = z
-  .object({ accounts: z.int().min(0), workspaces: z.int().min(0), people: z.int().min(0) })
-  .meta({ id: 'Seeded', description: 'What was not there before.' })
-export type SeedResult = z.infer<typeof SeedResult>
 
 /** What the operator of a platform may do while it runs. */
 export const operatorOperations = operations({

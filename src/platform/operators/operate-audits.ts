@@ -3,7 +3,7 @@ import { Failure } from '../../errors.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import type { AuditInput, AuditMove, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedMessage, SeedRequest } from '../seed/document.ts'
+import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'
 
 type Db = Kysely<PlatformSchema>
@@ -12,9 +12,9 @@ type Db = Kysely<PlatformSchema>
 export type AuditOperator = {
   createAudit(input: AuditInput): Promise<MovedAudit>
   setAuditStatus(auditId: string, move: AuditMove): Promise<MovedAudit>
-  createAuditRequest(auditId: string, request: SeedRequest): Promise<MovedRequest>
+  createAuditRequest(auditId: string, request: NewAuditRequest): Promise<MovedRequest>
   setAuditRequestStatus(requestId: number, move: RequestMove): Promise<MovedRequest>
-  addAuditRequestMessage(requestId: number, message: SeedMessage): Promise<{ id: number }>
+  addAuditRequestMessage(requestId: number, message: NewAuditMessage): Promise<{ id: number }>
 }
 
 /** The operator's functions for audits on the platform's own database. */
@@ -68,7 +68,7 @@ async function setAuditStatus(trx: Db, uuid: string, { status, completedAt }: Au
   return { id: audit.uuid, status }
 }
 
-async function createRequest(trx: Db, uuid: string, request: SeedRequest, now: Date): Promise<MovedRequest> {
+async function createRequest(trx: Db, uuid: string, request: NewAuditRequest, now: Date): Promise<MovedRequest> {
   const audit = await lockAudit(trx, uuid)
   await requireWriters(trx, { accountId: audit.account_id, auditId: audit.id }, request.messages)
   const writing = writingOf(audit, 'platform requests create', now)
@@ -93,7 +93,7 @@ async function setRequestStatus(trx: Db, id: number, { status }: RequestMove, no
   return { id, status }
 }
 
-async function addMessage(trx: Db, id: number, message: SeedMessage, now: Date): Promise<{ id: number }> {
+async function addMessage(trx: Db, id: number, message: NewAuditMessage, now: Date): Promise<{ id: number }> {
   const request = await lockRequest(trx, id)
   await requireWriters(trx, { accountId: request.account_id, auditId: request.audit_id }, [message])
   const [row] = await insertMessages(trx, id, { messages: [message], now })
@@ -134,19 +134,19 @@ async function lockRequest(trx: Db, id: number) {
   throw new Failure('not_found', `there is no audit request ${id}`)
 }
 
-/** Refuses messages of anybody but the account's users and the auditors of the audit. */
+/** Refuses messages of people who are neither users of the account nor auditors of the audit. */
 async function requireWriters(
   trx: Db,
   { accountId, auditId }: { readonly accountId: number; readonly auditId: number },
-  messages: readonly SeedMessage[],
+  messages: readonly NewAuditMessage[],
 ): Promise<void> {
   for (const { by } of messages) {
     if (by === null) continue
     const { rows } = await sql`
-      select 1 from users where account_id = ${accountId} and lower(email) = lower(${by})
+      select 1 from users where account_id = ${accountId} and fold_case(email) = fold_case(${by})
       union all
       select 1 from audit_auditors join auditors on auditors.id = auditor_id
-      where audit_id = ${auditId} and lower(email) = lower(${by})
+      where audit_id = ${auditId} and fold_case(email) = fold_case(${by})
     `.execute(trx)
     if (rows.length === 0) throw new Failure('not_found', `${by} is neither a user of the account nor an auditor here`)
   }

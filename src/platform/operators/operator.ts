@@ -1,27 +1,31 @@
 import type { Writable } from 'node:stream'
 import type { Kysely } from 'kysely'
-import type { AccountInput } from '../accounts/account-input.ts'
-import { acceptTerms, createAccount, findAccount, listAccounts, showAccount } from '../accounts/accounts.ts'
-import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts'
-import { grantEntitlements, revokeEntitlements } from '../accounts/entitlements.ts'
-import { syncIdentities } from '../identity-sync/identity-sync.ts'
-import { type AuditOperator, databaseAuditOperator } from './operate-audits.ts'
 import type {
+  AccountInput,
   AccountListing,
   AccountSummary,
   CreatedKey,
   KeyInput,
   KeyListing,
-  OperatorInput,
-  OperatorListing,
-  OperatorPassword,
-  SeedResult,
-  SyncResult,
-} from './contract.ts'
+} from '../accounts/contract.ts'
+import {
+  acceptTerms,
+  createAccount,
+  findAccount,
+  grantEntitlements,
+  listAccounts,
+  revokeEntitlements,
+  showAccount,
+} from '../accounts/accounts.ts'
+import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts'
+import { syncIdentities } from '../identity-sync/identity-sync.ts'
+import { type AuditOperator, databaseAuditOperator } from './operate-audits.ts'
+import type { OperatorInput, OperatorListing, OperatorPassword } from './contract.ts'
+import type { SeedDocument, SeedResult } from '../seed/document.ts'
+import type { SyncResult } from '../identity-sync/sync-result.ts'
 import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { seed } from '../seed/seed.ts'
-import type { SeedDocument } from '../seed/document.ts'
 import { writeExport } from '../export/write.ts'
 
 /** What the operator may do, be it on the database itself or through a running platform. */

@@ -5,7 +5,7 @@ import type { OperatorInput, OperatorListing, OperatorPassword } from './contrac
 import { hashPassword } from './passwords.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 
-/** Lets somebody use the Personnel page: of one account, or of all. */
+/** Adds an operator of the Personnel page: for one account, or for all. */
 export async function createOperator(
   db: Kysely<PlatformSchema>,
   { name, account, password }: OperatorInput,

@@ -3,14 +3,14 @@ import { promisify } from 'node:util'
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-/** Work of OWASP's recommendation with the least memory, as anybody may ask for it by trying to sign in. */
+/** Work of OWASP's recommendation with the least memory, because every attempt to sign in asks for it. */
 const cost = { N: 2 ** 15, r: 8, p: 3 }
 const saltBytes = 16
 const hashBytes = 32
 /** Node refuses parameters that need more than it is told to spend. */
 const mostMemoryBytes = 256 * 1024 * 1024
 /** No password has this hash. */
-const nobodysPassword = [
+const unknownPassword = [
   'scrypt',
   cost.N,
   cost.r,
@@ -26,9 +26,9 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
 }
 
-/** Whether a password is the stored one. Null, for who does not exist, takes as long and is false. */
+/** Whether a password is the stored one. Null stands for an unknown operator: it takes as long and is false. */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
-  const [, N, r, p, salt = '', hash = ''] = (stored ?? nobodysPassword).split('$')
+  const [, N, r, p, salt = '', hash = ''] = (stored ?? unknownPassword).split('$')
   const wanted = Buffer.from(hash, 'base64url')
   const given = await deriveKey(password, Buffer.from(salt, 'base64url'), { N: Number(N), r: Number(r), p: Number(p) })
   return timingSafeEqual(given, wanted) && stored !== null

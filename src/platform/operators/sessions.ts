@@ -4,7 +4,7 @@ import { isPassword } from './passwords.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
 
-/** Somebody who has signed in to the Personnel page. */
+/** An operator who has signed in to the Personnel page. */
 export type PageOperator = {
   readonly id: number
   readonly name: string
@@ -14,11 +14,11 @@ export type PageOperator = {
 
 const tokenBytes = 32
 
-/** A working day; whoever goes on after it signs in again. */
+/** A working day; after it an operator signs in again. */
 export const sessionSeconds = 12 * 60 * 60
 
 /**
- * Begins a session and gives its token, which is stored nowhere; null where name and password do not belong together. An unknown name
+ * Begins a session and returns its token, which is stored nowhere; null if name and password do not belong together. An unknown name
  * takes as long as a wrong password.
  */
 export async function beginSession(
@@ -43,7 +43,7 @@ export async function beginSession(
   return numAffectedRows === 1n ? token : null
 }
 
-/** Whose session this is; null where it is unknown, ended or expired. */
+/** Whose session this is; null if it is unknown, ended or expired. */
 export async function findSession(db: Kysely<PlatformSchema>, token: string, now: Date): Promise<PageOperator | null> {
   const row = await db
     .selectFrom('operator_sessions')

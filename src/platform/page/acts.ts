@@ -18,9 +18,9 @@ type Act = { readonly operator: PageOperator; readonly accountId: number }
 
 /** Everything that the page changes on behalf of an operator. */
 export type Acts = {
-  /** Starts an identity sync and leaves it to itself; false where one is running. */
+  /** Starts an identity sync and does not wait for it; false if one is running. */
   startSync(act: Act): Promise<boolean>
-  /** Gives one person, or everybody, back to the sync, and says how many they were; null where a sync is running. */
+  /** Gives one person, or all people, back to the sync and returns how many they were; null if a sync is running. */
   reset(act: Act & { readonly personnelIds?: readonly number[] }): Promise<number | null>
   /** Resolves when no sync is running that was started here. */
   ended(): Promise<void>

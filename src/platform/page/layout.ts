@@ -1,14 +1,19 @@
+import type { FastifyReply } from 'fastify'
 import { type Html, html, type Shown } from './html.ts'
 import { pagePrefix } from './query.ts'
+import type { Visit } from './visits.ts'
 
 export type Frame = {
   readonly title: string
   readonly content: Html
-  /** Who is signed in, with what a form of theirs carries; null: nobody. */
+  /** Who is signed in, with what a form of theirs carries; null: no one. */
   readonly visitor: { readonly name: string; readonly formToken: string } | null
   /** The style sheet's address. */
   readonly style: string
 }
+
+/** Sends a document of the page; `visit` is null if the visitor is not signed in. */
+export type Send = (reply: FastifyReply, what: Pick<Frame, 'title' | 'content'>, visit: Visit | null) => FastifyReply
 
 /** A whole document of the page. */
 export function layout({ title, content, visitor, style }: Frame): Html {
@@ -38,7 +43,7 @@ ${content}
 `
 }
 
-/** What just happened. It gets the focus, so that it is read aloud where the page has been loaded anew. */
+/** What just happened. It gets the focus, so that screen readers read it after the page was loaded again. */
 export function notice(text: Shown, kind: 'good' | 'bad' = 'good'): Html {
   return html`<p class="notice ${kind}" role="${kind === 'good' ? 'status' : 'alert'}" tabindex="-1" autofocus>${text}</p>`
 }

@@ -1,19 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../http/refusal.ts'
 import type { PageOperator } from '../operators/sessions.ts'
-import { recentAttempts } from '../identity-sync/attempts.ts'
-import type { Acts } from './acts.ts'
+import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
+import type { Acts, ActsOptions } from './acts.ts'
 import type { Html } from './html.ts'
-import { notice } from './layout.ts'
+import { notice, type Send } from './layout.ts'
 import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
-import type { PageOptions, Send } from './serve.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
 import { counted } from './text.ts'
 import { field, type News, type Visit, type Visits } from './visits.ts'
 
-type Parts = Pick<PageOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
+type Parts = Pick<ActsOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
 type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
 
 const syncsShown = 10
@@ -68,7 +67,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       if (person === null || !(await isPersonOf(parts, account.id, person))) throw unknownPerson()
       const count = await acts.reset({ operator: visit.operator, accountId: account.id, personnelIds: [person] })
       visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return back(request, reply, { account: account.id })
+      return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
     }),
   )
 
@@ -88,7 +87,7 @@ export function peopleRoutes(page: FastifyInstance, parts: Parts): void {
       const account = await accountOf(request, visit)
       const count = await acts.reset({ operator: visit.operator, accountId: account.id })
       visits.tell(reply, count === null ? { kind: 'sync-running', count: 1 } : { kind: 'reset', count })
-      return back(request, reply, { account: account.id })
+      return back(request, reply, { account: account.id, ...(count === null && { watch: true }) })
     }),
   )
 }
@@ -117,23 +116,35 @@ async function showPeople({ db, now }: Parts, shown: Shown): Promise<Html> {
     connections: await hrisConnections(db, account.id),
     attempts,
     lastSync: await lastSync(db, account.id),
-    notice: news && notice(tell(news), news.kind === 'sync-running' ? 'bad' : 'good'),
+    notice: news && tell(news, attempts),
     formToken: visit.formToken,
     now: now(),
   }
   return peopleView(view)
 }
 
-function tell({ kind, count }: News): string {
+// A sync may have ended between the form and the page that follows it.
+function tell({ kind, count }: News, attempts: readonly Attempt[]): Html {
+  const isRunning = runningAttempt(attempts) !== null
   switch (kind) {
     case 'reset':
-      return count === 0
-        ? 'Nobody was set by hand any more.'
-        : `The next sync looks after ${counted(count, 'person', 'people')} again.`
+      return notice(
+        count === 0
+          ? 'No one was set by hand any more.'
+          : `The next sync looks after ${counted(count, 'person', 'people')} again.`,
+      )
     case 'sync-started':
-      return 'The sync has been started.'
+      if (isRunning) return notice('The sync has been started.')
+      return attempts[0]?.state === 'finished'
+        ? notice('The sync has finished.')
+        : notice('The sync did not finish.', 'bad')
     case 'sync-running':
-      return 'An identity sync of this account is running already. Try again when it has ended.'
+      return notice(
+        isRunning
+          ? 'An identity sync of this account is running already. Try again when it has ended.'
+          : 'An identity sync of this account was running. It has ended: try again.',
+        'bad',
+      )
     default:
       return kind satisfies never
   }

@@ -74,7 +74,7 @@ export function resetAllView({
 <h1>Reset everybody set by hand?</h1>
 ${
   setByHand === 0
-    ? html`<p>Nobody of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
+    ? html`<p>No one of ${account.name} is set by hand.</p><p><a href="${back}">Back to Personnel</a></p>`
     : html`<p>The status of ${counted(setByHand, 'person', 'people')} of ${account.name} was set by hand. After this the identity sync looks after them again: the next one replaces their status by what HR says. This cannot be undone.</p>
 <form class="row" method="post" action="${pagePrefix}/reset-all">
 ${tokenField(formToken)}
@@ -132,7 +132,7 @@ function option(value: string | number, name: string, isChosen: boolean): Html {
 function peopleTable(view: PeopleView): Html {
   const { people, total } = view.page
   if (people.length === 0) {
-    return html`<p class="empty" role="status">${total === 0 ? 'Nobody is found.' : 'There is nobody on this page any more.'}</p>`
+    return html`<p class="empty" role="status">${total === 0 ? 'No one is found.' : 'There is no one on this page any more.'}</p>`
   }
   return html`<p class="faint" role="status">${counted(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
 <table role="table" class="people">
@@ -151,7 +151,7 @@ function personRow(person: ListedPerson, view: PeopleView): Html {
 <th role="rowheader" scope="row" class="person"><span class="name">${person.name ?? person.email}</span>${person.name !== null && html` <span class="address">${person.email}</span>`}</th>
 <td role="cell" data-label="Status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
 <td role="cell" data-label="Employed">${employed(person)}</td>
-<td role="cell" data-label="Source">${sourceOf(person)}</td>
+<td role="cell" data-label="Source" class="long">${sourceOf(person)}</td>
 <td role="cell" data-label="Last sync">${lastSyncOf(person, view.lastSync)}</td>
 <td role="cell" class="action">${person.setByHandAt && resetForm(person, view)}</td>
 </tr>`

@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { isStorableText } from '../core/storable-json.ts'
 import type { Filter, PeopleQuery } from './query.ts'
-import { searchExpression } from './search.ts'
 
 export type Connection = { readonly id: number; readonly name: string }
 
@@ -47,9 +47,13 @@ type Db = Kysely<PlatformSchema>
 
 export const pageSize = 50
 
+const mostWords = 8
+const longestWord = 100
+const accents = /[\u0300-\u036f]/g
+
 // The index `users_names` is on exactly these.
-const lastName = sql`lower(coalesce(users.last_name, users.first_name, users.email))`
-const firstName = sql`lower(coalesce(users.first_name, ''))`
+const lastName = sql`fold_case(coalesce(users.last_name, users.first_name, users.email))`
+const firstName = sql`fold_case(coalesce(users.first_name, ''))`
 
 /** One page of the people of an account by name, the number of all who match, and where to go on. */
 export async function listPeople(
@@ -142,7 +146,27 @@ function fromSource(source: NonNullable<Filter['source']>): RawBuilder<unknown> 
 function found(search: string): RawBuilder<unknown> {
   const expression = searchExpression(search)
   if (expression === null) return sql`false`
-  return sql`users.words @@ lower(${expression})::tsquery`
+  return sql`users.words @@ fold_case(${expression})::tsquery`
+}
+
+/**
+ * What is typed, as an expression over the words that `search_words` makes: for each word typed, a person has one that begins with it.
+ * Null if nothing can be found.
+ */
+function searchExpression(typed: string): string | null {
+  if (!isStorableText(typed)) return null
+  const words = typed
+    .normalize('NFD')
+    .replaceAll(accents, '')
+    .split(/\s+/u)
+    .filter((word) => word !== '')
+    .slice(0, mostWords)
+  return words.length === 0 ? null : words.map(beginning).join(' & ')
+}
+
+function beginning(word: string): string {
+  const lexeme = [...word].slice(0, longestWord).join('')
+  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}':*`
 }
 
 /** Where a user stands in the order; null where there is no such user any more. */

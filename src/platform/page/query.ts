@@ -2,7 +2,7 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 
 export const pagePrefix = '/personnel'
 
-/** Where the status of a person comes from: an HRIS connection by its id, somebody's hand, or nowhere. */
+/** Where the status of a person comes from: an HRIS connection by its id, an operator's hand, or nowhere. */
 export type Source = number | 'by-hand' | 'none'
 
 /** Which people the page is asked for, as its address says it. */
@@ -12,7 +12,7 @@ export type PeopleQuery = {
   readonly search: string
   readonly status: EmploymentStatus | null
   readonly source: Source | null
-  /** The user behind whom, or before whom, the page of the list lies. */
+  /** The user after which, or before which, the page of the list begins. */
   readonly after: number | null
   readonly before: number | null
   /** Whether to reload while a sync runs. */
@@ -33,7 +33,7 @@ const everybody: PeopleQuery = {
   watch: false,
 }
 
-/** Reads an address; what cannot be meant is left out, except for an account, which then is one that nobody has. */
+/** Reads an address; it leaves out what has no meaning. An account that cannot be read becomes one that does not exist. */
 export function readQuery(search: string): PeopleQuery {
   const given = new URLSearchParams(search)
   const account = given.get('account')

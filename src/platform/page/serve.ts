@@ -7,19 +7,16 @@ import { Refusal } from '../../http/refusal.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import { type ActsOptions, createActs } from './acts.ts'
 import type { Html } from './html.ts'
-import { type Frame, layout, problem } from './layout.ts'
+import { layout, problem, type Send } from './layout.ts'
 import { peopleRoutes } from './people-routes.ts'
 import { pagePrefix } from './query.ts'
 import { signInRoutes } from './sign-in-routes.ts'
-import { createVisits, type Visit } from './visits.ts'
+import { createVisits } from './visits.ts'
 
 export type PageOptions = ActsOptions & {
   /** Whether the page is reached over HTTPS, through a proxy, so that its cookies travel over HTTPS only. */
   readonly isSecure: boolean
 }
-
-/** Sends a document of the page to whoever is, or is not, signed in. */
-export type Send = (reply: FastifyReply, what: Pick<Frame, 'title' | 'content'>, visit: Visit | null) => FastifyReply
 
 const mostFormBytes = 16 * 1024
 const yearSeconds = 365 * 24 * 60 * 60
@@ -58,9 +55,15 @@ export async function servePersonnelPage(app: FastifyInstance, options: PageOpti
       page.addHook('onRequest', async (_request, reply) => {
         reply.headers(headers)
       })
-      page.setErrorHandler((error, request, reply) => sendProblem(send, error, request, reply))
+      const sendProblem = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+        // The database that would say who is signed in may be what failed.
+        const visit = await visits.find(request).catch(() => null)
+        const { status, message } = describeProblem(error, request)
+        return send(reply.code(status), { title: 'That did not work', content: problem(message) }, visit)
+      }
+      page.setErrorHandler(sendProblem)
       page.setNotFoundHandler((request, reply) =>
-        sendProblem(send, new Refusal(404, 'There is no such page.'), request, reply),
+        sendProblem(new Refusal(404, 'There is no such page.'), request, reply),
       )
       page.get('/style.css', async (_request, reply) => sendFile(reply, 'text/css; charset=utf-8', style))
       page.get('/icon.svg', async (_request, reply) => sendFile(reply, 'image/svg+xml', icon))
@@ -79,12 +82,16 @@ function sendFile(reply: FastifyReply, type: string, content: Buffer | undefined
   return reply.type(type).header('cache-control', `public, max-age=${yearSeconds}, immutable`).send(content)
 }
 
-function sendProblem(send: Send, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** What to answer for an error; one on our side is logged. */
+function describeProblem(
+  error: unknown,
+  request: FastifyRequest,
+): { readonly status: number; readonly message: string } {
   const { status, message } = error instanceof Refusal ? error : refusalOf(error)
   if (status >= 500) {
     request.log.error({ failure: describeError(error), route: request.routeOptions.url }, 'request failed')
   }
-  return send(reply.code(status), { title: 'That did not work', content: problem(message) }, null)
+  return { status, message }
 }
 
 function refusalOf(error: unknown): { readonly status: number; readonly message: string } {

@@ -14,7 +14,7 @@ export type SignInLimit = {
 
 type Attempt = { readonly name: string; readonly address: string }
 
-/** Counted in this process: whoever starts it anew starts counting anew. */
+/** Counted in this process: a restart begins at zero. */
 export function createSignInLimit(): SignInLimit {
   const byName = new RateLimiterMemory({ points: attemptsByName, duration: windowSeconds })
   const byAddress = new RateLimiterMemory({ points: attemptsByAddress, duration: windowSeconds })

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { beginSession, endSession } from '../operators/sessions.ts'
+import type { Send } from './layout.ts'
 import { pagePrefix } from './query.ts'
-import type { PageOptions, Send } from './serve.ts'
 import { createSignInLimit } from './sign-in-limit.ts'
 import { signInForm } from './sign-in-view.ts'
-import { field, type Visits } from './visits.ts'
+import { field, type VisitOptions, type Visits } from './visits.ts'
 
-type Parts = Pick<PageOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send }
+type Parts = Pick<VisitOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send }
 
 const title = 'Sign in'
 const minuteSeconds = 60

@@ -88,15 +88,15 @@ function lastResult(attempt: Attempt | undefined): Html {
 
 function reason(state: AttemptState): string {
   return state === 'failed'
-    ? 'Nobody was changed. The log of the service says why it failed.'
-    : 'Nobody was changed. The process that ran it ended before it was done.'
+    ? 'No one was changed. The log of the service says why it failed.'
+    : 'No one was changed. The process that ran it ended before it was done.'
 }
 
 function historyRow(attempt: Attempt): Html {
   const { result, state } = attempt
   return html`<tr role="row">
 <th role="rowheader" scope="row" data-label="Started">${moment(attempt.startedAt)}</th>
-<td role="cell" data-label="By">${starter(attempt)}</td>
+<td role="cell" data-label="By" class="long">${starter(attempt)}</td>
 <td role="cell" data-label="Result"><span class="badge ${state}">${stateNames[state]}</span></td>
 ${
   result
@@ -112,7 +112,7 @@ ${
 
 function statusCounts(counts: Readonly<Record<EmploymentStatus, number>>): Html {
   const present = statuses.filter((status) => (counts[status] ?? 0) > 0)
-  if (present.length === 0) return html`nobody`
+  if (present.length === 0) return html`no one`
   return html`<ul class="counts">${present.map((status) => html`<li>${statusNames[status]} <b>${number(counts[status])}</b></li>`)}</ul>`
 }
 

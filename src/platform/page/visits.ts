@@ -15,7 +15,7 @@ export type VisitOptions = {
   readonly isSecure: boolean
 }
 
-/** Somebody signed in, and what their forms carry. */
+/** An operator who is signed in, and what their forms carry. */
 export type Visit = { readonly operator: PageOperator; readonly token: string; readonly formToken: string }
 
 /** What happened last, told on the next page and on that one only. */
@@ -36,7 +36,7 @@ export type Visits = ReturnType<typeof createVisits>
 export function createVisits({ db, now, isSecure }: VisitOptions) {
   const options: CookieSerializeOptions = { path: pagePrefix, httpOnly: true, sameSite: 'strict', secure: isSecure }
   return {
-    /** Who is signed in; null: nobody. */
+    /** Who is signed in; null: no one. */
     async find(request: FastifyRequest): Promise<Visit | null> {
       const token = request.cookies[cookies.session]
       const operator = token ? await findSession(db, token, now()) : null
@@ -49,7 +49,7 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
     close(reply: FastifyReply): void {
       reply.clearCookie(cookies.session, options)
     },
-    /** The token for the form of somebody who is not signed in. */
+    /** The token for the form of a visitor who is not signed in. */
     strangersToken(request: FastifyRequest, reply: FastifyReply): string {
       const secret = request.cookies[cookies.form] || randomBytes(formTokenBytes).toString('base64url')
       reply.setCookie(cookies.form, secret, { ...options, maxAge: formSeconds })

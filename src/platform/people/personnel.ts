@@ -10,7 +10,7 @@ import { lockForSync } from '../identity-sync/identity-sync.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
-import { compactUsers } from './users.ts'
+import { compactUsers } from '../core/compact.ts'
 
 type Row = Selectable<PlatformSchema['personnel']>
 type Expansions = readonly ('customFields' | 'complianceChecks' | 'reasonProvider' | 'user')[]
@@ -62,7 +62,7 @@ export async function findPerson(
   if (!isStorableText(email)) return undefined
   return person
     .innerJoin('users', 'users.id', 'personnel.user_id')
-    .where(sql<boolean>`lower(users.email) = lower(${email})`)
+    .where(sql<boolean>`fold_case(users.email) = fold_case(${email})`)
     .executeTakeFirst()
 }
 
@@ -74,7 +74,7 @@ function checkReset({ action, personnelIds }: PersonnelReset): void {
 
 type Scope = Pick<PlatformContext, 'db' | 'accountId' | 'now'> & { readonly actor: Actor }
 
-/** Gives those of the account who were set by hand back to the identity sync: those named, or everybody. Answers how many they were. */
+/** Gives people who were set by hand back to the identity sync: the named ones, or all of the account. Returns how many they were. */
 export async function resetSync(scope: Scope, personnelIds?: readonly number[]): Promise<number> {
   return scope.db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, scope.accountId))) {

@@ -1,18 +1,22 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
-import type { UserCompact } from '../../contract/platform/common.ts'
+import { type Selectable, sql } from 'kysely'
 import type { PersonRef } from '../../contract/platform/personnel.ts'
-import type { User, UserExpand, users } from '../../contract/platform/users.ts'
+import type { ConnectionCompact, User, UserExpand, UserIdentity, users } from '../../contract/platform/users.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { backgroundChecksOf } from './background-checks.ts'
-import { compactConnections } from '../connections/names.ts'
+import { compactConnections, compactUser, userRows } from '../core/compact.ts'
+import { presentIdentity } from '../identities/rows.ts'
+import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
-import { identitiesOf, presentUserIdentity } from './user-identities.ts'
 
 type Row = Selectable<PlatformSchema['users']>
+
+/** A live HR record with the user that the identity sync matched it to. */
+type MatchedIdentity = Selectable<PlatformSchema['hris_user_identities']> & { readonly user_id: number }
+
 type Reader = Pick<PlatformContext, 'db' | 'accountId' | 'now'>
 
 const emailPrefix = 'email:'
@@ -72,25 +76,45 @@ export async function presentUsers(
 
 /** The users of the account among `ids` in full, by id. */
 export async function fullUsers(ctx: Reader, ids: readonly (number | null)[]): Promise<ReadonlyMap<number, User>> {
-  const users = await presentUsers(ctx, await rowsOf(ctx.db, ctx.accountId, ids))
+  const users = await presentUsers(ctx, await userRows(ctx.db, ctx.accountId, ids))
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/** The users of `accountId` among `ids`, by id. */
-export async function compactUsers(
-  db: Kysely<PlatformSchema>,
-  accountId: number,
-  ids: readonly (number | null)[],
-): Promise<ReadonlyMap<number, UserCompact>> {
-  const rows = await rowsOf(db, accountId, ids)
-  return new Map(rows.map((row) => [row.id, compactUser(row)]))
+/** The live HR records of these users by user, the leading record first. */
+async function identitiesOf(
+  { db, accountId, now }: Reader,
+  userIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly MatchedIdentity[]>> {
+  if (userIds.length === 0) return new Map()
+  const { rows } = await sql<MatchedIdentity>`
+    select identity.*, matched.user_id
+    from identity_matches as matched
+    join users on users.id = matched.user_id and users.account_id = ${accountId}
+    join hris_user_identities as identity on identity.id = matched.identity_row_id and identity.deleted_at is null
+    where matched.user_id = any(${userIds}::bigint[])
+    order by matched.user_id, ${leadingRecordFirst(now())}
+  `.execute(db)
+  return Map.groupBy(rows, (row) => row.user_id)
+}
+
+function presentUserIdentity(row: MatchedIdentity, connection: ConnectionCompact): UserIdentity {
+  return {
+    ...presentIdentity(row),
+    username: null,
+    connectedAt: row.created_at.toISOString(),
+    disconnectedAt: null,
+    hasMfa: null,
+    userId: row.user_id,
+    connectionId: row.connection_id,
+    connection,
+  }
 }
 
 // What makes a pattern of a text is taken literally.
 function beginning(column: 'first_name' | 'last_name', text: string | undefined) {
   if (text === undefined) return sql``
   const pattern = `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-  return sql` and lower(${sql.ref(column)}) like lower(${pattern})`
+  return sql` and fold_case(${sql.ref(column)}) like fold_case(${pattern})`
 }
 
 async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row | undefined> {
@@ -98,22 +122,5 @@ async function findUser(ctx: PlatformContext, reference: PersonRef): Promise<Row
   if (typeof reference === 'number') return user.where('id', '=', reference).executeTakeFirst()
   const email = reference.slice(emailPrefix.length)
   if (!isStorableText(email)) return undefined
-  return user.where(sql<boolean>`lower(email) = lower(${email})`).executeTakeFirst()
-}
-
-async function rowsOf(db: Kysely<PlatformSchema>, accountId: number, ids: readonly (number | null)[]): Promise<Row[]> {
-  const wanted = [...new Set(ids.filter((id) => id !== null))]
-  if (wanted.length === 0) return []
-  return db.selectFrom('users').selectAll().where('account_id', '=', accountId).where('id', 'in', wanted).execute()
-}
-
-function compactUser(row: Row): UserCompact {
-  return {
-    id: row.id,
-    email: row.email,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  }
+  return user.where(sql<boolean>`fold_case(email) = fold_case(${email})`).executeTakeFirst()
 }

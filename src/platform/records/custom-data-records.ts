@@ -53,7 +53,7 @@ export const customDataRecordHandlers: Handlers<typeof customDataRecords, Platfo
 }
 
 /**
- * Merges properties into a live record, or answers null where somebody else changed it meanwhile. It is judged outside of
+ * Merges properties into a live record, or answers null if another request changed it meanwhile. It is judged outside of
  * any transaction, since a schema may take its time.
  */
 async function updateRecord(

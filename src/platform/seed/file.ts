@@ -3,7 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { errorCode, Failure } from '../../errors.ts'
-import { SeedAudit, SeedDocument, SeedRequest } from './document.ts'
+import { NewAudit, NewAuditRequest } from '../audits/audit-input.ts'
+import { SeedDocument } from './document.ts'
 import { LibraryDocument } from './library-document.ts'
 
 const NamesLibrary = z.looseObject({ library: z.string() })
@@ -27,13 +28,13 @@ export async function readLibrary(file: string): Promise<LibraryDocument> {
 }
 
 /** An audit in a YAML or JSON file, as a seed would hold it; fails like a seed. */
-export async function readAudit(file: string): Promise<SeedAudit> {
-  return checked(SeedAudit, { file, what: 'audit', document: await readYaml(file, 'audit') })
+export async function readAudit(file: string): Promise<NewAudit> {
+  return checked(NewAudit, { file, what: 'audit', document: await readYaml(file, 'audit') })
 }
 
 /** The same for a request of an audit. */
-export async function readAuditRequest(file: string): Promise<SeedRequest> {
-  return checked(SeedRequest, { file, what: 'audit request', document: await readYaml(file, 'audit request') })
+export async function readAuditRequest(file: string): Promise<NewAuditRequest> {
+  return checked(NewAuditRequest, { file, what: 'audit request', document: await readYaml(file, 'audit request') })
 }
 
 function checked<S extends z.ZodType>(

@@ -1,24 +1,18 @@
 import { z } from 'zod'
-import { FrameworkTag, longTextLimit, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
+import { FrameworkTag, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
 import { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
-import { Name } from '../accounts/account-input.ts'
-import { type Checking, checkKnown, checkKnownKeys, checkUnique } from './document-checks.ts'
-
-/** The longest code of a control. */
-export const codeLimit = 20
+import { type Checking, checkKnown, checkKnownKeys, checkUnique } from '../core/document-checks.ts'
+import { Code, LongText, Name } from '../core/input-texts.ts'
 
 /** The longest question and activity of a control. */
 export const promptLimit = urlLimit
 
 const maxInteger = 2_147_483_647
 
-export const Code = text(codeLimit).min(1)
-
 export const FrameworkSlug = text(shortTextLimit).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
   error: 'must be lower-case letters and digits, joined by single hyphens',
 })
 
-const LongText = text(longTextLimit).min(1)
 const Prompt = text(promptLimit).min(1)
 
 export const LibraryRequirement = z.strictObject({

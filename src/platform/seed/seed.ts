@@ -1,14 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 import { recordOpening } from '../accounts/accounts.ts'
-import { seedCompany } from '../company/company.ts'
+import { insertAudit, insertRequests, type Writing } from '../audits/write.ts'
+import type { NewAudit } from '../audits/audit-input.ts'
 import { addEntitlements } from '../accounts/entitlements.ts'
 import { operatorWith, storeEvent } from '../events/events.ts'
-import type { SeedResult } from '../operators/contract.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { seedAudits } from './audits.ts'
 import { seedControls } from './controls.ts'
-import { seedCustomFields } from './custom-fields.ts'
-import type { SeedAccount, SeedDocument } from './document.ts'
+import type { SeedAccount, SeedCompany, SeedCustomField, SeedWorkspace } from './account-document.ts'
+import type { SeedDocument, SeedResult } from './document.ts'
 import { seedLibrary } from './library.ts'
 
 const command = 'seed'
@@ -76,6 +75,33 @@ async function recordSeed(
   )
 }
 
+/** Keeps what the seed says about the company behind an account; false if the platform knows the company already. */
+async function seedCompany(
+  trx: Kysely<PlatformSchema>,
+  { accountId, company, now }: { accountId: number; company: SeedCompany; now: Date },
+): Promise<boolean> {
+  const inserted = await trx
+    .insertInto('companies')
+    .values({
+      account_id: accountId,
+      domain: company.domain,
+      legal_name: company.legalName,
+      description: company.description,
+      logo_url: company.logoUrl,
+      security_training: company.securityTraining,
+      hipaa_training: company.hipaaTraining,
+      background_check: company.backgroundCheck,
+      agent_enabled: company.agentEnabled,
+      manual_upload_enabled: company.manualUploadEnabled,
+      language: company.language,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.column('account_id').doNothing())
+    .returning('account_id')
+    .execute()
+  return inserted.length > 0
+}
+
 async function seedWorkspaces(
   trx: Kysely<PlatformSchema>,
   { accountId, workspaces, now }: { accountId: number; workspaces: SeedAccount['workspaces']; now: Date },
@@ -101,7 +127,7 @@ async function seedWorkspaces(
   return inserted.length
 }
 
-// Until the identity sync finds an HR record for them, nobody knows whether they work here.
+// It is unknown whether they work here until the identity sync finds an HR record for them.
 async function seedPeople(
   trx: Kysely<PlatformSchema>,
   { accountId, people, now }: { accountId: number; people: SeedAccount['people']; now: Date },
@@ -120,7 +146,7 @@ async function seedPeople(
   const users = await trx
     .insertInto('users')
     .values(rows)
-    .onConflict((conflict) => conflict.expression(sql`account_id, lower(email)`).doNothing())
+    .onConflict((conflict) => conflict.expression(sql`account_id, fold_case(email)`).doNothing())
     .returning('id')
     .execute()
   if (users.length === 0) return 0
@@ -138,4 +164,67 @@ async function seedPeople(
   }))
   await trx.insertInto('personnel').values(entries).execute()
   return users.length
+}
+
+/** Adds the fields whose names the account has none of yet; returns how many. */
+async function seedCustomFields(
+  trx: Kysely<PlatformSchema>,
+  { accountId, customFields, now }: { accountId: number; customFields: readonly SeedCustomField[]; now: Date },
+): Promise<number> {
+  if (customFields.length === 0) return 0
+  const known = await trx
+    .selectFrom('custom_field_definitions')
+    .select('name')
+    .where('account_id', '=', accountId)
+    .where(sql<boolean>`name = any(${customFields.map(({ name }) => name)}::text[])`)
+    .execute()
+  const names = new Set(known.map(({ name }) => name))
+  const rows = customFields
+    .filter(({ name }) => !names.has(name))
+    .map(({ name, type, entityTypes, required }) => ({
+      account_id: accountId,
+      name,
+      type,
+      entity_types: entityTypes,
+      is_required: required,
+      created_at: now,
+      updated_at: now,
+    }))
+  if (rows.length > 0) await trx.insertInto('custom_field_definitions').values(rows).execute()
+  return rows.length
+}
+
+/** Adds the audits and requests that are not there yet; returns how many audits. Workspaces, people and controls come before. */
+async function seedAudits(
+  trx: Kysely<PlatformSchema>,
+  { accountId, workspaces, now }: { accountId: number; workspaces: readonly SeedWorkspace[]; now: Date },
+): Promise<number> {
+  let added = 0
+  for (const { name, audits } of workspaces.filter((workspace) => workspace.audits.length > 0)) {
+    const { id } = await trx
+      .selectFrom('workspaces')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('name', '=', name)
+      .executeTakeFirstOrThrow()
+    const writing = { accountId, workspaceId: id, command: 'platform seed', now }
+    for (const audit of audits) added += (await seedAudit(trx, audit, writing)) ? 1 : 0
+  }
+  return added
+}
+
+async function seedAudit(trx: Kysely<PlatformSchema>, audit: NewAudit, writing: Writing): Promise<boolean> {
+  const inserted = await insertAudit(trx, audit, writing)
+  const { id } =
+    inserted ??
+    (await trx
+      .selectFrom('audits')
+      .select('id')
+      .where('workspace_id', '=', writing.workspaceId)
+      .where('framework_type', '=', audit.framework)
+      .where('start_date', '=', audit.startDate)
+      .where('end_date', '=', audit.endDate)
+      .executeTakeFirstOrThrow())
+  await insertRequests(trx, id, { requests: audit.requests, writing })
+  return inserted !== null
 }

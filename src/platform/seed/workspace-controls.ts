@@ -2,9 +2,8 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { addRows } from './add-rows.ts'
 import { slugOf } from '../controls/create.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import type { SeedControl } from './document.ts'
+import { type SeedControl, codeOf } from './account-document.ts'
 import { catalogueIds, requirementIds } from './library.ts'
-import { codeOf } from './references.ts'
 
 type Trx = Kysely<PlatformSchema>
 type Place = { readonly accountId: number; readonly workspaceId: number; readonly now: Date }
@@ -101,7 +100,7 @@ async function usersByEmail(
 ): Promise<(email: string) => number> {
   const { rows } = await sql<{ id: number; email: string }>`
     select users.id, wanted.email from unnest(${[...new Set(emails)]}::text[]) as wanted (email)
-    join users on users.account_id = ${accountId} and lower(users.email) = lower(wanted.email)
+    join users on users.account_id = ${accountId} and fold_case(users.email) = fold_case(wanted.email)
   `.execute(trx)
   return finder(new Map(rows.map(({ id, email }) => [email, id])), 'person')
 }
@@ -110,7 +109,7 @@ async function usersByEmail(
 async function addProofs(trx: Trx, { accountId, workspaceId }: Place, added: readonly Added[]): Promise<void> {
   const policyId = await thingsByName(trx, 'policies', sql`account_id = ${accountId}`)
   const testId = await thingsByName(trx, 'tests', sql`workspace_id = ${workspaceId}`)
-  const evidenceId = await thingsByName(trx, 'evidence', sql`workspace_id = ${workspaceId}`)
+  const evidenceId = await thingsByName(trx, 'evidence', sql`workspace_id = ${workspaceId} and not is_uploaded`)
   const requirementId = await requirementIds(
     trx,
     added.flatMap(({ control }) => Object.keys(control.requirements ?? {})),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KeyInput } from '../../../src/platform/operators/contract.ts'
+import { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import { knownPermissions } from '../../../src/platform/accounts/permissions.ts'
 import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { openTestPlatform } from '../helpers/platforms.ts'

@@ -161,8 +161,8 @@ describe.each(databases)('audits on $name', ({ place }) => {
     expect(requests.map(({ code }) => code)).toEqual(['REQ-1', 'REQ-2', 'REQ-3', 'REQ-4'])
     expect((await company.events()).map(({ type, request_description }) => [type, request_description])).toEqual([
       ['AUDIT_CREATED', 'operator: platform seed'],
-      ['AUDIT_REQUESTS_BULK_CREATED', 'operator: platform seed'],
-      ['AUDIT_REQUESTS_BULK_CREATED', 'operator: platform seed'],
+      ['CUSTOMER_REQUEST_DETAILS_EDITED', 'operator: platform seed'],
+      ['CUSTOMER_REQUEST_DETAILS_EDITED', 'operator: platform seed'],
       ['AUDIT_CREATED', 'operator: platform seed'],
     ])
   })

@@ -124,6 +124,8 @@ describe.each(databases)('custom connections on $name', ({ place }) => {
       'a number in the schema that is too large for one',
       (valid) => ({ ...valid, schema: { ...schema, maxProperties: 1e308 * 10 } }),
     ],
+    ['a schema of lists', (valid) => ({ ...valid, schema: { ...schema, type: 'array' } })],
+    ['a schema of texts or numbers', (valid) => ({ ...valid, schema: { ...schema, type: ['string', 'number'] } })],
     ['a schema that is none', (valid) => ({ ...valid, schema: { ...schema, type: 'objekt' } })],
     [
       'a schema of an unknown dialect',

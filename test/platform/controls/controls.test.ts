@@ -16,6 +16,9 @@ const everything: ControlExpand[] = [
   'topics',
 ]
 
+const files = (...entries: readonly object[]) => JSON.stringify(entries)
+const file = { filename: 'a.pdf', base64String: 'AAAA' }
+
 describe.each(databases)('controls on $name', ({ place }) => {
   let opened: TestPlatform
   let company: ControlCompany
@@ -345,13 +348,115 @@ describe.each(databases)('controls on $name', ({ place }) => {
     ['a question of 769 characters', { question: 'q'.repeat(769) }],
     ['an id that is no number', { policyIds: ['1'] }],
     ['an id beyond all numbers', { policyIds: [1e300] }],
-    ['files', { base64Files: 'AAAA' }],
+    ['a list of files that is no JSON', { base64Files: 'AAAA' }],
+    ['a file that is not encoded in base64', { base64Files: files({ filename: 'a.pdf', base64String: 'a-b' }) }],
+    ['an empty file', { base64Files: files({ filename: 'a.pdf', base64String: '' }) }],
+    ['a file without a name', { base64Files: files({ base64String: 'AAAA' }) }],
+    ['more files than twenty', { base64Files: files(...Array.from({ length: 21 }, () => file)) }],
+    ['a file outside of a form', { externalEvidence: ['AAAA'] }],
+    ['what is known of a file that is not there', { externalEvidenceMetadata: files({ originalFile: 'a.pdf' }) }],
+    [
+      'a renewal on no day',
+      { base64Files: files(file), externalEvidenceMetadata: files({ originalFile: 'a.pdf', renewalDate: 'soon' }) },
+    ],
     ['a field that the account does not have', { customFields: [{ name: 'Year', value: '1' }] }],
   ])('%s is refused with 400', async (_what, change) => {
     const answer = await create({ ...minimal('NEW-BAD'), ...change } as ControlCreate)
 
     expect(answer.status).toBe(400)
   })
+
+  test('files come as base64 with a control, and prove it for as long as they are said to', async () => {
+    const today = opened.clock.now().toISOString().slice(0, 10)
+    const base64Files = files(
+      { filename: 'now.pdf', base64String: Buffer.from('now').toString('base64') },
+      { filename: 'past.pdf', base64String: 'data:application/pdf;base64,cGFzdA' },
+      { filename: 'ever.txt', base64String: 'data:text/plain;charset=utf-8;base64,ZXZlcg==' },
+    )
+    const externalEvidenceMetadata = files(
+      { originalFile: 'now.pdf', name: 'Review', renewalDate: today, description: 'Signed.' },
+      { originalFile: 'past.pdf', creationDate: '2020-07-06 12:00:00.000000', renewalScheduleType: 'ONE_YEAR' },
+    )
+
+    const created = bodyOf(await create({ ...minimal('NEW-FILES'), base64Files, externalEvidenceMetadata }), 201)
+
+    const read = bodyOf(await get(created.id, { 'expand[]': ['evidenceIds', 'flags'] }), 200)
+    expect(read.flags).toMatchObject({ hasEvidence: true })
+    expect(await filesOf(created.id)).toEqual([
+      { name: 'Review', filename: 'now.pdf', media_type: 'application/octet-stream', text: 'now', until: today },
+      { name: 'past.pdf', filename: 'past.pdf', media_type: 'application/pdf', text: 'past', until: '2021-07-06' },
+      { name: 'ever.txt', filename: 'ever.txt', media_type: 'text/plain', text: 'ever', until: null },
+    ])
+    expect(read.evidenceIds).toMatchObject({
+      validExternalEvidenceIds: [expect.any(Number), expect.any(Number)],
+      invalidExternalEvidenceIds: [expect.any(Number)],
+      validReportIds: [],
+    })
+  })
+
+  test('files come in a form with a control, whose lists are repeated fields or JSON', async () => {
+    const policies = Object.values(await idsOf('policies'))
+    const form = new FormData()
+    for (const [name, value] of Object.entries(minimal('NEW-FORM'))) form.append(name, value)
+    for (const id of policies) form.append('policyIds[]', String(id))
+    form.append('ownersIds', JSON.stringify([company.users.ana]))
+    form.append('externalEvidence', new File([Buffer.from([0, 255, 13, 10])], 'Prüfung.bin'))
+    form.append('externalEvidence', new File(['two'], 'a.pdf', { type: 'application/pdf' }))
+
+    const answer = await send(form)
+
+    expect(answer.status).toBe(201)
+    const { id } = (await answer.json()) as { id: number }
+    const read = bodyOf(await get(id, { 'expand[]': ['evidenceIds', 'owners', 'flags'] }), 200)
+    expect(read).toMatchObject({ code: 'NEW-FORM', owners: { totalCount: 1 }, flags: { hasPolicy: true } })
+    expect((await filesOf(id)).map(({ filename, text }) => [filename, text])).toEqual([
+      ['Prüfung.bin', Buffer.from([0, 255, 13, 10]).toString()],
+      ['a.pdf', 'two'],
+    ])
+    expect(read.evidenceIds?.validExternalEvidenceIds).toHaveLength(2)
+  })
+
+  test('a form that is none, or that is not text where it should be, is refused with 400', async () => {
+    const broken = new FormData()
+    broken.append('code', 'NEW-BROKEN')
+    broken.append('name', new File(['a'], 'name'))
+    broken.append('description', 'd')
+    const type = 'multipart/form-data; boundary=x'
+    const part = (value: Buffer) =>
+      Buffer.concat([
+        Buffer.from('--x\r\nContent-Disposition: form-data; name="name"\r\n\r\n'),
+        value,
+        Buffer.from('\r\n--x--\r\n'),
+      ])
+
+    const answers = [
+      await send(broken),
+      await send(Buffer.from('--x'), type),
+      await send(part(Buffer.from([0xff])), type),
+      await send(part(Buffer.from('a')), 'multipart/form-data'),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+  })
+
+  async function send(body: FormData | Buffer<ArrayBuffer>, type?: string): Promise<Response> {
+    const { key } = await opened.operator.createKey({ account: company.name, name: 'form', permissions: 'all' })
+    const headers = { authorization: `Bearer ${key}`, ...(type !== undefined && { 'content-type': type }) }
+    const url = `${opened.platform.baseUrl}/workspaces/${company.workspaceId}/controls`
+    return fetch(url, { method: 'POST', headers, body })
+  }
+
+  async function filesOf(controlId: number) {
+    const rows = await opened.platform.database.db
+      .selectFrom('control_evidence as mapped')
+      .innerJoin('evidence', 'evidence.id', 'mapped.evidence_id')
+      .innerJoin('evidence_files as file', 'file.evidence_id', 'evidence.id')
+      .select(['evidence.name', 'evidence.valid_until as until', 'file.filename', 'file.media_type', 'file.content'])
+      .where('mapped.control_id', '=', controlId)
+      .orderBy('evidence.id')
+      .execute()
+    return rows.map(({ content, ...row }) => ({ ...row, text: Buffer.from(content).toString() }))
+  }
 
   test('custom fields need the feature in the plan', async () => {
     const workspaceId = stranger.workspaceId

@@ -1,4 +1,4 @@
-import type { KeyInput } from '../../../src/platform/operators/contract.ts'
+import type { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import type { Place } from '../../helpers/servers/databases.ts'
 import { type Fingerprint, fingerprints } from './fingerprint.ts'
 import { areaFixtures, fixtureOf } from './fixtures/areas.ts'

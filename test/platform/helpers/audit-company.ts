@@ -1,4 +1,4 @@
-import type { SeedAudit } from '../../../src/platform/seed/document.ts'
+import type { NewAudit } from '../../../src/platform/audits/audit-input.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { bodyOf, type PlatformClient, type TestPlatform } from './platforms.ts'
 
@@ -17,7 +17,7 @@ export type AuditCompany = {
   >
 }
 
-type AuditInput = Omit<Partial<SeedAudit>, 'requests'> & { readonly requests?: readonly object[] }
+type AuditInput = Omit<Partial<NewAudit>, 'requests'> & { readonly requests?: readonly object[] }
 
 /** An account with two workspaces, three users and the audits given, which are in the first workspace. */
 export async function newAuditCompany(

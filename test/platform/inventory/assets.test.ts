@@ -43,6 +43,7 @@ describe.each(databases)('assets on $name', ({ place }) => {
       associatedId: 'arn:db',
       externalId: 'i-1',
       externalOwnerId: '1234',
+      device: null,
       createdAt: at,
       updatedAt: at,
     })
@@ -53,7 +54,7 @@ describe.each(databases)('assets on $name', ({ place }) => {
   test('what is optional is null, and a physical asset is no virtual one', async () => {
     const { add } = await inventory()
 
-    expect(await add({ assetType: 'PHYSICAL', assetClassTypes: [] })).toMatchObject({
+    expect(await add({ assetType: 'PHYSICAL' })).toMatchObject({
       assetReferenceType: 'OTHER',
       removedAt: null,
       notes: null,
@@ -66,10 +67,12 @@ describe.each(databases)('assets on $name', ({ place }) => {
   test.each<[string, (valid: AssetCreate) => object, number]>([
     ['no name', ({ name: _none, ...valid }) => valid, 400],
     ['an empty name', (valid) => ({ ...valid, name: '' }), 400],
+    ['a blank name', (valid) => ({ ...valid, name: ' \u00a0\t' }), 400],
     ['a name of 192 characters', (valid) => ({ ...valid, name: 'n'.repeat(192) }), 400],
     ['a NUL character in the notes', (valid) => ({ ...valid, notes: '\0' }), 400],
     ['null for the notes', (valid) => ({ ...valid, notes: null }), 400],
     ['an unknown class', (valid) => ({ ...valid, assetClassTypes: ['SHIP'] }), 400],
+    ['an empty list of classes', (valid) => ({ ...valid, assetClassTypes: [] }), 400],
     ['no classes', ({ assetClassTypes: _none, ...valid }) => valid, 400],
     ['a date without a time', (valid) => ({ ...valid, removedAt: '2026-02-01' }), 400],
     ['an owner who cannot be', (valid) => ({ ...valid, ownerId: 1e300 }), 400],
@@ -149,6 +152,8 @@ describe.each(databases)('assets on $name', ({ place }) => {
 
   test.each<[string, AssetUpdate, number]>([
     ['an empty name', { name: '' }, 400],
+    ['a blank name', { name: '   ' }, 400],
+    ['an empty list of classes', { assetClassTypes: [] }, 400],
     ['null for the notes', { notes: null as never }, 400],
     ['an unknown type', { assetType: 'CLOUD' as never }, 400],
     ['an owner whom nobody knows', { ownerId: unknown }, 404],
@@ -218,6 +223,19 @@ describe.each(databases)('assets on $name', ({ place }) => {
     },
   )
 
+  test('every asset answers with its device, which is null unless it was asked for', async () => {
+    const { client, add, report } = await inventory()
+    const added = await add()
+    const { assetId } = await report()
+
+    const listed = bodyOf(await client.listAssets({ query: {} }), 200).data
+    const read = bodyOf(await client.getAsset({ params: { assetId: assetId ?? 0 }, query: {} }), 200)
+
+    expect([added, ...listed, read]).toEqual(
+      [added.id, added.id, assetId, assetId].map((id) => expect.objectContaining({ id, device: null })),
+    )
+  })
+
   test('extras are shown on request', async () => {
     const { client, nora, add, report } = await inventory()
     const database = await add()
@@ -271,7 +289,7 @@ describe.each(databases)('assets on $name', ({ place }) => {
     await client.updateAsset({ params, body: { notes: 'new' } })
     await client.updateAsset({ params, body: { ownerId: tom.userId } })
     await client.updateAsset({ params, body: { notes: 'newer', name: 'Ledger' } })
-    await client.updateAsset({ params, body: { assetClassTypes: [] } })
+    await client.updateAsset({ params, body: { assetClassTypes: ['CODE'] } })
     await client.deleteAsset({ params })
 
     const recorded = await events()

@@ -57,7 +57,7 @@ describe.each(databases)('devices on $name', ({ place }) => {
     expect(bodyOf(read, 200)).toEqual(created)
   })
 
-  test('settings are stored with their explanations in words or as an object', async () => {
+  test('explanations are taken as words or as an object, and always answered as an object', async () => {
     const { report } = await inventory()
 
     const created = await report({
@@ -75,7 +75,7 @@ describe.each(databases)('devices on $name', ({ place }) => {
       model: 'Air',
       macAddress: 'aa:bb',
       antivirusEnabled: false,
-      antivirusExplanation: 'exempt',
+      antivirusExplanation: { text: 'exempt' },
       firewallEnabled: true,
       firewallExplanation: { vendor: 'pf', rules: [1, 2] },
       screenLockTime: 2.5,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { SeedAudit, SeedRequest } from '../../../src/platform/seed/document.ts'
+import { NewAudit, NewAuditRequest } from '../../../src/platform/audits/audit-input.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type AuditCompany, newAuditCompany } from '../helpers/audit-company.ts'
 import { bodyOf, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -21,7 +21,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   })
 
   const create = (overrides: object = {}, workspace = 'Cloud', account = 'Acme') =>
-    opened.operator.createAudit({ account, workspace, audit: SeedAudit.parse({ ...input, ...overrides }) })
+    opened.operator.createAudit({ account, workspace, audit: NewAudit.parse({ ...input, ...overrides }) })
   const audit = async (auditId: string, expand: ('auditors' | 'internalAuditors' | 'controls')[] = []) =>
     bodyOf(
       await acme.client.getAudit({
@@ -62,7 +62,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
         source: 'APP',
         request_description: 'operator: platform audits create',
       },
-      expect.objectContaining({ type: 'AUDIT_REQUESTS_BULK_CREATED' }),
+      expect.objectContaining({ type: 'CUSTOMER_REQUEST_DETAILS_EDITED' }),
     ])
   })
 
@@ -132,7 +132,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   test('requests are added, moved and talked about', async () => {
     const { id } = await create({ framework: 'CIS8' })
     const wanted = { code: 'R-1', title: 'Show us', owners: ['ana@a.example'], controls: ['A-2'] }
-    const added = await opened.operator.createAuditRequest(id, SeedRequest.parse(wanted))
+    const added = await opened.operator.createAuditRequest(id, NewAuditRequest.parse(wanted))
     const before = await request(id, added.id)
     opened.clock.advance(minuteMs)
 
@@ -159,7 +159,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
 
   test('a code stands once in an audit, also when two requests arrive at once', async () => {
     const { id } = await create({ framework: 'COBIT' })
-    const wanted = SeedRequest.parse({ code: 'R-1', title: 'Show us' })
+    const wanted = NewAuditRequest.parse({ code: 'R-1', title: 'Show us' })
 
     const outcomes = await Promise.allSettled([
       opened.operator.createAuditRequest(id, wanted),
@@ -173,11 +173,11 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   test('what is not there is not found', async () => {
     const nowhere = randomUUID()
     const { id } = await create({ framework: 'TISAX' })
-    const added = await opened.operator.createAuditRequest(id, SeedRequest.parse({ code: 'R', title: 'T' }))
+    const added = await opened.operator.createAuditRequest(id, NewAuditRequest.parse({ code: 'R', title: 'T' }))
 
     const attempts = [
       opened.operator.setAuditStatus(nowhere, { status: 'ACTIVE' }),
-      opened.operator.createAuditRequest(nowhere, SeedRequest.parse({ code: 'R', title: 'T' })),
+      opened.operator.createAuditRequest(nowhere, NewAuditRequest.parse({ code: 'R', title: 'T' })),
       opened.operator.setAuditRequestStatus(999_999, { status: 'ACCEPTED' }),
       opened.operator.addAuditRequestMessage(999_999, { message: 'x', by: null }),
       opened.operator.addAuditRequestMessage(added.id, { message: 'x', by: 'zed@auditors.example' }),

@@ -7,7 +7,7 @@ import { databaseOperator } from '../../../src/platform/operators/operator.ts'
 import { openOperator } from '../../../src/platform/operators/access.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
-import { openPlatformDatabase } from '../../../src/platform/start.ts'
+import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
 

@@ -117,7 +117,7 @@ describe.each([
 
     expect(found).toBe('1 person')
     expect(reset).toBe('The next sync looks after 1 person again.')
-    expect(started).toBe('The sync has been started.')
+    expect(started).toMatch(/^The sync has (?:been started|finished)\.$/)
     expect(result).toContain('started by ana. 2 HR records in')
     expect(status).toBe('Current contractor')
     expect(await page.title()).toBe('Sign in · Rollcall')
@@ -266,6 +266,47 @@ test.each([
   expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
   const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
   expect(overflow).toBe(0)
+})
+
+test.each([
+  ['one word', 'x'.repeat(191)],
+  ['many words', 'Northern Region Payroll '.repeat(7).trim()],
+])(
+  'a connection whose name is %s of great length leaves the page as wide as the screen',
+  async (_what, clientAlias) => {
+    const acme = await newPageCompany(opened)
+    const params = { connectionId: acme.connectionId }
+    await acme.client.updateCustomConnection({ params, body: { clientAlias } })
+    await using window = await newWindow()
+    const { page, go } = window
+    await signIn(window)
+    const widths: (readonly [number, unknown, unknown])[] = []
+
+    for (const width of [1280, 900, 700, 390]) {
+      await page.setViewport({ width, height: 900 })
+      await go(`/personnel?account=${acme.id}`)
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      const squeezed = await page.evaluate(`[...document.querySelectorAll('tbody .person')]
+      .filter((element) => element.getBoundingClientRect().width < 150).length`)
+      widths.push([width, overflow, squeezed])
+    }
+
+    expect(widths).toEqual([1280, 900, 700, 390].map((width) => [width, 0, 0]))
+  },
+)
+
+test('a page that says what went wrong still says who is signed in, and lets them sign out', async () => {
+  await using window = await newWindow()
+  await signIn(window)
+
+  await window.go('/personnel/nothing')
+  const header = await textOf(window.page, 'header')
+  await window.press('Sign out')
+
+  expect(header).toBe('Rollcall Signed in as ana Sign out')
+  expect(await textOf(window.page, 'h1')).toBe('Sign in to Personnel')
 })
 
 test('nothing is fetched from elsewhere', async () => {

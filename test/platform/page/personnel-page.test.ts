@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
-import { openPlatformDatabase } from '../../../src/platform/start.ts'
+import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
 import { databases, postgresPlace } from '../../helpers/servers/databases.ts'
 import { namesOn, newPageCompany, newVisitor, signedIn } from '../helpers/page-visitors.ts'
 import { newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -87,6 +87,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     ['letters without their accents', 'tomas nunez', ['Tomás García-Núñez']],
     ['another case', 'TOMÁS', ['Tomás García-Núñez']],
     ['a letter that not every database knows the capital of', 'ørs', ['Ørsted Ny']],
+    ['a capital that not every database knows', 'ØRS', ['Ørsted Ny']],
     ['a part of a name with a hyphen', 'nuñ', ['Tomás García-Núñez']],
     ['a name with an apostrophe', "o'br", ["Kay O'Brien"]],
     ['the beginning of an address', 'k.ob@ac', ["Kay O'Brien"]],
@@ -192,8 +193,9 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     const again = await visitor.get(start.location ?? '')
 
     expect([start.status, start.location]).toEqual([303, `/personnel?account=${acme.id}&q=nora&status=UNKNOWN&watch=1`])
-    expect(after.text).toContain('The sync has been started.')
-    expect(again.text).not.toContain('The sync has been started.')
+    expect(after.text).toContain('The sync has finished.')
+    expect(after.text).not.toContain('The sync has been started.')
+    expect(again.text).not.toContain('The sync has finished.')
     expect(again.text).toMatch(/3 HR records in [\d.]+ m?s: 1 person created, 0 changed\./)
     expect(again.headers.get('refresh')).toBeNull()
     expect(historyOf(again.text).map((row) => [row[1], row[2], ...row.slice(4, 7)])).toEqual([
@@ -220,7 +222,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     expect(historyOf(text)[0]?.slice(1)).toEqual([
       visitor.name,
       'Failed',
-      'Nobody was changed. The log of the service says why it failed.',
+      'No one was changed. The log of the service says why it failed.',
     ])
   })
 
@@ -368,10 +370,12 @@ describe('while a sync runs in another process', () => {
     const watched = await visitor.get('/personnel?watch=1')
     const start = await visitor.post('/personnel/sync', { token, account: acme.id })
     const busy = await visitor.get(start.location ?? '')
+    const reset = await visitor.post('/personnel/reset', { token, account: acme.id, person: acme.deskId })
+    const refused = await visitor.get(reset.location ?? '')
     await visitor.post('/personnel/reset', { token, account: acme.id, person: acme.deskId })
-    const refused = await visitor.get('/personnel')
     release.resolve()
     await running
+    const late = await visitor.get('/personnel')
 
     expect(page.text).toMatch(
       /Sync running<\/strong> since .*10:00 UTC<\/time>, 1 min 30 s so far, started by the nightly schedule/,
@@ -379,8 +383,12 @@ describe('while a sync runs in another process', () => {
     expect(page.text).not.toContain('Sync now')
     expect([page.headers.get('refresh'), watched.headers.get('refresh')]).toEqual([null, '3'])
     expect(watched.text).toContain('Stop reloading')
-    for (const { text } of [busy, refused])
+    for (const { text, headers } of [busy, refused]) {
       expect(text).toContain('An identity sync of this account is running already.')
+      expect(headers.get('refresh')).toBe('3')
+    }
+    expect(late.text).not.toContain('is running already')
+    expect(late.text).toContain('An identity sync of this account was running. It has ended: try again.')
     expect((await acme.person('desk@acme.example')).statusUpdatedAt).not.toBeNull()
     const attempts = await opened.platform.database.db.selectFrom('identity_sync_attempts').select('trigger').execute()
     expect(attempts.map(({ trigger }) => trigger)).toEqual(['operator', 'schedule'])

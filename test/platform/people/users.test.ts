@@ -154,12 +154,14 @@ describe.each(databases)('users on $name', ({ place }) => {
       { identityId: 'b', email: 'b@acme.example', firstName: 'Anabel', lastName: 'Roy' },
       { identityId: 'c', email: 'c@acme.example', firstName: 'Joana', lastName: 'Ito' },
       { identityId: 'd', email: 'd@acme.example', firstName: 'Ângela', lastName: 'Ito' },
+      { identityId: 'e', email: 'e@acme.example', firstName: 'ΘΩΜΑΣΊΝΑ', lastName: 'Roy' },
     )
 
     expect(await named({ firstName: 'aNA' })).toEqual(['Ana Ito', 'Anabel Roy'])
     expect(await named({ firstName: 'ana', lastName: 'R' })).toEqual(['Anabel Roy'])
     expect(await named({ lastName: 'it' })).toEqual(['Ana Ito', 'Joana Ito', 'Ângela Ito'])
     expect(await named({ firstName: 'âNG' })).toEqual(['Ângela Ito'])
+    expect(await named({ firstName: 'θωμας' })).toEqual(['ΘΩΜΑΣΊΝΑ Roy'])
     expect(await named({ firstName: 'n' })).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { AccountInput, Name } from '../../accounts/account-input.ts'
-import type { AccountListing } from '../contract.ts'
+import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
+import { Name } from '../../core/input-texts.ts'
 import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
 
 export type AccountOptions = OperatingOptions & { readonly account: string }

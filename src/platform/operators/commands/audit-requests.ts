@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
 import { RequestMove } from '../audit-contract.ts'
-import { SeedMessage, SeedRequest } from '../../seed/document.ts'
+import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
 import { asOperator, type OperatingOptions, operating, parseInput, wholeNumber } from './operating.ts'
 
@@ -31,7 +31,7 @@ export function auditRequestCommands(platform: Command): void {
     .action(async (options: CreateOptions) => {
       const auditId = parseInput(AuditId, options.audit)
       const { file } = options
-      const request = parseInput(SeedRequest, {
+      const request = parseInput(NewAuditRequest, {
         ...(file !== undefined && (await readAuditRequest(file))),
         ...saidOf(options),
       })
@@ -57,7 +57,7 @@ export function auditRequestCommands(platform: Command): void {
     .argument('<text>', 'what to say')
     .option('--by <email>', 'a user of the account or an auditor of the audit (default: the system)')
     .action((id: number, text: string, options: OperatingOptions & { by?: string }) => {
-      const message = parseInput(SeedMessage, { message: text, by: options.by ?? null })
+      const message = parseInput(NewAuditMessage, { message: text, by: options.by ?? null })
       return asOperator(
         options,
         (operator) => operator.addAuditRequestMessage(id, message),

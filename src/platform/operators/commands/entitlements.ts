@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { type AccountListing, Entitlements } from '../contract.ts'
+import type { AccountListing } from '../../accounts/contract.ts'
+import { Entitlements } from '../contract.ts'
 import { type AccountOptions, nameOf, ofAccount } from './accounts.ts'
 import { asOperator, parseInput } from './operating.ts'
 

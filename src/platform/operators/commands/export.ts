@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { errorCode, Failure } from '../../../errors.ts'
 import { importPlatform } from '../../export/import-platform.ts'
 import { writeOwnFile } from '../../export/own-file.ts'
-import { openPlatformDatabase } from '../../start.ts'
+import { openPlatformDatabase } from '../../core/database.ts'
 import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
 
 type FileOption = { readonly file: string }

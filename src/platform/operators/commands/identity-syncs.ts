@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { SyncResult } from '../contract.ts'
+import type { SyncResult } from '../../identity-sync/sync-result.ts'
 import { asOperator, type OperatingOptions, operating } from './operating.ts'
 
 /** Adds `platform sync-identities`. */

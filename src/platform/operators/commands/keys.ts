@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Failure } from '../../../errors.ts'
-import { KeyInput, type KeyListing } from '../contract.ts'
+import { KeyInput, type KeyListing } from '../../accounts/contract.ts'
 import { knownPermissions } from '../../accounts/permissions.ts'
 import { asOperator, type OperatingOptions, operating, parseInput, show, wholeNumber } from './operating.ts'
 

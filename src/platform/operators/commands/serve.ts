@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { pino } from 'pino'
-import { AddressRange } from '../contract.ts'
+import { AddressRange } from '../../accounts/contract.ts'
 import { startService, untilStopped } from '../../serve.ts'
 import { baseAddresses, type LocatedOptions, located, show, wholeNumber } from './operating.ts'
 

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { refuse } from './refusal.ts'
+import { expectsList, readText } from './text.ts'
+
+type Entry = ReturnType<FormData['getAll']>[number]
+
+/**
+ * Lets the routes of a scope take their body as a form, too: each field as the schema expects it, and files as `File`. A list is
+ * a repeated field, with or without brackets behind its name, or one field of JSON.
+ */
+export function acceptForms(scope: FastifyInstance, body: z.ZodObject): void {
+  scope.addContentTypeParser(
+    'multipart/form-data',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) =>
+      readForm(body, await formOf(bytes, request.headers['content-type'] ?? '')),
+  )
+}
+
+async function formOf(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause
+    throw refuse('MalformedBody', 'the body is not the form that it claims to be')
+  }
+}
+
+function readForm(body: z.ZodObject, form: FormData): Record<string, unknown> {
+  const fields = Object.entries(body.shape).map(([name, schema]) => {
+    const entries = [...form.getAll(name), ...form.getAll(`${name}[]`)]
+    if (entries.some(isBroken)) throw refuse('MalformedBody', `${name}: is not encoded as UTF-8`)
+    return [name, expectsList(schema) ? entries.flatMap((entry) => readEntries(schema, entry)) : entries] as const
+  })
+  return Object.fromEntries(
+    fields
+      .filter(([, entries]) => entries.length > 0)
+      .map(([name, entries]) => [name, expectsList(body.shape[name]) || entries.length > 1 ? entries : entries[0]]),
+  )
+}
+
+// Decoding has put this character where bytes are no text.
+function isBroken(entry: Entry): boolean {
+  return typeof entry === 'string' && entry.includes('\ufffd')
+}
+
+function readEntries(list: z.core.$ZodType, entry: Entry): unknown[] {
+  if (typeof entry !== 'string') return [entry]
+  if (!/^\s*[[{]/.test(entry)) return [readText(list, [entry])].flat()
+  try {
+    return [JSON.parse(entry)].flat()
+  } catch {
+    return [entry]
+  }
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
+import { AuditFramework, AuditStatus, AuditType } from '../../contract/platform/audits.ts'
+import { Email, SubmittedTimestamp } from '../../contract/platform/common.ts'
+import { type Checking, checkUnique, complain } from '../core/document-checks.ts'
+import { Code, Day, LongText, Name } from '../core/input-texts.ts'
+
+export const NewAuditMessage = z.strictObject({
+  message: LongText,
+  by: Email.nullable().default(null).describe('Who sent it, a person of the account or an auditor; null: the system.'),
+})
+export type NewAuditMessage = z.infer<typeof NewAuditMessage>
+
+export const NewAuditRequest = z
+  .strictObject({
+    code: Code,
+    title: Name,
+    description: LongText.nullable().default(null),
+    status: AuditRequestStatus.default('OUTSTANDING'),
+    owners: z.array(Email).default([]),
+    controls: z.array(Code).default([]),
+    messages: z.array(NewAuditMessage).default([]),
+  })
+  .check(checkRequest)
+export type NewAuditRequest = z.infer<typeof NewAuditRequest>
+
+/** An audit; its framework and period distinguish it from the others of its workspace. */
+export const NewAudit = z
+  .strictObject({
+    framework: AuditFramework,
+    auditType: AuditType.default('FULL_AUDIT'),
+    isInternalAudit: z.boolean().default(false),
+    status: AuditStatus.default('PREPARING'),
+    startDate: Day,
+    endDate: Day,
+    completedAt: SubmittedTimestamp.nullable().default(null),
+    auditors: z.array(z.strictObject({ name: Name, email: Email })).default([]),
+    internalAuditors: z.array(Email).default([]),
+    controls: z.array(Code).default([]),
+    requests: z.array(NewAuditRequest).default([]),
+  })
+  .check(checkAudit)
+export type NewAudit = z.infer<typeof NewAudit>
+
+/** Complains about an audit whose dates or lists contradict themselves. */
+function checkAudit(checking: Checking<NewAudit>): void {
+  const { startDate, endDate, status, completedAt, auditors, internalAuditors, controls, requests } = checking.value
+  if (endDate < startDate) complain(checking, ['endDate'], 'lies before startDate')
+  if ((status === 'COMPLETED') !== (completedAt !== null)) {
+    complain(checking, ['completedAt'], 'belongs to audits that are COMPLETED, and to each of them')
+  }
+  checkUnique(checking, { path: ['auditors'], what: 'auditor', values: auditors.map(({ email }) => lower(email)) })
+  checkUnique(checking, { path: ['internalAuditors'], what: 'person', values: internalAuditors.map(lower) })
+  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
+  checkUnique(checking, { path: ['requests'], what: 'request', values: requests.map(({ code }) => code) })
+}
+
+/** Complains about a request that lists a person or a control twice. */
+function checkRequest(checking: Checking<NewAuditRequest>): void {
+  const { owners, controls } = checking.value
+  checkUnique(checking, { path: ['owners'], what: 'person', values: owners.map(lower) })
+  checkUnique(checking, { path: ['controls'], what: 'control', values: controls })
+}
+
+function lower(email: string): string {
+  return email.toLowerCase()
+}

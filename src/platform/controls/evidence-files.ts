@@ -1,0 +1,154 @@
+import type { Kysely } from 'kysely'
+import { z } from 'zod'
+import { type ControlCreate, RenewalSchedule } from '../../contract/platform/controls.ts'
+import { describeIssues } from '../../http/issues.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { Day, LongText, Name } from '../core/input-texts.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import type { ControlRow } from './find.ts'
+
+type UploadedFile = { readonly filename: string; readonly mediaType: string; readonly content: Buffer }
+
+/** A file with everything that was said about it. */
+export type EvidenceFile = UploadedFile & {
+  readonly name: string
+  readonly description: string | null
+  readonly createdOn: string
+  readonly renewal: RenewalSchedule
+  /** Null: it stays valid. */
+  readonly validUntil: string | null
+}
+
+const mostFiles = 20
+const dayLength = 10
+const unknownType = 'application/octet-stream'
+const dataUrl = /^data:([^;,]*)[^,]*;base64,/
+
+const months: Partial<Record<RenewalSchedule, number>> = {
+  ONE_MONTH: 1,
+  TWO_MONTHS: 2,
+  THREE_MONTHS: 3,
+  SIX_MONTHS: 6,
+  ONE_YEAR: 12,
+}
+
+/** A day, to which callers add a time that means nothing here. */
+const DayOfMoment = z
+  .string()
+  .transform((moment) => moment.slice(0, dayLength))
+  .pipe(Day)
+
+const EncodedFile = z.object({ filename: Name, base64String: z.string() })
+const Metadata = z.object({
+  originalFile: Name.describe('The name under which the file was sent.'),
+  filename: Name.optional(),
+  name: Name.optional(),
+  description: LongText.optional(),
+  creationDate: DayOfMoment.optional(),
+  renewalDate: DayOfMoment.optional(),
+  renewalScheduleType: RenewalSchedule.default('NONE'),
+})
+type Metadata = z.infer<typeof Metadata>
+
+/** The files that came with a control, from its form and as base64. Refuses with 400 what is no file, and metadata of none. */
+export async function evidenceFilesOf(
+  { externalEvidence = [], base64Files, externalEvidenceMetadata }: ControlCreate,
+  today: string,
+): Promise<EvidenceFile[]> {
+  const sent = await Promise.all(externalEvidence.map(readFile))
+  const encoded = parseList('base64Files', EncodedFile, base64Files).map(decode)
+  const files = [...sent, ...encoded]
+  if (files.length > mostFiles) throw new Refusal(400, `a control takes at most ${mostFiles} files of evidence at once`)
+  const empty = files.find(({ content }) => content.length === 0)
+  if (empty) throw new Refusal(400, `the file ${empty.filename} is empty`)
+  const metadata = parseList('externalEvidenceMetadata', Metadata, externalEvidenceMetadata)
+  const surplus = metadata.find(({ originalFile }) => !files.some(({ filename }) => filename === originalFile))
+  if (surplus) {
+    throw new Refusal(400, `externalEvidenceMetadata: there is no file ${JSON.stringify(surplus.originalFile)}`)
+  }
+  const known = new Map(metadata.map((entry) => [entry.originalFile, entry]))
+  return files.map((file) => describe(file, known.get(file.filename), today))
+}
+
+/** Stores files as evidence of a control. */
+export async function storeEvidenceFiles(
+  trx: Kysely<PlatformSchema>,
+  { id: control_id, workspace_id }: ControlRow,
+  { files, now }: { readonly files: readonly EvidenceFile[]; readonly now: Date },
+): Promise<void> {
+  for (const { name, filename, mediaType, description, createdOn, renewal, validUntil, content } of files) {
+    const { id } = await trx
+      .insertInto('evidence')
+      .values({
+        workspace_id,
+        name,
+        kind: 'EXTERNAL',
+        valid_until: validUntil,
+        is_uploaded: true,
+        created_at: now,
+        updated_at: now,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    await trx
+      .insertInto('evidence_files')
+      .values({
+        evidence_id: id,
+        filename,
+        media_type: mediaType,
+        description,
+        created_on: createdOn,
+        renewal,
+        content,
+      })
+      .execute()
+    await trx.insertInto('control_evidence').values({ control_id, evidence_id: id }).execute()
+  }
+}
+
+async function readFile(file: File): Promise<UploadedFile> {
+  const filename = Name.safeParse(file.name)
+  if (!filename.success) throw new Refusal(400, describeIssues(filename.error, 'externalEvidence: the name of a file'))
+  return {
+    filename: filename.data,
+    mediaType: file.type || unknownType,
+    content: Buffer.from(await file.arrayBuffer()),
+  }
+}
+
+function decode({ filename, base64String }: z.infer<typeof EncodedFile>): UploadedFile {
+  const [head = '', mediaType = ''] = dataUrl.exec(base64String) ?? []
+  const encoded = base64String.slice(head.length).replaceAll(/\s/g, '')
+  const content = Buffer.from(encoded, 'base64')
+  // What is no base64 would be left out in silence.
+  if (content.toString('base64').replaceAll('=', '') !== encoded.replaceAll('=', '')) {
+    throw new Refusal(400, `base64Files: the file ${filename} is not encoded in base64`)
+  }
+  return { filename, mediaType: mediaType || unknownType, content }
+}
+
+function parseList<S extends z.ZodType>(field: string, entry: S, json: string | undefined): z.output<S>[] {
+  if (json === undefined) return []
+  const parsed = z.array(entry).safeParse(JSON.parse(json))
+  if (parsed.success) return parsed.data
+  throw new Refusal(400, describeIssues(parsed.error, field))
+}
+
+function describe(file: UploadedFile, metadata: Metadata | undefined, today: string): EvidenceFile {
+  const { creationDate = today, renewalDate, renewalScheduleType = 'NONE' } = metadata ?? {}
+  const filename = metadata?.filename ?? file.filename
+  return {
+    ...file,
+    filename,
+    name: metadata?.name ?? filename,
+    description: metadata?.description ?? null,
+    createdOn: creationDate,
+    renewal: renewalScheduleType,
+    validUntil: renewalDate ?? renewalAfter(creationDate, renewalScheduleType),
+  }
+}
+
+function renewalAfter(day: string, schedule: RenewalSchedule): string | null {
+  const count = months[schedule]
+  return count === undefined ? null : Temporal.PlainDate.from(day).add({ months: count }).toString()
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { Email, shortTextLimit, text, urlLimit } from '../../contract/platform/common.ts'
+import {
+  BackgroundCheckType,
+  HipaaTrainingType,
+  Language,
+  SecurityTrainingType,
+} from '../../contract/platform/company-choices.ts'
+import { CustomFieldEntity, CustomFieldType } from '../../contract/platform/custom-field-kinds.ts'
+import { AccountInput } from '../accounts/contract.ts'
+import { NewAudit } from '../audits/audit-input.ts'
+import { Code, Day, LongText, Name } from '../core/input-texts.ts'
+import { FrameworkSlug, promptLimit } from './library-document.ts'
+
+const Prompt = text(promptLimit).min(1)
+const Address = text(urlLimit).min(1)
+
+export const SeedCompany = z.strictObject({
+  domain: Name,
+  legalName: Name.nullable().default(null),
+  description: LongText.nullable().default(null),
+  logoUrl: Address.nullable().default(null),
+  securityTraining: SecurityTrainingType.nullable().default(null),
+  hipaaTraining: HipaaTrainingType.nullable().default(null),
+  backgroundCheck: BackgroundCheckType.nullable().default(null),
+  agentEnabled: z.boolean().default(false),
+  manualUploadEnabled: z.boolean().default(true),
+  language: Language.default('ENGLISH_US'),
+})
+export type SeedCompany = z.infer<typeof SeedCompany>
+
+export const SeedPerson = z.strictObject({
+  email: Email,
+  firstName: Name,
+  lastName: Name,
+  title: Name.nullable().default(null),
+})
+export type SeedPerson = z.infer<typeof SeedPerson>
+
+export const SeedCustomField = z.strictObject({
+  name: Name,
+  type: CustomFieldType,
+  entityTypes: z.array(CustomFieldEntity).min(1),
+  required: z.boolean().default(false),
+})
+export type SeedCustomField = z.infer<typeof SeedCustomField>
+
+export const SeedPolicy = z.strictObject({
+  name: Name,
+  description: LongText,
+  template: Name.optional().describe('The policy of the library that it was made from.'),
+})
+export type SeedPolicy = z.infer<typeof SeedPolicy>
+
+export const SeedTest = z.strictObject({
+  name: Name,
+  template: Name.optional().describe('The test of the library that it was made from.'),
+  status: z.enum(['PASSED', 'FAILED']).default('PASSED'),
+  monitored: z.boolean().default(true),
+})
+export type SeedTest = z.infer<typeof SeedTest>
+
+export const SeedEvidence = z.strictObject({
+  name: Name,
+  template: Code.optional().describe('The evidence of the library that it answers.'),
+  kind: z.enum(['REPORT', 'EXTERNAL']),
+  validUntil: Day.nullable().default(null).describe('Its last day; null: it stays valid.'),
+})
+export type SeedEvidence = z.infer<typeof SeedEvidence>
+
+export const SeedNote = z.strictObject({ by: Email, comment: text(shortTextLimit).min(1) })
+export type SeedNote = z.infer<typeof SeedNote>
+
+/**
+ * A control of a workspace. What it leaves out comes from its template: the texts, and the policies, tests and evidence of this
+ * account that were made from those of the template, and the requirements in the enabled frameworks. A list says all there is.
+ */
+export const SeedControl = z.strictObject({
+  template: Code.optional(),
+  code: Code.optional(),
+  name: Name.optional(),
+  description: LongText.optional(),
+  question: Prompt.optional(),
+  activity: Prompt.optional(),
+  owners: z.array(Email).default([]),
+  policies: z.array(Name).optional(),
+  tests: z.array(Name).optional(),
+  evidence: z.array(Name).optional(),
+  requirements: z.record(FrameworkSlug, z.array(Name)).optional(),
+  archived: z.strictObject({ rationale: Name }).optional(),
+  enabled: z.boolean().default(true),
+  ticket: z.enum(['IN_PROGRESS', 'ARCHIVED']).optional(),
+  notes: z.array(SeedNote).default([]),
+})
+export type SeedControl = z.infer<typeof SeedControl>
+
+export const SeedWorkspace = z.strictObject({
+  name: Name,
+  primary: z.boolean().default(false),
+  description: LongText.nullable().default(null),
+  howItWorks: LongText.nullable().default(null),
+  url: Address.nullable().default(null),
+  frameworks: z.array(FrameworkSlug).default([]).describe('Slugs of the frameworks of the library that are enabled.'),
+  tests: z.array(SeedTest).default([]),
+  evidence: z.array(SeedEvidence).default([]),
+  controls: z.array(SeedControl).default([]),
+  audits: z.array(NewAudit).default([]),
+})
+export type SeedWorkspace = z.infer<typeof SeedWorkspace>
+
+export const SeedAccount = AccountInput.extend({
+  company: SeedCompany.optional(),
+  people: z.array(SeedPerson).default([]),
+  customFields: z.array(SeedCustomField).default([]),
+  policies: z.array(SeedPolicy).default([]),
+  workspaces: z.array(SeedWorkspace).default([]),
+})
+export type SeedAccount = z.infer<typeof SeedAccount>
+
+/** The code of a control: its own, or that of its template. */
+export function codeOf({ code, template }: SeedControl): string {
+  return code ?? template ?? ''
+}
