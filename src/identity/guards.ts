@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { changeKinds, type PlanCounts, type Verdict } from './change.ts'
-import type { Decision, Seen } from './plan.ts'
+import type { Decision, Seen } from './decide.ts'
 import type { Reject } from './record.ts'
 
 const limit = (what: string, { count, share }: { count: number; share: number }) =>

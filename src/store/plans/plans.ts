@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
-import type { WantedSide } from '../../identity/plan.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
@@ -9,14 +9,6 @@ import type { ClaimedRun } from '../runs/claims.ts'
 import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
 import type { Db, RunOptions, Verification } from '../schema.ts'
 import type { RunSource } from '../sources.ts'
-
-/** What a plan decided about one person: a new wanted side, a change to send, or both. */
-export type PlannedPerson = {
-  readonly identityId: string
-  readonly entry: WantedSide | null
-  readonly change: Change | null
-  readonly origin: Origin | null
-}
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
