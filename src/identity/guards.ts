@@ -50,6 +50,8 @@ export type GuardFacts = {
   /** Leavers of the last day that no person approved: many small plans are no way around the limit of a large one. */
   readonly recentLeavers: number
   readonly emailChanges: number
+  /** E-mail changes of the last day that no person approved. */
+  readonly recentEmailChanges: number
   readonly retractions: number
   readonly rejected: number
   /** Rejected rows whose key could not be read, so that nobody knows whom they were about. */
@@ -65,7 +67,7 @@ export type Shrink = { readonly before: number; readonly now: number }
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
-  const { rows, headcount } = facts
+  const { rows } = facts
   const verdicts = [
     zeroRows(facts),
     missingColumn(facts),
@@ -73,11 +75,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     unreadableKeys(facts),
     limited('leavers', limits.leavers, leavers(facts)),
     absentUnderHold(facts),
-    limited('emailChanges', limits.emailChanges, {
-      actual: facts.emailChanges,
-      base: headcount,
-      of: 'people would get another e-mail address',
-    }),
+    limited('emailChanges', limits.emailChanges, emailChanges(facts)),
     retractions(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
@@ -184,9 +182,18 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
     : { ...verdict, ok: false, reason: missingColumns.join('; ') }
 }
 
-function leavers({ leavers: now, recentLeavers, headcount: base }: GuardFacts) {
-  if (now === 0 || recentLeavers === 0) return { actual: now, base, of: 'people would be separated' }
-  return { actual: now + recentLeavers, base, of: 'people would be separated within a day by events' }
+function leavers({ leavers: now, recentLeavers: recent, headcount: base }: GuardFacts) {
+  return withRecent({ now, recent, base, of: 'people would be separated' })
+}
+
+function emailChanges({ emailChanges: now, recentEmailChanges: recent, headcount: base }: GuardFacts) {
+  return withRecent({ now, recent, base, of: 'people would get another e-mail address' })
+}
+
+/** A plan that adds nothing is not held for what others did before it. */
+function withRecent({ now, recent, base, of }: { now: number; recent: number; base: number; of: string }) {
+  if (now === 0 || recent === 0) return { actual: now, base, of }
+  return { actual: now + recent, base, of: `${of} within a day by events` }
 }
 
 function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {

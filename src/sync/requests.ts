@@ -132,6 +132,7 @@ export async function retractPerson(
     size: null,
     endMissing: false,
     recentLeavers: 0,
+    recentEmailChanges: 0,
     headcount: await headcount(db, connection.name),
     missingColumns: [],
     absence: 'ignore',

@@ -10,7 +10,7 @@ import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
-import { leaversSince } from '../../store/runs/runs.ts'
+import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
@@ -68,6 +68,7 @@ export async function preparePlan(
   const nothingNew = reading.source === null
   if (mapping.ok || nothingNew) await decideRest(place)
 
+  const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
   const facts = decider.facts({
     mode: reading.mode,
@@ -75,7 +76,8 @@ export async function preparePlan(
     size: sizeOf({ rows, bytes: reading.source?.bytes ?? 0, accepted }),
     endMissing: await isEndMissing(db, connection.name, { decider, end: accepted.end }),
     headcount: await headcount(db, connection.name),
-    recentLeavers: inOrder ? await leaversSince(db, connection.name, new Date(ctx.now().getTime() - dayMs)) : 0,
+    recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
+    recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
   })

@@ -34,6 +34,7 @@ const about = {
   size: null,
   endMissing: false,
   recentLeavers: 0,
+  recentEmailChanges: 0,
   headcount: 0,
   missingColumns: [],
   absence: 'separate',
