@@ -96,7 +96,7 @@ async function readAndPlan(
   if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
   await settleSources(ctx, connection)
 
-  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, runId: claim.run.id, signal })
+  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, claim, signal })
   const plan = await preparePlan(ctx, connection, {
     feed,
     stage: storeStage(db, claim),
@@ -159,6 +159,8 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
 export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
+    // Events that had the source read hold nothing that could be read again.
+    await settleEvents(tx, { runId: run.id })
     return
   }
   if (run.feed === 'roster') return
