@@ -15,7 +15,7 @@ import {
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { type Outcome, takeSource } from '../store/sources.ts'
+import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
@@ -156,7 +156,11 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
-export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
+export async function decideSource(
+  tx: Db,
+  run: Run,
+  { outcome, now }: { outcome: SourceOutcome; now: Date },
+): Promise<void> {
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
     // Events that had the source read hold nothing that could be read again.
