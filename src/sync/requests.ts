@@ -7,7 +7,7 @@ import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount } from '../store/inbox/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
-import { activeStates } from '../store/runs/claims.ts'
+import { lockActiveRun } from '../store/runs/claims.ts'
 import {
   addHeldRun,
   addWaitingRun,
@@ -71,16 +71,9 @@ export async function approveRun(
   const connection = connectionOf(ctx, run.connection)
   const now = ctx.now()
   const committed = await db.transaction().execute(async (tx) => {
-    // One active run a connection: the row's lock makes approvals and starts queue up, and the index refuses the second.
-    await tx.selectFrom('connections').select('name').where('name', '=', run.connection).forUpdate().execute()
-    const active = await tx
-      .selectFrom('runs')
-      .select('id')
-      .where('connection', '=', run.connection)
-      .where('state', 'in', activeStates)
-      .executeTakeFirst()
-    if (active)
-      throw new Failure('conflict', `run ${active.id} of "${run.connection}" is active; approve when it has ended`)
+    const active = await lockActiveRun(tx, run.connection)
+    if (active !== null)
+      throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
