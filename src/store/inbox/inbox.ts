@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 /** How an event stands: waiting for a run or taken by one, planned, refused, set aside by a person, or a sample. */
@@ -17,15 +18,6 @@ export type NewEvent = {
   readonly body: Uint8Array
   /** Only proves that events arrive: kept without its body, and never planned. */
   readonly isTest: boolean
-}
-
-/** What a run reads of an event. */
-export type StoredEvent = {
-  readonly id: string
-  readonly eventId: string | null
-  readonly body: Uint8Array
-  readonly receivedAt: string
-  readonly signedAt: string | null
 }
 
 /** Events that no run has taken yet. */
