@@ -54,8 +54,8 @@ const noNews = { leaves: false, emailChanged: false, retracts: false }
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
 /**
- * What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing.
- * Employment is a fact of its own: what was said of it before the rest changed last counts for it alone, if nothing newer was.
+ * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
+ * Employment is a fact with a time of its own: an older word about it still counts, if no newer one is known.
  */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
@@ -95,7 +95,7 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
   return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
 
-/** Somebody of whom nothing is known yet. */
+/** A person about whom nothing is known yet. */
 function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
   const side = { wanted: null, inferred: false, deferredTo: null, asOf, employmentAsOf: null, absences: 0 }
   return { identityId, ...side, confirmed: null, retracted: null }
@@ -108,7 +108,7 @@ function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanCon
   return { ...ctx, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
 }
 
-// Deleting takes a person's word: whoever says so in the source, a guard holds the plan.
+// A guard holds the plan, whatever says so in the source: deleting takes a person's word.
 function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting): Decision {
   if (entry === undefined || entry.retracted !== null) return nothing
   const reason =
@@ -169,7 +169,7 @@ function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): 
 function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
   const known = knownEmployment(entry)
   const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  // Somebody who was first heard of after the export was taken cannot stand in it.
+  // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && known.separatedAt === null && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
   const saidSince = entry.employmentAsOf !== null && !isBefore(entry.employmentAsOf, ctx.asOf)

@@ -4,9 +4,9 @@ import { isEmployed } from './employment.ts'
 import { type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
-/** Among so many people named last, some are looked for whom the plan leaves employed. */
+/** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const endKeysSought = 1000
-/** So many of them are kept: the last one who is still employed when the next snapshot comes has to be in it. */
+/** So many people are kept: the last one of them who is still employed when the next snapshot comes has to be in it. */
 const endKeysKept = 50
 
 /** What is decided about one person: a new wanted side, a change to send, or both. */
@@ -145,7 +145,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     /** The people among those named last whose rows cannot be used, so that only the roster can say whether they are employed. */
     unusableEnd: (): string[] => namedLast.keys().filter(isUnusable),
 
-    /** The people named last of those whom the plan leaves employed; `known` has the roster's entries of `unusableEnd`. */
+    /** The last people in the source that the plan leaves employed; `known` has the roster's entries of `unusableEnd`. */
     endKeys: (known: ReadonlyMap<string, RosterEntry>): string[] =>
       namedLast
         .keys()
@@ -169,7 +169,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     if (rejects.length < rejectsKept) rejects.push(reject)
   }
 
-  /** Another row of the person contradicts the one that counted so far: that one is rejected too. No row can outrank one without a rank. */
+  /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
   function setAside(identityId: string, before: Standing, { line, rank }: Pick<Standing, 'line' | 'rank'>): void {
     if (rank === undefined) before.rank = undefined
     if (before.counted === null) return

@@ -42,7 +42,7 @@ export type GuardFacts = {
   readonly rows: number
   /** Against the last accepted snapshot; null where there is none to compare with. */
   readonly size: { readonly rows: Shrink; readonly bytes: Shrink } | null
-  /** The snapshot lacks whom the last accepted one named last of those who are still employed, as a file does whose end was cut off. */
+  /** The snapshot lacks the last person of the accepted one before it who is still employed: its end may have been cut off. */
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
@@ -54,9 +54,9 @@ export type GuardFacts = {
   readonly recentEmailChanges: number
   readonly retractions: number
   readonly rejected: number
-  /** Rejected rows whose key could not be read, so that nobody knows whom they were about. */
+  /** Rejected rows whose key could not be read: no one knows which people they were about. */
   readonly unreadableKeys: number
-  /** Employed people whom the snapshot lacks. */
+  /** Employed people that the snapshot lacks. */
   readonly absent: number
   /** One sentence for each mapped column that the source lacks. */
   readonly missingColumns: readonly string[]

@@ -95,7 +95,7 @@ export type RosterEntry = {
   readonly deferredTo: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
-  /** When somebody last said whether the person is employed, never later than `asOf`; null where nobody has. */
+  /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
   readonly employmentAsOf: string | null
   /** Accepted snapshots in a row that did not hold this person. */
   readonly absences: number

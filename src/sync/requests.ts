@@ -35,7 +35,7 @@ export async function requestRun(
   const now = ctx.now()
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
-    // Whoever asks for a run by hand says that what stood in the way is gone; if not, the next answer tells.
+    // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
     await freeConnection(db, connection.name)
     await hasten(db, { connection: connection.name, now })
   }
@@ -47,7 +47,7 @@ export async function requestRun(
   return await runOf(ctx, runId)
 }
 
-/** Whoever asks for a run by hand wants the events that came in as well. */
+/** A person who asks for a run wants the events that came in as well. */
 async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
@@ -101,7 +101,7 @@ export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string
 }
 
 /**
- * Prepares the deletion of one person's data as sent in error. The run is always held: somebody approves what somebody asked for.
+ * Prepares the deletion of one person's data as sent in error. The run is always held, since a deletion takes an approval.
  * Afterwards the person is withheld, whatever the source says, until the retraction is taken back.
  */
 export async function retractPerson(

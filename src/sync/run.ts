@@ -26,14 +26,14 @@ import { Overtaken, storeStage } from './plan/stage.ts'
 import { noteTarget } from './deliver/target.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
 
-/** An error that nobody foresaw does not block the connection for ever. */
+/** An unforeseen error does not block the connection for ever. */
 const attemptsAtUnexpected = 5
-/** What does not answer is tried again for some minutes; after that its schedule comes round again, and somebody should know. */
+/** A source or platform that does not answer is tried again for some minutes. Then the run fails, so that an operator sees it. */
 const attemptsAtUnreachable = 10
 
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
- * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
+ * goes on from what the store says: an unfinished plan is made again, a finished one is judged by its stored verdicts.
  */
 export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, signal: AbortSignal): Promise<void> {
   await workingOn(ctx.lease, { kind: 'run', runId }, () => readAndAccept(ctx, runId, signal))
@@ -179,7 +179,7 @@ export async function decideSource(
 export async function afterCommit(ctx: SyncContext, run: Run, { batches, requested }: Committed): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  for (const anew of requested) ctx.events.runRequested({ ...about, ...anew })
+  for (const again of requested) ctx.events.runRequested({ ...about, ...again })
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

@@ -25,8 +25,8 @@ export async function lockActiveRun(tx: Db, connection: string): Promise<string 
 }
 
 /**
- * Takes a waiting run up, or one whose process died while it read or planned; null where there is nothing to do now,
- * because the connection has another active run or somebody who lives works on this one.
+ * Takes a waiting run up, or one whose process died while it read or planned; null if there is nothing to do now, because the
+ * connection has another active run or a live process works on this one.
  */
 export async function claimRun(
   db: Db,
@@ -77,7 +77,7 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
   return row !== undefined
 }
 
-/** Runs that nobody who lives works on and that could go on: waiting ones without a rival, and those whose process died. */
+/** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. */
 export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
   const rows = await db
     .selectFrom('runs')

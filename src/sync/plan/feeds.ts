@@ -16,7 +16,7 @@ const eventsAtOnce = 5000
 /** A feed that is ready to be read. */
 export type OpenedFeed = { readonly name: FeedName; readonly reading: Reading; readonly rules: FeedRules }
 
-/** The feed that is meant where nobody names one. */
+/** The feed that is meant if none is named. */
 export function mainFeed({ feeds }: SyncConnection): FeedName {
   return feeds.source ? 'source' : 'webhook'
 }
