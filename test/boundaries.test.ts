@@ -51,7 +51,12 @@ describe('the boundaries of src/', () => {
   })
 
   test.each([
-    ['an area that it must not know', 'identity/plan.ts', "import { openStore } from '../store/roster.ts'", /identity/],
+    [
+      'an area that it must not know',
+      'identity/decide.ts',
+      "import { openStore } from '../store/roster.ts'",
+      /identity/,
+    ],
     [
       'the platform from the daemon',
       'sync/run.ts',
@@ -59,7 +64,7 @@ describe('the boundaries of src/', () => {
       /sync .*platform/,
     ],
     ['the daemon from the platform', 'platform/start.ts', "export { sync } from '../sync/sync.ts'", /platform .*sync/],
-    ['a package in the core', 'identity/plan.ts', "import { parse } from 'yaml'", /yaml/],
+    ['a package in the core', 'identity/decide.ts', "import { parse } from 'yaml'", /yaml/],
     ['a file without its extension', 'cli/run.ts', "import { check } from './check'", /\.ts/],
     ['a module while running', 'daemon/work.ts', "const late = await import('../platform/start.ts')", /platform/],
     [

@@ -100,8 +100,7 @@ function webhooksOf({ config, sync }: Parts): WebhooksOptions {
       return [[name, { settings, secrets: () => Promise.all(secrets.map((secret) => secret.read())) }] as const]
     }),
   )
-  // What was stored is found by the next look into the inbox, at most a second later.
-  return { feeds, db: sync.store.db, now: sync.now, events: sync.events, onStored: () => {} }
+  return { feeds, db: sync.store.db, now: sync.now, events: sync.events }
 }
 
 async function checkStore({ sync }: Parts): Promise<void> {

@@ -13,7 +13,7 @@ export type PlanHasher = {
 }
 
 /**
- * Digests a plan while it streams by. Equal plans have equal digests: what happens to whom counts,
+ * Digests a plan while it streams by. Equal plans have equal digests: what happens to which person counts,
  * not whether an earlier run had already tried to deliver it.
  */
 export function planHasher(): PlanHasher {

@@ -29,6 +29,11 @@ export function knownEmployment(entry: RosterEntry | undefined): Employment {
   return { separatedAt: known?.separatedAt ?? null, inferred: entry.inferred, deferredTo: entry.deferredTo }
 }
 
+/** Whether accepted facts say that the person is employed. */
+export function isEmployed(entry: RosterEntry | undefined): boolean {
+  return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
+}
+
 /** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
 export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
   return mode === 'snapshot' || sighting.leavingDate !== null || sighting.left || sighting.statesEmployment

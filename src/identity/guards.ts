@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { changeKinds, type PlanCounts, type Verdict } from './change.ts'
-import type { Decision, Seen } from './plan.ts'
+import type { Decision, Seen } from './decide.ts'
 import type { Reject } from './record.ts'
 
 const limit = (what: string, { count, share }: { count: number; share: number }) =>
@@ -42,7 +42,7 @@ export type GuardFacts = {
   readonly rows: number
   /** Against the last accepted snapshot; null where there is none to compare with. */
   readonly size: { readonly rows: Shrink; readonly bytes: Shrink } | null
-  /** The snapshot lacks whom the last accepted one named last of those who are still employed, as a file does whose end was cut off. */
+  /** The snapshot lacks the last person of the accepted one before it who is still employed: its end may have been cut off. */
   readonly endMissing: boolean
   /** People employed according to the roster before this run. */
   readonly headcount: number
@@ -50,11 +50,13 @@ export type GuardFacts = {
   /** Leavers of the last day that no person approved: many small plans are no way around the limit of a large one. */
   readonly recentLeavers: number
   readonly emailChanges: number
+  /** E-mail changes of the last day that no person approved. */
+  readonly recentEmailChanges: number
   readonly retractions: number
   readonly rejected: number
-  /** Rejected rows whose key could not be read, so that nobody knows whom they were about. */
+  /** Rejected rows whose key could not be read: no one knows which people they were about. */
   readonly unreadableKeys: number
-  /** Employed people whom the snapshot lacks. */
+  /** Employed people that the snapshot lacks. */
   readonly absent: number
   /** One sentence for each mapped column that the source lacks. */
   readonly missingColumns: readonly string[]
@@ -65,7 +67,7 @@ export type Shrink = { readonly before: number; readonly now: number }
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
-  const { rows, headcount } = facts
+  const { rows } = facts
   const verdicts = [
     zeroRows(facts),
     missingColumn(facts),
@@ -73,11 +75,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     unreadableKeys(facts),
     limited('leavers', limits.leavers, leavers(facts)),
     absentUnderHold(facts),
-    limited('emailChanges', limits.emailChanges, {
-      actual: facts.emailChanges,
-      base: headcount,
-      of: 'people would get another e-mail address',
-    }),
+    limited('emailChanges', limits.emailChanges, emailChanges(facts)),
     retractions(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
@@ -184,9 +182,18 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
     : { ...verdict, ok: false, reason: missingColumns.join('; ') }
 }
 
-function leavers({ leavers: now, recentLeavers, headcount: base }: GuardFacts) {
-  if (now === 0 || recentLeavers === 0) return { actual: now, base, of: 'people would be separated' }
-  return { actual: now + recentLeavers, base, of: 'people would be separated within a day by events' }
+function leavers({ leavers: now, recentLeavers: recent, headcount: base }: GuardFacts) {
+  return withRecent({ now, recent, base, of: 'people would be separated' })
+}
+
+function emailChanges({ emailChanges: now, recentEmailChanges: recent, headcount: base }: GuardFacts) {
+  return withRecent({ now, recent, base, of: 'people would get another e-mail address' })
+}
+
+/** A plan that adds nothing is not held for what others did before it. */
+function withRecent({ now, recent, base, of }: { now: number; recent: number; base: number; of: string }) {
+  if (now === 0 || recent === 0) return { actual: now, base, of }
+  return { actual: now + recent, base, of: `${of} within a day by events` }
 }
 
 function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {

@@ -35,6 +35,18 @@ export type Origin =
   | { readonly file: string; readonly line: number }
   | { readonly event: string; readonly line: number }
 
+/** An event as the inbox keeps it and a run reads it. */
+export type StoredEvent = {
+  /** The inbox's own name for it. */
+  readonly id: string
+  /** The sender's. */
+  readonly eventId: string | null
+  readonly body: Uint8Array
+  readonly receivedAt: string
+  /** When the sender signed it. */
+  readonly signedAt: string | null
+}
+
 /** What a row of a delta may say that it is about. */
 export const actions = ['join', 'change', 'leave', 'retract'] as const
 export type Action = (typeof actions)[number]
@@ -83,7 +95,7 @@ export type RosterEntry = {
   readonly deferredTo: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
-  /** When somebody last said whether the person is employed, never later than `asOf`; null where nobody has. */
+  /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
   readonly employmentAsOf: string | null
   /** Accepted snapshots in a row that did not hold this person. */
   readonly absences: number

@@ -51,12 +51,13 @@ export async function takenVersions(
   return new Set(rows.map(({ version }) => version))
 }
 
-export type Outcome = 'accepted' | 'refused'
+/** What was decided about a source: its plan was accepted, or refused by a person. */
+export type SourceOutcome = 'accepted' | 'refused'
 
 /** Notes that a source was read and decided about. A source that was accepted stays accepted. */
 export async function takeSource(
   tx: Db,
-  { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: Outcome; now: Date },
+  { connection, source, outcome, now }: { connection: string; source: RunSource; outcome: SourceOutcome; now: Date },
 ): Promise<void> {
   await tx
     .insertInto('taken_sources')
@@ -74,7 +75,7 @@ export async function takeSource(
 export async function unsettledSources(
   db: Db,
   connection: string,
-): Promise<{ readonly source: RunSource; readonly outcome: Outcome }[]> {
+): Promise<{ readonly source: RunSource; readonly outcome: SourceOutcome }[]> {
   const rows = await db
     .selectFrom('taken_sources')
     .select(['source', 'outcome'])

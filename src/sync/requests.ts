@@ -1,13 +1,13 @@
 import { Failure } from '../errors.ts'
 import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
-import { retractChange } from '../identity/plan.ts'
+import { retractChange } from '../identity/decide.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount } from '../store/inbox/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
-import { activeStates } from '../store/runs/claims.ts'
+import { lockActiveRun } from '../store/runs/claims.ts'
 import {
   addHeldRun,
   addWaitingRun,
@@ -35,7 +35,7 @@ export async function requestRun(
   const now = ctx.now()
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
-    // Whoever asks for a run by hand says that what stood in the way is gone; if not, the next answer tells.
+    // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
     await freeConnection(db, connection.name)
     await hasten(db, { connection: connection.name, now })
   }
@@ -47,7 +47,7 @@ export async function requestRun(
   return await runOf(ctx, runId)
 }
 
-/** Whoever asks for a run by hand wants the events that came in as well. */
+/** A person who asks for a run wants the events that came in as well. */
 async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
@@ -71,16 +71,9 @@ export async function approveRun(
   const connection = connectionOf(ctx, run.connection)
   const now = ctx.now()
   const committed = await db.transaction().execute(async (tx) => {
-    // One active run a connection: the row's lock makes approvals and starts queue up, and the index refuses the second.
-    await tx.selectFrom('connections').select('name').where('name', '=', run.connection).forUpdate().execute()
-    const active = await tx
-      .selectFrom('runs')
-      .select('id')
-      .where('connection', '=', run.connection)
-      .where('state', 'in', activeStates)
-      .executeTakeFirst()
-    if (active)
-      throw new Failure('conflict', `run ${active.id} of "${run.connection}" is active; approve when it has ended`)
+    const active = await lockActiveRun(tx, run.connection)
+    if (active !== null)
+      throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
@@ -108,7 +101,7 @@ export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string
 }
 
 /**
- * Prepares the deletion of one person's data as sent in error. The run is always held: somebody approves what somebody asked for.
+ * Prepares the deletion of one person's data as sent in error. The run is always held, since a deletion takes an approval.
  * Afterwards the person is withheld, whatever the source says, until the retraction is taken back.
  */
 export async function retractPerson(
@@ -132,6 +125,7 @@ export async function retractPerson(
     size: null,
     endMissing: false,
     recentLeavers: 0,
+    recentEmailChanges: 0,
     headcount: await headcount(db, connection.name),
     missingColumns: [],
     absence: 'ignore',

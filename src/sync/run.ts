@@ -15,7 +15,7 @@ import {
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { type Outcome, takeSource } from '../store/sources.ts'
+import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
@@ -26,14 +26,14 @@ import { Overtaken, storeStage } from './plan/stage.ts'
 import { noteTarget } from './deliver/target.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
 
-/** An error that nobody foresaw does not block the connection for ever. */
+/** An unforeseen error does not block the connection for ever. */
 const attemptsAtUnexpected = 5
-/** What does not answer is tried again for some minutes; after that its schedule comes round again, and somebody should know. */
+/** A source or platform that does not answer is tried again for some minutes. Then the run fails, so that an operator sees it. */
 const attemptsAtUnreachable = 10
 
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
- * goes on from what the store says: an unfinished plan is made anew, a finished one is judged by its stored verdicts.
+ * goes on from what the store says: an unfinished plan is made again, a finished one is judged by its stored verdicts.
  */
 export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, signal: AbortSignal): Promise<void> {
   await workingOn(ctx.lease, { kind: 'run', runId }, () => readAndAccept(ctx, runId, signal))
@@ -96,7 +96,7 @@ async function readAndPlan(
   if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
   await settleSources(ctx, connection)
 
-  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, runId: claim.run.id, signal })
+  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, claim, signal })
   const plan = await preparePlan(ctx, connection, {
     feed,
     stage: storeStage(db, claim),
@@ -156,9 +156,15 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
-export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome: Outcome; now: Date }): Promise<void> {
+export async function decideSource(
+  tx: Db,
+  run: Run,
+  { outcome, now }: { outcome: SourceOutcome; now: Date },
+): Promise<void> {
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
+    // Events that had the source read hold nothing that could be read again.
+    await settleEvents(tx, { runId: run.id })
     return
   }
   if (run.feed === 'roster') return
@@ -173,7 +179,7 @@ export async function decideSource(tx: Db, run: Run, { outcome, now }: { outcome
 export async function afterCommit(ctx: SyncContext, run: Run, { batches, requested }: Committed): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  for (const anew of requested) ctx.events.runRequested({ ...about, ...anew })
+  for (const again of requested) ctx.events.runRequested({ ...about, ...again })
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

@@ -4,7 +4,7 @@ import { deliver } from './deliver/deliver.ts'
 import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
-export { mainFeed, openFeed } from './plan/feeds.ts'
+export { mainFeed } from './plan/feeds.ts'
 export { requestEventRuns } from './plan/event-runs.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'

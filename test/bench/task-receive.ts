@@ -28,7 +28,7 @@ async function serveOurs() {
   const feeds = new Map([['hr', { settings, secrets: async () => [secret] }]])
   const app = createApp()
   const events = silentEvents()
-  await serveWebhooks(app, { feeds, db: store.db, now: () => new Date(), events, onStored: () => {} })
+  await serveWebhooks(app, { feeds, db: store.db, now: () => new Date(), events })
   return {
     url: `${await app.listen(listenAt)}/webhooks/hr`,
     rows: async () => Number((await store.pool.query('select count(*) from inbox')).rows[0].count),

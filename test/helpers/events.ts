@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { WebhookSettings } from '../../src/connectors/webhook/settings.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { addEvents } from '../../src/store/inbox/inbox.ts'
-import { ensureConnection } from '../../src/store/runs/runs.ts'
+import { ensureConnection, listRuns, type Run } from '../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../src/sync/context.ts'
+import { requestEventRuns } from '../../src/sync/sync.ts'
 import type { World } from './world.ts'
 
 /** The webhook of the imaginary HR system: one person an event, with its own time. */
@@ -51,4 +52,25 @@ export async function receive(world: World, ...events: readonly (HrEvent | strin
       return { connection: world.connection.name, key, eventId: null, signedAt: null, receivedAt, body, isTest: false }
     }),
   )
+}
+
+export function terminated(id: string, left: string, at: string): HrEvent {
+  return { type: 'terminated', at, employee: { id, left } }
+}
+
+export function updated(id: string, title: string, at: string): HrEvent {
+  return { type: 'updated', at, employee: { id, title } }
+}
+
+/** Lets the clock run on, and has the events that wait planned and delivered. */
+export async function later(world: World, seconds: number): Promise<void> {
+  world.clock.now = new Date(world.clock.now.getTime() + seconds * 1000)
+  await requestEventRuns(world.sync)
+  await world.drain()
+}
+
+export async function lastRun(world: World): Promise<Run> {
+  const [run] = await listRuns(world.sync.store.db, { connection: world.connection.name, limit: 1 })
+  if (!run) throw new Error('no run')
+  return run
 }

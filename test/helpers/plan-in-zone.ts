@@ -1,8 +1,8 @@
 import { withExpressions } from '../../src/connectors/expressions/expressions.ts'
 import { planDigest } from '../../src/identity/digest.ts'
 import { compileMapping, expressionsOf, Mapping } from '../../src/identity/mapping/mapping.ts'
-import { plan } from '../../src/identity/plan.ts'
 import { isReject } from '../../src/identity/mapping/rows.ts'
+import { plan } from './model/plan.ts'
 import { nightly } from './records.ts'
 
 // Run as a process of its own, since a host's time zone is fixed when a process starts: prints the zone's offset, the digest of a plan

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
-import { decide } from '../../src/identity/plan.ts'
+import { decide } from '../../src/identity/decide.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const calm: GuardFacts = {
@@ -12,6 +12,7 @@ const calm: GuardFacts = {
   leavers: 0,
   recentLeavers: 0,
   emailChanges: 0,
+  recentEmailChanges: 0,
   retractions: 0,
   rejected: 0,
   unreadableKeys: 0,
@@ -74,6 +75,9 @@ describe('the verdicts', () => {
     ['retractions', { retractions: 1 }, 0, false],
     ['leavers', { leavers: 1, recentLeavers: 50 }, 50, false],
     ['leavers', { leavers: 0, recentLeavers: 90 }, 50, true],
+    ['emailChanges', { emailChanges: 1, recentEmailChanges: 100 }, 100, false],
+    ['emailChanges', { emailChanges: 1, recentEmailChanges: 99 }, 100, true],
+    ['emailChanges', { emailChanges: 0, recentEmailChanges: 101 }, 100, true],
     ['shrinkRows', { size: sizes({ rows: [1000, 800] }) }, 200, true],
     ['shrinkRows', { size: sizes({ rows: [1000, 799] }) }, 200, false],
     ['shrinkRows', { size: sizes({ rows: [8, 3] }) }, 5, true],
@@ -133,6 +137,7 @@ describe('a tally', () => {
     size: null,
     endMissing: false,
     recentLeavers: 0,
+    recentEmailChanges: 0,
     headcount: 7,
     missingColumns: [],
     absence: 'separate',

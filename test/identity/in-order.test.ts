@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, decideInOrder } from '../../src/identity/plan.ts'
+import { decide, decideInOrder } from '../../src/identity/decide.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })

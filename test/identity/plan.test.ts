@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { decide, type PlanContext, plan, retractChange, type Seen } from '../../src/identity/plan.ts'
+import { decide, type PlanContext, retractChange, type Seen } from '../../src/identity/decide.ts'
 import type { IdentityRecord, RosterEntry } from '../../src/identity/record.ts'
+import { plan } from '../helpers/model/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const june = '2026-06-30T00:00:00.000Z'

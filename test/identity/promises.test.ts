@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
-import { type PlanContext, plan } from '../../src/identity/plan.ts'
+import type { PlanContext } from '../../src/identity/decide.ts'
 import type { Sighting } from '../../src/identity/record.ts'
 import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/model/histories.ts'
+import { plan } from '../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../helpers/model/roster.ts'
 
 const runs = { numRuns: 500 }

@@ -1,4 +1,5 @@
 import { Failure } from '../../errors.ts'
+import type { StoredEvent } from '../../identity/record.ts'
 import type { Reading, SourceIdentity, SourceRow } from '../connector.ts'
 import { type FlatRecord, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 import type { WebhookSettings } from './settings.ts'
@@ -8,18 +9,6 @@ const headerLimit = 10_000
 const itemsPerEvent = 10_000
 const itemsAtOnce = 250_000
 const sliceRows = 1000
-
-/** An event as the inbox stores it. */
-export type StoredEvent = {
-  /** The id in the inbox. */
-  readonly id: string
-  /** The sender's id. */
-  readonly eventId: string | null
-  readonly body: Uint8Array
-  readonly receivedAt: string
-  /** When the sender signed the event, if it says so. */
-  readonly signedAt: string | null
-}
 
 type EventFormat = Pick<WebhookSettings, 'events' | 'time' | 'timeFormat' | 'timeZone' | 'toleranceSeconds'>
 

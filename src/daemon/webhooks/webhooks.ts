@@ -29,8 +29,6 @@ export type WebhooksOptions = {
   readonly db: Db
   readonly now: () => Date
   readonly events: Events
-  /** Called after an event for a run was committed. */
-  readonly onStored: (connection: string) => void
   readonly limits?: Partial<typeof usualLimits>
 }
 
@@ -153,19 +151,15 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
   }
 }
 
-function openBatches(
-  { db, events, onStored }: WebhooksOptions,
-  { patienceMs }: { readonly patienceMs: number },
-): EventBatches {
+function openBatches({ db, events }: WebhooksOptions, { patienceMs }: { readonly patienceMs: number }): EventBatches {
   return createEventBatches({
     patienceMs,
     store: (batch) => addEvents(db, batch),
     committed: (batch, receipts) => {
       for (const connection of connectionsOf(batch)) {
         const places = [...batch.keys()].filter((place) => batch[place]?.connection === connection)
-        const stored = places.filter((place) => receipts[place] === 'stored')
-        events.webhookStored({ connection, stored: stored.length, duplicates: places.length - stored.length })
-        if (stored.some((place) => !batch[place]?.isTest)) onStored(connection)
+        const stored = places.filter((place) => receipts[place] === 'stored').length
+        events.webhookStored({ connection, stored, duplicates: places.length - stored })
       }
     },
     failed: (batch, error) => {

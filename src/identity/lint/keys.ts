@@ -10,7 +10,7 @@ const likeScientific = /^\d+([.,]\d+)?E\d+$/i
 
 const mostDigits = 20
 // Without a padded key beside them, short keys are suspicious where nearly all are of one length, and where the numbers of that
-// length are so many more than the people that nobody counted them up from 1.
+// length are so many more than the people that no one counted them up from 1.
 const fewestDigits = 4
 const oneLength = 0.8
 const numbersPerPerson = 1000
@@ -133,7 +133,7 @@ function countPadded(key: string, lengths: Uint32Array): void {
   lengths[key.length] = (lengths[key.length] ?? 0) + 1
 }
 
-/** The length that nearly all keys have, where they are numbers that nobody counted up; otherwise 0. */
+/** The length that nearly all keys have, if they are numbers that no one counted up; otherwise 0. */
 function lengthOfNearlyAll(plain: readonly Examples[], people: number): number {
   const length = plain.findLastIndex(({ first }) => first !== null)
   const most = plain[length]?.count ?? 0

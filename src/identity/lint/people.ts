@@ -1,7 +1,7 @@
 import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 import { type FieldName, fieldNames, type Sighting } from '../record.ts'
 
-/** Finds exports in which nobody has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
+/** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
 export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   const telling = [columns.separatedAt, columns.status].filter((header) => header !== undefined)
   if (telling.length === 0) return []

@@ -8,7 +8,7 @@ const units = ['year', 'month', 'day', 'hour', 'half', 'minute', 'offset'] as co
 
 /**
  * Why several formats cannot stand side by side, or null: a text that two of them read must have its year, month, day and offset in
- * the same places for both, or nobody knows which day it is. The formats have no problems of their own.
+ * the same places for both, or no one knows which day it is. The formats have no problems of their own.
  */
 export function dateOverlapProblem(formats: readonly string[], words: DateWords = {}): string | null {
   for (const [index, format] of formats.entries()) {

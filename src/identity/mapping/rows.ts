@@ -127,7 +127,7 @@ function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: Bo
   return column !== null && indexes.includes(column)
 }
 
-// Whoever was sent in error need not be described: the key is all that counts.
+// A person who was sent in error need not be described: the key is all that counts.
 function retraction(row: MappableRow, identityId: string, order: string | undefined): Sighting {
   const nothing = { fields: {}, leavingDate: null, left: false, statesEmployment: false }
   return { identityId, ...nothing, origin: row.origin, ...extras(row, { about: 'retract', order }) }
@@ -148,7 +148,7 @@ function extras({ asOf }: MappableRow, { about, order, named }: Extras): Partial
   }
 }
 
-// A change of somebody's record brings nobody back, though it holds a blank date or the status of who works: that takes a join.
+// A change of a record brings no one back, though it holds a blank date or the status of an employed person: that takes a join.
 function saysEmployment(
   about: Action | undefined,
   { stated, gone }: { stated: string | null | undefined; gone: boolean | null | undefined },
@@ -157,7 +157,7 @@ function saysEmployment(
   return about !== undefined || stated !== undefined || gone !== undefined
 }
 
-// HR systems keep the old leaving date of somebody who returned; a later start says that it is over.
+// HR systems keep the old leaving date of a person who returned; a later start says that it is over.
 function cameBack(startedAt: string | null | undefined, stated: string | null | undefined, left: boolean): boolean {
   if (left || typeof startedAt !== 'string' || typeof stated !== 'string') return false
   return startedAt.slice(0, stated.length) > stated

@@ -6,7 +6,7 @@ import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import type { Answer, Db } from '../schema.ts'
 
-/** A change with everything that can be said of it: from which row it came, by which run, when it was sent and what the platform answered. */
+/** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
 export type AccountedChange = {
   readonly runId: string
   readonly connection: string
@@ -86,7 +86,7 @@ export async function personOf(
   return { entry, changes: rows.map(toAccounted) }
 }
 
-/** Drops the problems of people of whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */
+/** Drops the problems of people for whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */
 export async function dropSolvedProblems(db: Db, connection: string): Promise<void> {
   await sql`
     delete from problems using roster

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 /** How an event stands: waiting for a run or taken by one, planned, refused, set aside by a person, or a sample. */
@@ -17,15 +18,6 @@ export type NewEvent = {
   readonly body: Uint8Array
   /** Only proves that events arrive: kept without its body, and never planned. */
   readonly isTest: boolean
-}
-
-/** What a run reads of an event. */
-export type StoredEvent = {
-  readonly id: string
-  readonly eventId: string | null
-  readonly body: Uint8Array
-  readonly receivedAt: string
-  readonly signedAt: string | null
 }
 
 /** Events that no run has taken yet. */
@@ -134,6 +126,20 @@ export async function peekPending(db: Db, portion: Portion): Promise<StoredEvent
   return rows.map(toStoredEvent)
 }
 
+/** Gives a run all events of its connection that wait, also those that other runs took and did not settle: it reads none of them. */
+export async function takeAllPending(
+  tx: Db,
+  { connection, runId }: { connection: string; runId: string },
+): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: runId })
+    .where('connection', '=', connection)
+    .where('state', '=', 'pending')
+    .where(sql<boolean>`run_id is distinct from ${runId}::uuid`)
+    .execute()
+}
+
 /**
  * Ends the work on a run's events once its plan was accepted: their bodies go. Of those in which something was rejected the bodies
  * stay, for a person to look at and to try again.
@@ -153,17 +159,6 @@ export async function settleEvents(
     update inbox set state = 'rejected', reason = rejected.reason
     from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text)
     where inbox.run_id = ${runId} and inbox.state = 'pending' and inbox.id = rejected.id`.execute(tx)
-}
-
-/** Gives fresh events to a run that needs to know no more than that they came, and ends the work on them. */
-export async function settleFresh(tx: Db, { connection, runId }: { connection: string; runId: string }): Promise<void> {
-  await tx
-    .updateTable('inbox')
-    .set({ run_id: runId, state: 'settled', body: null })
-    .where('connection', '=', connection)
-    .where('state', '=', 'pending')
-    .where('run_id', 'is', null)
-    .execute()
 }
 
 /** Sets a run's events aside because a person refused its plan. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
-import type { WantedSide } from '../../identity/plan.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
@@ -9,14 +9,6 @@ import type { ClaimedRun } from '../runs/claims.ts'
 import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
 import type { Db, RunOptions, Verification } from '../schema.ts'
 import type { RunSource } from '../sources.ts'
-
-/** What a plan decided about one person: a new wanted side, a change to send, or both. */
-export type PlannedPerson = {
-  readonly identityId: string
-  readonly entry: WantedSide | null
-  readonly change: Change | null
-  readonly origin: Origin | null
-}
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -54,7 +46,7 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   }
 }
 
-/** Takes people out of the plan again: a later row of the source cast doubt on them. */
+/** Takes people out of the plan again: a later row of the source contradicts or replaces what was staged about them. */
 export async function unstagePeople(db: Db, runId: string, identityIds: readonly string[]): Promise<void> {
   if (identityIds.length === 0) return
   for (const table of ['changes', 'plan_entries'] as const) {
@@ -193,7 +185,7 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
-/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others anew. */
+/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others again. */
 export type Committed = {
   readonly batches: number
   readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
@@ -214,7 +206,7 @@ export async function commitPlan(
     now,
   }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
 ): Promise<Committed> {
-  const requested = await planAnew(tx, { runId, connection, now })
+  const requested = await planAgain(tx, { runId, connection, now })
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
@@ -276,12 +268,12 @@ export async function commitPlan(
 }
 
 /**
- * Makes every held plan void that speaks of somebody about whom this one does, and asks for a run that plans anew what it was made
- * from: its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
- * everybody: accepted, it overtakes every plan that waits; held, it has the last word about whoever older facts were accepted of, also
- * where it names them no more than by listing them. A retraction that a person asked for rests on nothing but that word, and waits on.
+ * Makes every held plan void that speaks of the same people as this one, and asks for a run that plans again what it was made from:
+ * its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
+ * everybody. An accepted one overtakes every held plan. A held one is also overtaken where older facts are accepted about people that
+ * it does no more than list. A retraction that a person asked for rests on nothing but that word, and waits on.
  */
-async function planAnew(
+async function planAgain(
   tx: Db,
   { runId, connection, now }: { runId: string; connection: string; now: Date },
 ): Promise<Committed['requested']> {
@@ -325,8 +317,8 @@ export async function refreshStatistics(db: Db): Promise<void> {
 }
 
 /**
- * Keeps what the platform has of everybody to whom a change goes, before `wanted` moves on; whoever needs none any more has what
- * is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
+ * Keeps what the platform has of everybody with a change to send, before `wanted` moves on. People who need no change any more have
+ * what is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
  */
 async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
   const toSend = sql`exists (

@@ -18,7 +18,7 @@ type EntryRow = {
 
 /**
  * What is known of these people, by key. Both times are the later of the person's own fact and the connection's newest accepted
- * export: that export spoke about everybody who was known by then, so what is older than it is old for all of them.
+ * export: that export spoke about everybody who was known by then, so that older facts are old for all of them.
  */
 export async function rosterEntries(
   db: Db,
@@ -43,12 +43,12 @@ export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]>
   return keysWhere(db, connection, sql<boolean>`true`)
 }
 
-/** The keys of those about whom something is left to do whatever a source says: a date to come, or facts not acknowledged yet. */
+/** The keys of people with something left to do, whatever a source says: a date to come, or facts not acknowledged yet. */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or ${isDue})`)
 }
 
-/** The keys of those of whom it is not known what the platform holds. */
+/** The keys of uncertain people: it is not known what the platform holds of them. */
 export function uncertainKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`uncertain`)
 }
@@ -80,7 +80,7 @@ export type ReadBack = { readonly identityId: string } & (
   | { readonly asWanted: false; readonly confirmed: IdentityRecord | null }
 )
 
-/** Notes what was read back. These people are in doubt no longer. */
+/** Notes what was read back. These people are no longer uncertain. */
 export async function noteReadBack(
   db: Db,
   { connection, found }: { connection: string; found: readonly ReadBack[] },
@@ -111,7 +111,7 @@ export async function forgetConfirmed(db: Db, connection: string): Promise<void>
     on conflict (connection, identity_id) do update set confirmed = null, run_id = null`.execute(db)
 }
 
-/** Takes a retraction back: the next run treats the person as one whom the platform does not have. False where there was none. */
+/** Takes a retraction back: the next run treats the person as missing from the platform. False if there was none. */
 export async function unretract(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },

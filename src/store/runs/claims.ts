@@ -3,13 +3,30 @@ import { type Lease, unleased } from '../workers/leases.ts'
 import type { Db, RunRow } from '../schema.ts'
 
 /** The states of which a connection has one run at a time. */
-export const activeStates = ['reading', 'planned', 'delivering'] as const
+const activeStates = ['reading', 'planned', 'delivering'] as const
 
 export type ClaimedRun = { readonly run: RunRow; readonly attempt: number }
 
+/** Has everything that starts a run of a connection queue up on the connection's row, so that two never race for the one active place. */
+async function lockConnection(tx: Db, connection: string): Promise<void> {
+  await tx.selectFrom('connections').select('name').where('name', '=', connection).forUpdate().execute()
+}
+
+/** The active run of a connection; null if there is none, and none can start before this transaction has ended. */
+export async function lockActiveRun(tx: Db, connection: string): Promise<string | null> {
+  await lockConnection(tx, connection)
+  const active = await tx
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', 'in', activeStates)
+    .executeTakeFirst()
+  return active?.id ?? null
+}
+
 /**
- * Takes a waiting run up, or one whose process died while it read or planned; null where there is nothing to do now,
- * because the connection has another active run or somebody who lives works on this one.
+ * Takes a waiting run up, or one whose process died while it read or planned; null if there is nothing to do now, because the
+ * connection has another active run or a live process works on this one.
  */
 export async function claimRun(
   db: Db,
@@ -18,8 +35,7 @@ export async function claimRun(
   return await db.transaction().execute(async (tx) => {
     const found = await tx.selectFrom('runs').select('connection').where('id', '=', id).executeTakeFirst()
     if (!found) return null
-    // All claims of a connection queue up on its row, so that two waiting starts never race for the one active place.
-    await tx.selectFrom('connections').select('name').where('name', '=', found.connection).forUpdate().execute()
+    await lockConnection(tx, found.connection)
     const run = await tx
       .updateTable('runs')
       .set({
@@ -61,7 +77,7 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
   return row !== undefined
 }
 
-/** Runs that nobody who lives works on and that could go on: waiting ones without a rival, and those whose process died. */
+/** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. */
 export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
   const rows = await db
     .selectFrom('runs')

@@ -179,16 +179,49 @@ export async function moveRun(
 
 /** How many people left by events since then without a person's approval. */
 export async function leaversSince(db: Db, connection: string, since: Date): Promise<number> {
-  const row = await db
-    .selectFrom('runs')
-    .select(sql<number>`coalesce(sum((counts ->> 'leave')::int), 0)`.as('leavers'))
-    .where('connection', '=', connection)
-    .where('feed', '=', 'webhook')
-    .where('state', 'in', ['delivering', 'finished', 'finished_with_problems'])
-    .where('decided_by', 'is', null)
-    .where('created_at', '>', since)
+  const row = await unapproved(db, connection, since)
+    .select(sql<number>`coalesce(sum((counts ->> 'leave')::int), 0)::int`.as('people'))
     .executeTakeFirstOrThrow()
-  return Number(row.leavers)
+  return row.people
+}
+
+/** How many e-mail addresses were replaced by events since then without a person's approval. */
+export async function emailChangesSince(db: Db, connection: string, since: Date): Promise<number> {
+  const row = await unapproved(db, connection, since)
+    .innerJoin('changes', 'changes.run_id', 'runs.id')
+    .select(sql<number>`count(*)::int`.as('people'))
+    .where('changes.carried', '=', false)
+    .where(sql<boolean>`changes.fields -> 'email' ->> 'from' is not null`)
+    .executeTakeFirstOrThrow()
+  return row.people
+}
+
+/** The event runs since then whose plan passed the guards. */
+function unapproved(db: Db, connection: string, since: Date) {
+  return db
+    .selectFrom('runs')
+    .where('runs.connection', '=', connection)
+    .where('runs.feed', '=', 'webhook')
+    .where('runs.state', 'in', ['delivering', 'finished', 'finished_with_problems'])
+    .where('runs.decided_by', 'is', null)
+    .where('runs.created_at', '>', since)
+}
+
+/** Whether a plan of this feed is made right now or waits for a person's decision. */
+export async function hasUndecidedRun(
+  db: Db,
+  { connection, feed }: { connection: string; feed: FeedName },
+): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('feed', '=', feed)
+    .where('state', 'in', ['reading', 'planned', 'held'])
+    .where(sql<boolean>`not options ? 'retract'`)
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
 }
 
 /** The runs that wait for this connection, the older first. */

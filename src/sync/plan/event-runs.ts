@@ -1,5 +1,5 @@
-import { type FreshEvents, pendingConnections, retryFailedEvents, settleFresh } from '../../store/inbox/inbox.ts'
-import { addWaitingRun } from '../../store/runs/runs.ts'
+import { type FreshEvents, pendingConnections, retryFailedEvents } from '../../store/inbox/inbox.ts'
+import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
 import { sweep } from '../sweep.ts'
 
@@ -8,7 +8,8 @@ const retryAfterMs = 5 * 60_000
 
 /**
  * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
- * say that something changed have the source read, and are done with once that run is noted.
+ * say that something changed have the source read. While a plan of the same feed is made or held, further events wait behind it: a
+ * newer plan would void the one that a person is about to approve.
  */
 export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
@@ -18,7 +19,9 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   for (const fresh of await pendingConnections(db)) {
     const feed = ctx.connections.get(fresh.connection)?.feeds.webhook
     if (!feed || !isDue(fresh, feed, now)) continue
-    await askForRun(ctx, { connection: fresh.connection, thin: feed.settings.thin })
+    const run = { connection: fresh.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
+    if (await hasUndecidedRun(db, run)) continue
+    await askForRun(ctx, run)
     asked++
   }
   if (asked > 0) await sweep(ctx)
@@ -32,13 +35,7 @@ function isDue({ oldestReceivedAt, newestReceivedAt }: FreshEvents, { settings }
   )
 }
 
-async function askForRun(ctx: SyncContext, { connection, thin }: { connection: string; thin: boolean }): Promise<void> {
-  const feed = thin ? 'source' : 'webhook'
-  const run = { connection, feed, trigger: 'webhook', options: {}, now: ctx.now() } as const
-  const runId = await ctx.store.db.transaction().execute(async (tx) => {
-    const id = await addWaitingRun(tx, run)
-    if (thin) await settleFresh(tx, { connection, runId: id })
-    return id
-  })
-  ctx.events.runRequested({ runId, connection, trigger: 'webhook' })
+async function askForRun(ctx: SyncContext, run: { connection: string; feed: FeedName }): Promise<void> {
+  const runId = await addWaitingRun(ctx.store.db, { ...run, trigger: 'webhook', options: {}, now: ctx.now() })
+  ctx.events.runRequested({ runId, connection: run.connection, trigger: 'webhook' })
 }

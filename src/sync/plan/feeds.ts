@@ -1,12 +1,14 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { readEvents } from '../../connectors/webhook/events.ts'
 import { Failure } from '../../errors.ts'
-import { peekPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import { peekPending, takeAllPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { Overtaken } from './stage.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
 const eventsAtOnce = 5000
@@ -14,26 +16,32 @@ const eventsAtOnce = 5000
 /** A feed that is ready to be read. */
 export type OpenedFeed = { readonly name: FeedName; readonly reading: Reading; readonly rules: FeedRules }
 
-/** The feed that is meant where nobody names one. */
+/** The feed that is meant if none is named. */
 export function mainFeed({ feeds }: SyncConnection): FeedName {
   return feeds.source ? 'source' : 'webhook'
 }
 
-/** Opens what a run reads. Without a run, to have a look only: events that are waiting go on waiting for theirs. */
+/**
+ * Opens what a run reads. Without a run, to have a look only: events that are waiting go on waiting for theirs. Events that only say
+ * that something changed belong to the run that reads the source after them, so that they are done with as its plan is.
+ */
 export async function openFeed(
   ctx: Pick<SyncContext, 'store' | 'now'>,
   connection: SyncConnection,
-  { name, runId, signal }: { name: FeedName; runId: string | null; signal: AbortSignal },
+  { name, claim, signal }: { name: FeedName; claim: ClaimedRun | null; signal: AbortSignal },
 ): Promise<OpenedFeed> {
   const { db } = ctx.store
   const { source, webhook } = connection.feeds
   if (name === 'source' && source) {
+    if (webhook?.settings.thin && claim) {
+      await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
+    }
     const { source: last } = await acceptedSource(db, connection.name)
     const taken = (versions: readonly string[]) => takenVersions(db, { connection: connection.name, versions })
     return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, last, taken }) }
   }
   if (name === 'webhook' && webhook) {
-    const events = await eventsFor(db, { connection: connection.name, runId })
+    const events = await eventsFor(db, connection.name, claim)
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
     return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
   }
@@ -42,12 +50,20 @@ export async function openFeed(
   throw new Failure('config_invalid', `connection "${connection.name}" has no ${name} in the configuration`)
 }
 
-async function eventsFor(db: Db, { connection, runId }: { connection: string; runId: string | null }) {
+async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: eventsAtOnce }
-  if (runId === null) return await peekPending(db, portion)
-  return await db.transaction().execute(async (tx) => {
+  if (claim === null) return await peekPending(db, portion)
+  return await whileHeld(db, claim, async (tx, runId) => {
     await takeBackEvents(tx, { connection, runId })
     return await takePending(tx, { ...portion, runId })
+  })
+}
+
+/** Takes events for a run unless another attempt at it has taken over: events that come in after that one has read are not its own. */
+async function whileHeld<T>(db: Db, claim: ClaimedRun, take: (tx: Db, runId: string) => Promise<T>): Promise<T> {
+  return await db.transaction().execute(async (tx) => {
+    if (!(await holdsRun(tx, claim))) throw new Overtaken()
+    return await take(tx, claim.run.id)
   })
 }
 

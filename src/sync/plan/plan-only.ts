@@ -29,7 +29,7 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   const connection = connectionOf(ctx, name)
   await ensureConnection(ctx.store.db, name)
   const stage = memoryStage()
-  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), runId: null, signal })
+  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
   const plan = await preparePlan(ctx, connection, { feed, stage, everybody: false, signal, onProgress: () => {} })
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)

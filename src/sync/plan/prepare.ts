@@ -2,23 +2,22 @@ import type { Reading } from '../../connectors/connector.ts'
 import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
 import { planHasher } from '../../identity/digest.ts'
+import { isEmployed } from '../../identity/employment.ts'
 import { type GuardFacts, judge } from '../../identity/guards.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
-import { dateIn, type PlanContext } from '../../identity/plan.ts'
+import { dateIn, type PlanContext } from '../../identity/decide.ts'
+import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
-import { isReject } from '../../identity/mapping/rows.ts'
-import type { PlanSummary } from '../../store/plans/plans.ts'
+import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
-import { leaversSince } from '../../store/runs/runs.ts'
+import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
-import { createDecider, type Decider, isEmployed } from './decider.ts'
+import { decideNamed, decideRest, type Progress } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
 import type { Stage } from './stage.ts'
-
-export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -56,41 +55,29 @@ export async function preparePlan(
   }
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
-  const eachForItself = isStale(reading, accepted.asOf) || rules.absence === 'ignore'
-  const people = createDecider({
-    db,
-    connection: connection.name,
-    stage,
-    everybody,
+  const decider = createDecider({
+    context: planContext,
+    acceptedAsOf: accepted.asOf,
     inOrder,
-    eachForItself,
-    planContext,
+    everybody,
+    rejectsKept,
   })
+  const place = { db, connection: connection.name, stage, decider, signal }
 
-  for await (const rows of reading.rows) {
-    signal.throwIfAborted()
-    for (const row of rows) {
-      people.rows++
-      if (!mapping.ok) continue
-      const told = mapping.map(row)
-      if (told === null) continue
-      if (isReject(told)) people.reject(told)
-      else people.see(told)
-    }
-    await people.decidePage()
-    onProgress({ rows: people.rows, rejected: people.rejected })
-  }
+  const rows = await decideNamed(place, { slices: reading.rows, mapping, onProgress })
   const nothingNew = reading.source === null
-  if (mapping.ok || nothingNew) await people.decideRest(signal)
+  if (mapping.ok || nothingNew) await decideRest(place)
 
+  const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
-  const facts = people.tally.facts({
+  const facts = decider.facts({
     mode: reading.mode,
-    rows: people.rows,
-    size: sizeOf(people, { bytes: reading.source?.bytes ?? 0, accepted }),
-    endMissing: await isEndMissing(db, connection.name, { people, end: accepted.end }),
+    rows,
+    size: sizeOf({ rows, bytes: reading.source?.bytes ?? 0, accepted }),
+    endMissing: await isEndMissing(db, connection.name, { decider, end: accepted.end }),
     headcount: await headcount(db, connection.name),
-    recentLeavers: inOrder ? await leaversSince(db, connection.name, new Date(ctx.now().getTime() - dayMs)) : 0,
+    recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
+    recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
   })
@@ -100,15 +87,17 @@ export async function preparePlan(
     mode: reading.mode,
     source: reading.source,
     asOf: reading.asOf,
-    rows: people.rows,
-    records: people.records,
-    counts: people.tally.counts(),
+    rows,
+    records: decider.account.records,
+    counts: decider.counts(),
     guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
     digest: hasher.digest(),
     fields,
-    endKeys: await people.endKeys(),
-    warnings: warningsOf(people, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
-    rejects: people.rejects.toSorted((a, b) => a.line - b.line),
+    endKeys: decider.endKeys(
+      await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
+    ),
+    warnings: warningsOf(decider, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
+    rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
   }
 }
 
@@ -118,10 +107,15 @@ function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>):
   return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
 }
 
-function sizeOf(
-  { rows }: Decider,
-  { bytes, accepted }: { bytes: number; accepted: AcceptedSource },
-): GuardFacts['size'] {
+function sizeOf({
+  rows,
+  bytes,
+  accepted,
+}: {
+  rows: number
+  bytes: number
+  accepted: AcceptedSource
+}): GuardFacts['size'] {
   if (accepted.rows === null || accepted.source === null) return null
   return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
 }
@@ -129,11 +123,11 @@ function sizeOf(
 async function isEndMissing(
   db: Db,
   connection: string,
-  { people, end }: { people: Decider; end: readonly string[] },
+  { decider, end }: { decider: Decider; end: readonly string[] },
 ): Promise<boolean> {
   const known = await rosterEntries(db, { connection, identityIds: end })
   const last = end.findLast((identityId) => isEmployed(known.get(identityId)))
-  return last !== undefined && people.lacks(last)
+  return last !== undefined && decider.lacks(last)
 }
 
 /** A preset's columns may be missing; one that the last export had and that is gone now is as bad as any missing column. */
@@ -162,10 +156,6 @@ function missingColumns(
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
 }
 
-function isStale({ mode, asOf }: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): boolean {
-  return mode === 'snapshot' && accepted !== null && Temporal.Instant.compare(asOf, accepted) < 0
-}
-
 function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): Verdict[] {
   if (reading.mode === 'delta') return []
   const older = isStale(reading, accepted)
@@ -180,7 +170,7 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
   ]
 }
 
-function warningsOf({ older }: Decider, warnings: readonly string[]): readonly string[] {
+function warningsOf({ account: { older } }: Decider, warnings: readonly string[]): readonly string[] {
   if (older === 0) return warnings
   return [...warnings, `${older} rows gave way to a newer row of the same person`]
 }

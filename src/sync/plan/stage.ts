@@ -1,11 +1,6 @@
+import type { PlannedPerson } from '../../identity/decider.ts'
 import { compareKeys } from '../../identity/digest.ts'
-import {
-  type PlannedPerson,
-  type StagedChange,
-  stagedChanges,
-  stagePeople,
-  unstagePeople,
-} from '../../store/plans/plans.ts'
+import { type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../../store/plans/plans.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readEvents, type StoredEvent } from '../../../src/connectors/webhook/events.ts'
+import { readEvents } from '../../../src/connectors/webhook/events.ts'
+import type { StoredEvent } from '../../../src/identity/record.ts'
 import { WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')

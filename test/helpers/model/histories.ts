@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import type { Change } from '../../../src/identity/change.ts'
-import { type Plan, type PlanContext, plan } from '../../../src/identity/plan.ts'
+import type { PlanContext } from '../../../src/identity/decide.ts'
 import type { Sighting } from '../../../src/identity/record.ts'
+import { type Plan, plan } from './plan.ts'
 import { applyPlan, type Roster } from './roster.ts'
 
 /** What a source says in one night, and which of the changes that follow reach the platform before the next one. */
@@ -12,7 +13,7 @@ export type Night = {
   readonly rules: Pick<PlanContext, 'absence' | 'graceRuns' | 'future'>
 }
 
-const keys = ['ana', 'bo', 'cy', 'di', '\uFB00', '\u{1F600}']
+export const keys = ['ana', 'bo', 'cy', 'di', '\uFB00', '\u{1F600}']
 const firstDay = Temporal.PlainDate.from('2026-11-01')
 
 const fields = fc.record(
@@ -24,7 +25,7 @@ const fields = fc.record(
   { requiredKeys: [] },
 )
 
-const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Sighting> =>
+export const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Sighting> =>
   fc
     .record({
       identityId: fc.constantFrom(...keys),

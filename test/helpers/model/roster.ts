@@ -1,14 +1,17 @@
 import type { Change } from '../../../src/identity/change.ts'
-import type { Plan } from '../../../src/identity/plan.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
+import type { Plan } from './plan.ts'
 
 export type Roster = ReadonlyMap<string, RosterEntry>
 
+/** What applying a plan needs of it. */
+type Applied = Pick<Plan, 'changes' | 'entries' | 'spokenAsOf'>
+
 /**
  * The roster after an accepted plan, as the store keeps it: what HR wants moves for everybody, what the platform acknowledged
- * only for the changes that were delivered.
+ * only for the changes that were delivered. An export that speaks of everybody is newer than older facts about all of them.
  */
-export function applyPlan(roster: Roster, plan: Plan, delivered: (change: Change) => boolean = () => true): Roster {
+export function applyPlan(roster: Roster, plan: Applied, delivered: (change: Change) => boolean = () => true): Roster {
   const next = new Map(roster)
   for (const [identityId, side] of plan.entries) next.set(identityId, { ...known(next, identityId), ...side })
   for (const change of plan.changes.filter(delivered)) {
@@ -16,7 +19,18 @@ export function applyPlan(roster: Roster, plan: Plan, delivered: (change: Change
     const confirmed = change.kind === 'retract' ? null : { ...before.confirmed, ...change.record }
     next.set(change.identityId, { ...before, confirmed })
   }
-  return next
+  const { spokenAsOf } = plan
+  if (spokenAsOf === null) return next
+  return new Map([...next].map(([identityId, entry]) => [identityId, spokenOf(entry, spokenAsOf)]))
+}
+
+function spokenOf(entry: RosterEntry, asOf: string): RosterEntry {
+  const { employmentAsOf } = entry
+  return { ...entry, asOf: later(entry.asOf, asOf), employmentAsOf: later(employmentAsOf ?? asOf, asOf) }
+}
+
+function later(a: string, b: string): string {
+  return Temporal.Instant.compare(a, b) < 0 ? b : a
 }
 
 function known(roster: Roster, identityId: string): RosterEntry {

@@ -97,8 +97,9 @@ export async function findings(model: Model, { client, world }: Trial): Promise<
     `select id, reason from runs where state = 'failed' and failure <> 'blocked'`,
   )
   const { rows: events } = await pool.query<{ dedup_key: string; state: string }>(
-    // What an operator cancelled waits for the next event.
+    // What an operator cancelled waits for the next event, and what came in behind a held plan waits for the decision about it.
     `select dedup_key, case when inbox.state = 'pending' and coalesce(runs.state, '') not in ('held', 'cancelled')
+       and not (runs.id is null and exists (select 1 from runs where feed = 'webhook' and state = 'held'))
      then 'forgotten' else inbox.state end as state from inbox left join runs on runs.id = inbox.run_id`,
   )
   const states = new Map(events.map(({ dedup_key, state }) => [dedup_key, state]))

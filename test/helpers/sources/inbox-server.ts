@@ -38,7 +38,6 @@ export async function serveInbox({
   const { at } = opening.use(await place())
   const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
   const told: Event[] = []
-  const stored: string[] = []
   const acme = settingsOf(settings)
   const feeds = new Map([
     ['acme', { settings: acme, secrets }],
@@ -46,8 +45,7 @@ export async function serveInbox({
   ])
   const app = createApp()
   const events = silentEvents((event) => told.push(event))
-  const onStored = (connection: string) => stored.push(connection)
-  await serveWebhooks(app, { feeds, db: store.db, now, events, onStored, limits })
+  await serveWebhooks(app, { feeds, db: store.db, now, events, limits })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   opening.defer(() => app.close())
   const opened = opening.move()
@@ -66,8 +64,6 @@ export async function serveInbox({
     store,
     /** The events that were logged. */
     told,
-    /** The connections of which something was stored, once for each commit. */
-    stored,
     signed,
     /** Posts a body with the headers of its sender, and with others over them. */
     async send(body: string | Uint8Array, { to = 'acme', headers = {}, ...sign }: SendOptions = {}): Promise<Answered> {

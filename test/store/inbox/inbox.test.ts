@@ -10,6 +10,7 @@ import {
   pendingCount,
   refuseEvents,
   settleEvents,
+  takeAllPending,
   takeBackEvents,
   takePending,
 } from '../../../src/store/inbox/inbox.ts'
@@ -209,6 +210,16 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
 
     const taken = await takePending(opened.db, { connection: 'acme', runId: otherRun, limit: 10 })
     expect(taken.map(({ eventId }) => eventId)).toEqual(['a', 'b'])
+  })
+
+  test('a run that reads none of them gets all events of its connection, also those that others left behind', async () => {
+    await using opened = await open(event('a'), event('b'), event('c'), event('d', { connection: 'beta' }))
+    await takePending(opened.db, { connection: 'acme', runId: run, limit: 2 })
+
+    await takeAllPending(opened.db, { connection: 'acme', runId: otherRun })
+    await settleEvents(opened.db, { runId: otherRun })
+
+    expect(await states(opened.db)).toEqual(['a settled', 'b settled', 'c settled', 'd pending'])
   })
 
   test('a person may give up what was rejected or waits, but not what a run works on', async () => {

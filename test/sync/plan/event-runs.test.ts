@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Guards } from '../../../src/identity/guards.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
+import { connectionStates } from '../../../src/store/connections.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import type { SourceFeed } from '../../../src/sync/context.ts'
+import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import {
   approveRun,
   cancelRun,
@@ -15,7 +17,7 @@ import {
   retractPerson,
 } from '../../../src/sync/sync.ts'
 import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
-import { type HrEvent, receive, webhookFeed } from '../../helpers/events.ts'
+import { lastRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
@@ -24,33 +26,20 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-function terminated(id: string, left: string, at: string): HrEvent {
-  return { type: 'terminated', at, employee: { id, left } }
-}
-
-function updated(id: string, title: string, at: string): HrEvent {
-  return { type: 'updated', at, employee: { id, title } }
-}
-
-/** Lets the clock run on, and has the events that wait folded and delivered. */
-async function later(world: World, seconds: number): Promise<void> {
-  world.clock.now = new Date(world.clock.now.getTime() + seconds * 1000)
-  await requestEventRuns(world.sync)
-  await world.drain()
-}
-
-async function lastRun(world: World) {
-  const [run] = await listRuns(world.sync.store.db, { connection: 'acme', limit: 1 })
-  if (!run) throw new Error('no run')
-  return run
-}
+const sixLeavers = Array.from({ length: 6 }, (_, i) =>
+  terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
+)
 
 describe.each(databases)('on $name', ({ place }) => {
-  async function open(webhook = webhookFeed(), feed: Partial<SourceFeed> = {}) {
+  async function open(
+    webhook = webhookFeed(),
+    feed: Partial<SourceFeed> = {},
+    connection: Partial<Pick<SyncConnection, 'guards'>> = {},
+  ) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const { client } = await host.tenant()
-    const world = stack.use(await openWorld({ at, client, webhook, feed }))
+    const world = stack.use(await openWorld({ at, client, webhook, feed, connection }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
@@ -269,24 +258,70 @@ describe.each(databases)('on $name', ({ place }) => {
   })
 
   describe('promise 2: no mass mistake', () => {
-    test('too many leavers hold the run; a newer event joins them in a newer plan', async () => {
+    test('too many leavers hold the run until a person decides, and events that come meanwhile wait behind it', async () => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20))
-      await receive(
-        world,
-        ...Array.from({ length: 6 }, (_, i) => terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z')),
-      )
+      await receive(world, ...sixLeavers)
       await later(world, 6)
-      const first = await lastRun(world)
+      const held = await lastRun(world)
 
       await receive(world, terminated('E0007', '2026-11-19', '2026-11-20T02:20:00.000Z'))
       await later(world, 6)
+      await later(world, 60)
+      const [waiting] = await connectionStates(world.sync.store.db, 'acme')
+      const none = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+      await later(world, 6)
 
-      const second = await lastRun(world)
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
+      expect(waiting).toMatchObject({ pendingEvents: 7 })
+      expect(none).toEqual([])
+      expect(await lastRun(world)).toMatchObject({ feed: 'webhook', state: 'finished', counts: { leave: 1 } })
+      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(left.length).toBe(7)
+      expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
+    })
+
+    test('a held run gives way to a newer plan of its events and those behind it where a person asks for a run', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const first = await lastRun(world)
+      await receive(world, terminated('E0007', '2026-11-19', '2026-11-20T02:20:00.000Z'))
+
+      world.clock.now = new Date(world.clock.now.getTime() + 1000)
+      await requestRun(world.sync, { connection: 'acme', feed: 'webhook', trigger: 'operator' })
+      await world.drain()
+
       expect((await world.runOf(first.id)).state).toBe('superseded')
-      expect(second).toMatchObject({ state: 'held', counts: { leave: 7 } })
+      expect(await lastRun(world)).toMatchObject({ state: 'held', counts: { leave: 7 } })
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+    })
+
+    test('a held run can be approved also where more events wait than become one plan', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20))
+      const many = Array.from({ length: 5000 }, (_, i) => updated('E0010', `Title ${i}`, '2026-11-20T02:15:00.000Z'))
+      await receive(world, ...sixLeavers)
+      await receive(world, ...many)
+      await receive(world, terminated('E0007', '2026-11-19', '2026-11-20T02:20:00.000Z'))
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await later(world, 6)
+      await later(world, 6)
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+      await later(world, 6)
+
+      expect(held).toMatchObject({ state: 'held', counts: { leave: 6 } })
+      const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+      expect(left.length).toBe(7)
     })
 
     test('many small plans are no way around the limit of a large one', async () => {
@@ -305,6 +340,37 @@ describe.each(databases)('on $name', ({ place }) => {
       })
       const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
       expect(left.length).toBe(5)
+    })
+
+    test('nor for e-mail addresses', async () => {
+      await using opened = await open(
+        webhookFeed(),
+        {},
+        { guards: Guards.parse({ emailChanges: { count: 2, share: 0 } }) },
+      )
+      const { world, client } = opened
+      await world.night(staff(20))
+
+      for (const number of [1, 2, 3]) {
+        const employee = { id: `E000${number}`, email: `moved${number}@acme.example` }
+        await receive(world, { type: 'updated', at: `2026-11-20T02:1${number}:00.000Z`, employee })
+        await later(world, 6)
+      }
+      const held = await lastRun(world)
+      await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+      world.clock.now = new Date(world.clock.now.getTime() + 24 * 60 * 60_000)
+      const employee = { id: 'E0004', email: 'moved4@acme.example' }
+      await receive(world, { type: 'updated', at: '2026-11-21T02:14:00.000Z', employee })
+      await later(world, 6)
+
+      expect(held).toMatchObject({
+        state: 'held',
+        reason: 'emailChanges: 3 of 20 people would get another e-mail address within a day by events; the limit is 2',
+      })
+      expect((await lastRun(world)).state, 'a day later').toBe('finished')
+      const moved = [...(await peopleOn(client)).values()].filter(({ email }) => email?.startsWith('moved'))
+      expect(moved.length).toBe(4)
     })
 
     test('an export whose end is cut off is held, also where an event has separated whom the last one named last', async () => {
@@ -464,10 +530,6 @@ describe.each(databases)('on $name', ({ place }) => {
   })
 
   describe('a held plan of one feed', () => {
-    const sixLeavers = Array.from({ length: 6 }, (_, i) =>
-      terminated(`E000${i + 1}`, '2026-11-19', '2026-11-20T02:10:00.000Z'),
-    )
-
     /** The run that took the place of the held one. */
     async function anewOf(world: World, feed: 'source' | 'webhook') {
       const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 10 })
@@ -659,32 +721,5 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
       expect((await world.runOf(other.id)).state).toBe('held')
     })
-  })
-
-  test('thin events are left to what they ask for where somebody asks for a run meanwhile', async () => {
-    await using opened = await open(webhookFeed({ thin: true }))
-    const { world } = opened
-    await receive(world, '{"type":"employee.changed","id":"E0003"}')
-
-    await world.night(staff(20))
-    await later(world, 6)
-
-    const { db } = world.sync.store
-    expect(await listEvents(db, { connection: 'acme' })).toMatchObject([{ state: 'settled' }])
-    expect((await listRuns(db, { limit: 10 })).map(({ feed }) => feed)).not.toContain('webhook')
-  })
-
-  test('thin events have the source read, and are done with', async () => {
-    await using opened = await open(webhookFeed({ thin: true }))
-    const { world, client } = opened
-    await world.night(staff(20))
-    world.hrSays(change(staff(20), { id: 'E0003', title: 'Lead' }), '2026-11-20T03:00:00.000Z')
-
-    await receive(world, '{"type":"employee.changed","id":"E0003"}')
-    await later(world, 6)
-
-    expect(await lastRun(world)).toMatchObject({ feed: 'source', trigger: 'webhook', state: 'finished' })
-    expect((await peopleOn(client)).get('E0003')?.jobTitle).toBe('Lead')
-    expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
   })
 })

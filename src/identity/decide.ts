@@ -1,6 +1,5 @@
-import type { Change, PlanCounts } from './change.ts'
+import type { Change } from './change.ts'
 import { changeTo, sameRecord } from './difference.ts'
-import { compareKeys } from './digest.ts'
 import {
   type Employment,
   type EmploymentRules,
@@ -51,21 +50,12 @@ export type Decision = {
   readonly news: { readonly leaves: boolean; readonly emailChanged: boolean; readonly retracts: boolean }
 }
 
-export type Plan = {
-  /** Ordered by key. */
-  readonly changes: readonly Change[]
-  readonly entries: ReadonlyMap<string, WantedSide>
-  readonly counts: PlanCounts
-  /** How many people the snapshot lacks who were employed until now. */
-  readonly absent: number
-}
-
 const noNews = { leaves: false, emailChanged: false, retracts: false }
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
 /**
- * What follows for one person from what a run learned. Facts older than the known ones, and saying the same again, change nothing.
- * Employment is a fact of its own: what was said of it before the rest changed last counts for it alone, if nothing newer was.
+ * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
+ * Employment is a fact with a time of its own: an older word about it still counts, if no newer one is known.
  */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
@@ -95,40 +85,6 @@ export function decideInOrder(
   return conclude(start, { side, absent: false })
 }
 
-/** What turns the roster into what HR says, with everybody of both in view. For small sources: a stream uses `decide`. */
-export function plan(
-  sightings: Iterable<Sighting>,
-  roster: ReadonlyMap<string, RosterEntry>,
-  ctx: PlanContext,
-  untouched: ReadonlySet<string> = new Set(),
-): Plan {
-  const seen = seenByKey(sightings, untouched)
-  const changes: Change[] = []
-  const entries = new Map<string, WantedSide>()
-  const counts = {
-    join: 0,
-    update: 0,
-    leave: 0,
-    return: 0,
-    correct: 0,
-    retract: 0,
-    unchanged: 0,
-    rejected: untouched.size,
-  }
-  let absent = 0
-
-  for (const identityId of [...new Set([...seen.keys(), ...roster.keys()])].sort(compareKeys)) {
-    const what = seen.get(identityId) ?? (ctx.mode === 'snapshot' ? 'absent' : 'untouched')
-    const decision = decide(roster.get(identityId), what, ctx)
-    if (decision.entry !== null) entries.set(identityId, decision.entry)
-    if (decision.absent) absent++
-    if (decision.change !== null) changes.push(decision.change)
-    if (decision.change !== null) counts[decision.change.kind]++
-    else if (typeof what !== 'string') counts.unchanged++
-  }
-  return { changes, entries, counts, absent }
-}
-
 /** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
 export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
   return { kind: 'retract', identityId: entry.identityId, reason, carried: false }
@@ -139,7 +95,7 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
   return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
 
-/** Somebody of whom nothing is known yet. */
+/** A person about whom nothing is known yet. */
 function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
   const side = { wanted: null, inferred: false, deferredTo: null, asOf, employmentAsOf: null, absences: 0 }
   return { identityId, ...side, confirmed: null, retracted: null }
@@ -152,7 +108,7 @@ function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanCon
   return { ...ctx, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
 }
 
-// Deleting takes a person's word: whoever says so in the source, a guard holds the plan.
+// A guard holds the plan, whatever says so in the source: deleting takes a person's word.
 function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting): Decision {
   if (entry === undefined || entry.retracted !== null) return nothing
   const reason =
@@ -201,7 +157,7 @@ function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): Wan
   const employment = employmentSeen(knownEmployment(entry), sighting, ctx)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
   const employmentAsOf = speaksOfEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
-  return sideOf(fold(known, sighting, employment), employment, { asOf: ctx.asOf, employmentAsOf, absences: 0 })
+  return sideOf(recordOf(known, sighting, employment), employment, { asOf: ctx.asOf, employmentAsOf, absences: 0 })
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
@@ -213,7 +169,7 @@ function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): 
 function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
   const known = knownEmployment(entry)
   const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  // Somebody who was first heard of after the export was taken cannot stand in it.
+  // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && known.separatedAt === null && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
   const saidSince = entry.employmentAsOf !== null && !isBefore(entry.employmentAsOf, ctx.asOf)
@@ -227,7 +183,11 @@ function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; a
   return { side, absent: counts && known.deferredTo === null }
 }
 
-function fold(known: Partial<IdentityFields> | null, sighting: Sighting, { separatedAt }: Employment): IdentityRecord {
+function recordOf(
+  known: Partial<IdentityFields> | null,
+  sighting: Sighting,
+  { separatedAt }: Employment,
+): IdentityRecord {
   return { ...known, ...sighting.fields, identityId: sighting.identityId, separatedAt }
 }
 
@@ -290,15 +250,4 @@ export function dateIn(timeZone: string, instant: string): string {
 
 function isBefore(a: string, b: string): boolean {
   return a !== b && Temporal.Instant.compare(a, b) < 0
-}
-
-// A key that stands in the source twice says nothing certain about the person, whichever row comes last.
-function seenByKey(sightings: Iterable<Sighting>, untouched: ReadonlySet<string>): Map<string, Seen> {
-  const seen = new Map<string, Seen>()
-  for (const sighting of sightings) {
-    const { identityId } = sighting
-    seen.set(identityId, seen.has(identityId) || untouched.has(identityId) ? 'untouched' : sighting)
-  }
-  for (const identityId of untouched) seen.set(identityId, 'untouched')
-  return seen
 }

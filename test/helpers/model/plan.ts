@@ -1,0 +1,127 @@
+import type { Change, PlanCounts } from '../../../src/identity/change.ts'
+import type { PlanContext, WantedSide } from '../../../src/identity/decide.ts'
+import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decider.ts'
+import { compareKeys } from '../../../src/identity/digest.ts'
+import type { GuardFacts } from '../../../src/identity/guards.ts'
+import { isReject } from '../../../src/identity/mapping/rows.ts'
+import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { Roster } from './roster.ts'
+
+/** Everything that follows from one source. */
+export type Plan = {
+  /** Ordered by key. */
+  readonly changes: readonly Change[]
+  readonly entries: ReadonlyMap<string, WantedSide>
+  readonly counts: PlanCounts
+  /** What is new in it, for the guards. */
+  readonly news: Pick<GuardFacts, 'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'unreadableKeys' | 'absent'>
+  readonly absent: number
+  readonly records: number
+  readonly older: number
+  readonly rejects: readonly Reject[]
+  /** When it was true, if it speaks of everybody once it is accepted. */
+  readonly spokenAsOf: string | null
+}
+
+type Options = Partial<Omit<DeciderRules, 'context'>> & {
+  /** How many rows come at once. */
+  readonly slice?: number
+}
+
+const about = {
+  mode: 'snapshot',
+  rows: 0,
+  size: null,
+  endMissing: false,
+  recentLeavers: 0,
+  recentEmailChanges: 0,
+  headcount: 0,
+  missingColumns: [],
+  absence: 'separate',
+} as const
+
+/** What turns a roster into what a source says: the decider of a run between a roster and a plan that are kept in memory. */
+export function planRows(
+  rows: readonly (Sighting | Reject)[],
+  roster: Roster,
+  context: PlanContext,
+  { slice = 1000, ...rules }: Options = {},
+): Plan {
+  const { acceptedAsOf = null, inOrder = false, everybody = false, rejectsKept = 1000 } = rules
+  const decider = createDecider({ context, acceptedAsOf, inOrder, everybody, rejectsKept })
+  const staged = new Map<string, PlannedPerson>()
+  const put = (people: readonly PlannedPerson[]) => {
+    for (const person of people) {
+      if (staged.has(person.identityId)) throw new Error(`${person.identityId} is decided about twice`)
+      staged.set(person.identityId, person)
+    }
+  }
+  const take = ({ withdrawn, told }: ReturnType<typeof decider.nextPage>) => {
+    for (const key of withdrawn) staged.delete(key)
+    put(
+      decider.decideTold(
+        told,
+        entriesOf(
+          roster,
+          told.map(({ identityId }) => identityId),
+        ),
+      ),
+    )
+  }
+
+  for (let start = 0; start < rows.length; start += slice) {
+    for (const row of rows.slice(start, start + slice)) {
+      if (isReject(row)) decider.reject(row)
+      else decider.see(row)
+    }
+    take(decider.nextPage())
+  }
+  take(decider.lastPage())
+  const asked = [...roster.values()].filter((entry) => decider.asksForEverybody || isUnfinished(entry))
+  put(decider.decideUnseen(entriesOf(roster, decider.unseen(asked.map(({ identityId }) => identityId))).values()))
+
+  const people = [...staged.values()].sort((a, b) => compareKeys(a.identityId, b.identityId))
+  const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent } = decider.facts(about)
+  const speaks = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+  return {
+    changes: people.flatMap(({ change }) => change ?? []),
+    entries: new Map(people.flatMap(({ identityId, entry }) => (entry ? [[identityId, entry] as const] : []))),
+    counts: decider.counts(),
+    news: { leavers, emailChanges, retractions, rejected, unreadableKeys, absent },
+    absent,
+    records: decider.account.records,
+    older: decider.account.older,
+    rejects: decider.rejects,
+    spokenAsOf: speaks ? context.asOf : null,
+  }
+}
+
+/** The same for sightings that all can be used, and people whose row cannot. */
+export function plan(
+  sightings: Iterable<Sighting>,
+  roster: Roster,
+  context: PlanContext,
+  untouched: ReadonlySet<string> = new Set(),
+): Plan {
+  return planRows([...sightings, ...[...untouched].map(unusable)], roster, context, { slice: 2 })
+}
+
+/** A row of this person that cannot be used. */
+export function unusable(identityId: string): Reject {
+  return { line: 100, column: 'Email', reason: 'is not an address', identityId }
+}
+
+function entriesOf(roster: Roster, keys: readonly string[]): Map<string, RosterEntry> {
+  return new Map(
+    keys.flatMap((key) => {
+      const entry = roster.get(key)
+      return entry ? [[key, entry] as const] : []
+    }),
+  )
+}
+
+/** Whether something is left to do about a person, whatever a source says. */
+function isUnfinished({ deferredTo, retracted, wanted, confirmed }: RosterEntry): boolean {
+  if (deferredTo !== null) return true
+  return retracted === null ? wanted !== null && wanted !== confirmed : confirmed !== null
+}

@@ -1,0 +1,322 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decide, type PlanContext, type WantedSide } from '../../src/identity/decide.ts'
+import { createDecider } from '../../src/identity/decider.ts'
+import { isReject } from '../../src/identity/mapping/rows.ts'
+import type { Reject, Sighting } from '../../src/identity/record.ts'
+import { contextOf, history, keys, night, rosterAfter, row } from '../helpers/model/histories.ts'
+import { type Plan, planRows, unusable } from '../helpers/model/plan.ts'
+import { applyPlan, type Roster } from '../helpers/model/roster.ts'
+import { entry, nightly, record, sighting } from '../helpers/records.ts'
+
+const runs = { numRuns: 500 }
+
+type Row = Sighting | Reject
+
+const keyOf = fc.constantFrom(...keys)
+
+/** Rows as a source may hold them: keys that stand there several times, with ranks and without, and rows that cannot be used. */
+const messyRows: fc.Arbitrary<readonly Row[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.record({ said: row(fc.boolean()), rank: fc.option(fc.constantFrom('1', '2', '3')) }) },
+      { weight: 1, arbitrary: fc.record({ rejected: fc.option(keyOf) }) },
+    ),
+    { maxLength: 14 },
+  )
+  .map((rows) =>
+    rows.map((one, at): Row => {
+      if ('rejected' in one) return { ...unusable(''), line: at + 2, identityId: one.rejected }
+      const origin = { file: 'people.csv', line: at + 2 }
+      return { ...one.said, origin, ...(one.rank !== null && { rank: one.rank }) }
+    }),
+  )
+
+/** A source in disorder, with the roster and the context that it meets. */
+const messyNight = fc
+  .record({ past: history, tonight: night, rows: messyRows, slice: fc.integer({ min: 1, max: 5 }) })
+  .map(({ past, tonight, rows, slice }) => {
+    return { roster: rosterAfter(past), context: contextOf(tonight, past.length), rows, slice }
+  })
+
+/** Events of some people in the order of their times, among them some that cannot be understood. */
+const events: fc.Arbitrary<readonly Row[]> = messyRows.map((rows) =>
+  rows.map((one, at): Row => {
+    if (isReject(one)) return one
+    const { rank: _, ...said } = one
+    return { ...said, asOf: `2026-11-30T10:${String(at).padStart(2, '0')}:00.000Z` }
+  }),
+)
+
+/** The one row that counts for each person, and the people without such a row. */
+function standing(rows: readonly Row[]): { readonly counting: Sighting[]; readonly none: ReadonlySet<string> } {
+  const counting: Sighting[] = []
+  const none = new Set<string>()
+  for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId)) {
+    if (key === null) continue
+    const said = all.filter((one): one is Sighting => !isReject(one))
+    const isRanked = said.length === all.length && said.every(({ rank }) => rank !== undefined)
+    const most = said
+      .map(({ rank = '' }) => rank)
+      .toSorted()
+      .at(-1)
+    const best = all.length === 1 || isRanked ? said.filter(({ rank = '' }) => rank === most) : []
+    const [only] = best
+    if (only && best.length === 1) counting.push(only)
+    else none.add(key)
+  }
+  return { counting, none }
+}
+
+function shuffled<T>(items: readonly T[]): fc.Arbitrary<T[]> {
+  return fc.shuffledSubarray([...items], { minLength: items.length })
+}
+
+function saidIn({ changes, entries }: Plan) {
+  return { changes, entries }
+}
+
+function wantedSides(roster: Roster) {
+  return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
+}
+
+describe('several rows of a person', () => {
+  test('make the plan of the row with the highest rank, or of a row that cannot be used', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { counting, none } = standing(rows)
+
+        const plan = planRows(rows, roster, context, { slice })
+
+        const expected = planRows([...counting, ...[...none].map(unusable)], roster, context)
+        expect(saidIn(plan)).toEqual(saidIn(expected))
+        expect({ ...plan.news, rejected: 0, unreadableKeys: 0 }).toEqual({ ...expected.news, rejected: 0 })
+        expect({ ...plan.counts, rejected: 0 }).toEqual({ ...expected.counts, rejected: 0 })
+      }),
+      runs,
+    )
+  })
+
+  test('are each counted once: as a record, as rejected, or as older than another one', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { records, older, rejects, counts } = planRows(rows, roster, context, { slice })
+
+        expect(records).toBe(standing(rows).counting.length)
+        expect(records + older + counts.rejected).toBe(rows.length)
+        expect(rejects.length).toBe(counts.rejected)
+      }),
+      runs,
+    )
+  })
+
+  test('mean the same in every order', () => {
+    const twoOrders = messyNight.chain((one) => shuffled(one.rows).map((other) => ({ ...one, other })))
+    fc.assert(
+      fc.property(twoOrders, ({ roster, context, rows, other, slice }) => {
+        expect(saidIn(planRows(other, roster, context, { slice }))).toEqual(saidIn(planRows(rows, roster, context)))
+      }),
+      runs,
+    )
+  })
+
+  test('of which two are equally old give way to a third that is newer', () => {
+    const older = { rank: '1', fields: { jobTitle: 'Trainee' } }
+    const rows = [sighting('ana', older), sighting('ana', older), sighting('ana', { rank: '2', left: true })]
+
+    const { changes, rejects, records } = planRows(rows, new Map([['ana', entry('ana')]]), nightly(), { slice: 1 })
+
+    expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana' }])
+    expect({ records, rejected: rejects.length }).toEqual({ records: 1, rejected: 2 })
+  })
+})
+
+describe('where a slice of rows ends', () => {
+  test.each([
+    ['in any order', false],
+    ['in the order of their times', true],
+  ])('changes nothing about rows %s', (_, inOrder) => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        expect(planRows(rows, roster, context, { slice, inOrder })).toEqual(
+          planRows(rows, roster, context, { inOrder }),
+        )
+      }),
+      runs,
+    )
+  })
+})
+
+describe('the counts of a plan', () => {
+  test('are those of its changes, and name everybody who was seen once', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const { changes, counts, records } = planRows(rows, roster, context, { slice })
+
+        const kinds = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 }
+        for (const { kind } of changes) kinds[kind]++
+        expect(counts).toMatchObject(kinds)
+        expect(counts.unchanged).toBeLessThanOrEqual(records)
+        expect(counts.unchanged + changes.length).toBeGreaterThanOrEqual(records)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('events of one run', () => {
+  const delta = (context: PlanContext): PlanContext => ({ ...context, mode: 'delta', asOf: '2026-11-30T12:00:00.000Z' })
+
+  test('lead where each of them leads, one after the other', () => {
+    fc.assert(
+      fc.property(messyNight, events, ({ roster, context, slice }, told) => {
+        const options = { inOrder: true, slice }
+
+        const together = applyPlan(roster, planRows(told, roster, delta(context), options))
+
+        const oneByOne = told.reduce<Roster>(
+          (known, event) => applyPlan(known, planRows([event], known, delta(context), options)),
+          applyPlan(roster, planRows([], roster, delta(context), options)),
+        )
+        expect(wantedSides(together)).toEqual(wantedSides(oneByOne))
+      }),
+      runs,
+    )
+  })
+
+  test('that cannot be understood take no other event along', () => {
+    fc.assert(
+      fc.property(messyNight, events, ({ roster, context }, told) => {
+        const understood = told.filter((event) => !isReject(event))
+
+        const plan = planRows(told, roster, delta(context), { inOrder: true })
+
+        expect(saidIn(plan)).toEqual(saidIn(planRows(understood, roster, delta(context), { inOrder: true })))
+        expect(plan.counts.rejected).toBe(told.length - understood.length)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a plan that sends everybody', () => {
+  test('holds the changes of a usual one, and everybody else as they are wanted', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows, slice }) => {
+        const usual = planRows(rows, roster, context, { slice })
+
+        const full = planRows(rows, roster, context, { slice, everybody: true })
+
+        const after = applyPlan(roster, usual)
+        const due = new Map(usual.changes.map((change) => [change.identityId, change]))
+        const wanted = [...after.values()].filter((person) => person.wanted !== null && person.retracted === null)
+        expect(full.changes.map(({ identityId }) => identityId)).toEqual(
+          expect.arrayContaining(wanted.map(({ identityId }) => identityId)),
+        )
+        for (const change of full.changes) {
+          const { identityId } = change
+          const again = { kind: 'update', carried: true, fields: {}, record: after.get(identityId)?.wanted }
+          expect(change).toMatchObject(due.get(identityId) ?? again)
+        }
+        expect({ ...full, changes: [] }).toEqual({ ...usual, changes: [] })
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a plan that sends everybody, and a person who is withheld', () => {
+  test('sends nothing of them', () => {
+    const retracted = { reason: 'sent in error', at: '2026-11-19T12:00:00.000Z' }
+    const roster = new Map([['ana', entry('ana', { confirmed: null, retracted })]])
+
+    const { changes } = planRows([sighting('ana')], roster, nightly(), { everybody: true })
+
+    expect(changes).toEqual([])
+  })
+})
+
+describe('the people whom a source names last', () => {
+  function decided(rows: readonly Row[]) {
+    const decider = createDecider({
+      context: nightly(),
+      acceptedAsOf: null,
+      inOrder: false,
+      everybody: false,
+      rejectsKept: 10,
+    })
+    for (const one of rows) {
+      if (isReject(one)) decider.reject(one)
+      else decider.see(one)
+    }
+    return decider
+  }
+
+  test('are those whom the plan leaves employed, the last fifty in their order', () => {
+    const many = Array.from({ length: 3000 }, (_, at) => sighting(`p${at}`))
+
+    const keys = decided([...many, sighting('gone', { left: true })]).endKeys(new Map())
+
+    expect(keys).toEqual(many.slice(-50).map(({ identityId }) => identityId))
+  })
+
+  test('are looked up in the roster where their row cannot be used', () => {
+    const decider = decided([sighting('ana'), unusable('bo'), unusable('cy')])
+    const left = entry('cy', { wanted: record('cy', { separatedAt: '2026-06-30T00:00:00.000Z' }) })
+
+    const keys = decider.endKeys(
+      new Map([
+        ['bo', entry('bo')],
+        ['cy', left],
+      ]),
+    )
+
+    expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
+    expect(keys).toEqual(['ana', 'bo'])
+    expect(decider.lacks('bo')).toBe(false)
+  })
+})
+
+describe('an accepted export', () => {
+  test('that is kept once for all its people says what keeping it for each of them says', () => {
+    fc.assert(
+      fc.property(messyNight, ({ roster, context, rows }) => {
+        const speaking = { ...context, absence: 'separate' as const }
+        const { counting, none } = standing(rows)
+        const said = new Map(counting.map((one) => [one.identityId, one]))
+
+        const once = applyPlan(roster, planRows(rows, roster, speaking))
+
+        const entries = new Map<string, WantedSide>()
+        for (const key of new Set([...roster.keys(), ...said.keys()])) {
+          const side = decide(roster.get(key), said.get(key) ?? 'absent', speaking).entry
+          if (side && !none.has(key)) entries.set(key, side)
+        }
+        const each = applyPlan(roster, { changes: [], entries, spokenAsOf: null })
+        for (const key of none) for (const known of [once, each]) (known as Map<string, unknown>).delete(key)
+        expect(wantedSides(once)).toEqual(wantedSides(each))
+      }),
+      runs,
+    )
+  })
+
+  test.each([
+    ['older than the last accepted one', { acceptedAsOf: '2026-11-21T01:00:00.000Z' }, {}],
+    ['whose silence means nothing', {}, { absence: 'ignore' as const }],
+    ['that is a delta', {}, { mode: 'delta' as const }],
+  ])('is kept for each of its people: one %s', (_, options, rules) => {
+    const known = entry('ana', { asOf: '2026-11-18T01:00:00.000Z' })
+
+    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', known]]), nightly(rules), options)
+
+    expect(entries.get('ana')).toMatchObject({ asOf: nightly().asOf })
+    expect(spokenAsOf).toBeNull()
+  })
+
+  test('is kept once where it is newer and speaks of everybody', () => {
+    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', entry('ana')]]), nightly())
+
+    expect(entries.size).toBe(0)
+    expect(spokenAsOf).toBe(nightly().asOf)
+  })
+})
