@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
-import { createApp, type MountOptions, mount } from '../http/mount.ts'
+import { createApp } from '../http/app.ts'
+import { type MountOptions, mount } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
@@ -74,7 +75,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
   const schemaJudge = opening.use(new SchemaJudge())
-  const app = createApp({
+  const app = await createApp({
     ...(options.logger && { logger: options.logger }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
   })
