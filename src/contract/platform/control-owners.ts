@@ -33,7 +33,12 @@ export const controlOwners = operations({
       frameworkSlug: text(shortTextLimit)
         .optional()
         .describe('Only users who own a control of the workspace that serves this framework.'),
-      'includeUserIds[]': z.array(Id).min(1).max(includedUsersLimit).nullish().describe('Only these users.'),
+      'includeUserIds[]': z
+        .array(Id)
+        .min(1)
+        .max(includedUsersLimit)
+        .optional()
+        .describe('Only these users. Left out, all of them; a blank or `null` names nobody and is refused.'),
       excludeUserIds: z.array(Id).optional().describe('Leaves these users out.'),
     }),
     success: { 200: ControlOwnerPage },
