@@ -12,11 +12,14 @@ export type DocumentInfo = {
   readonly description?: string
   /** Base addresses, each with the prefix below which the operations are served. */
   readonly servers?: readonly string[]
+  /** Whether requests are limited, so that each of them can be answered with 429. */
+  readonly isLimited?: boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
 /** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
 type Describe = (schema: z.ZodType) => Described
+type Describing = { readonly describe: Describe; readonly isLimited: boolean }
 type Described = Json & {
   readonly properties?: Readonly<Record<string, Json>>
   readonly required?: readonly string[]
@@ -35,19 +38,22 @@ const statusTexts: Readonly<Record<number, string>> = {
   402: 'The plan of the account does not include this feature.',
   403: 'The key does not hold the permission.',
   404: 'There is no such thing.',
+  408: 'The request did not arrive in time.',
   409: 'The state of the thing does not allow this now.',
   412: 'The account has not accepted the terms.',
   413: 'The body is too large.',
   422: 'The request is well formed and cannot be carried out.',
+  429: 'Too many requests came from this address; `Retry-After` says in seconds when to come again.',
+  431: 'The headers, the address included, are larger than 16 KiB.',
   500: 'The server failed.',
   503: 'The server cannot answer now.',
 }
 
 /** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
-export function openapi(areas: readonly Area[], { servers = [], ...info }: DocumentInfo): Json {
+export function openapi(areas: readonly Area[], { servers = [], isLimited = false, ...info }: DocumentInfo): Json {
   const components = new Map<string, Json>()
   const describe: Describe = (schema) => describeSchema(schema, components)
-  const paths = describePaths(areas, describe)
+  const paths = describePaths(areas, { describe, isLimited })
   return {
     openapi: '3.1.0',
     info,
@@ -61,21 +67,22 @@ export function openapi(areas: readonly Area[], { servers = [], ...info }: Docum
   }
 }
 
-function describePaths(areas: readonly Area[], describe: Describe): Json {
+function describePaths(areas: readonly Area[], describing: Describing): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const { tag, operations } of areas) {
     for (const [name, operation] of Object.entries(operations)) {
       const path = operation.path.replace(/:(\w+)/g, '{$1}')
       paths[path] = {
         ...paths[path],
-        [operation.method.toLowerCase()]: describeOperation(name, tag, operation, describe),
+        [operation.method.toLowerCase()]: describeOperation(name, tag, operation, describing),
       }
     }
   }
   return paths
 }
 
-function describeOperation(name: string, tag: string, operation: Operation, describe: Describe): Json {
+function describeOperation(name: string, tag: string, operation: Operation, describing: Describing): Json {
+  const { describe } = describing
   const { summary, permission, entitlement, params, query, body } = operation
   const description = describeNeeds(operation)
   const parameters = [...describeParameters(params, 'path', describe), ...describeParameters(query, 'query', describe)]
@@ -86,7 +93,7 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: jsonContent(describeBody(operation, body, describe)) } }),
-    responses: describeResponses(operation, describe),
+    responses: describeResponses(operation, describing),
     security: [{ bearer: [] }],
     ...(permission && { 'x-permissions': [permission].flat() }),
     ...(entitlement && { 'x-entitlement': entitlement }),
@@ -122,16 +129,22 @@ function describeBody({ item }: Operation, body: z.ZodType, describe: Describe):
   return item ? { ...describe(body), items: describe(item) } : describe(body)
 }
 
-function describeResponses({ success, errors }: Operation, describe: Describe): Json {
-  const successes = Object.entries(success).map(([status, schema]) => [
+function describeResponses(operation: Operation, { describe, isLimited }: Describing): Json {
+  const successes = Object.entries(operation.success).map(([status, schema]) => [
     status,
     response(Number(status), schema && describe(schema)),
   ])
-  const refusals = errors.map((status) => [
+  const statuses = new Set([...operation.errors, ...serverStatuses(operation), ...(isLimited ? [429] : [])])
+  const refusals = [...statuses].map((status) => [
     status,
     response(status, describe(isNamedStatus(status) ? NamedExceptionResponse : ExceptionResponse)),
   ])
   return Object.fromEntries([...successes, ...refusals])
+}
+
+/** What the server itself answers before an operation is asked. Only a request with a body can be too large. */
+function serverStatuses({ method }: Operation): number[] {
+  return method === 'GET' ? [408, 431] : [408, 413, 431]
 }
 
 function response(status: number, schema: Json | null): Json {

@@ -85,6 +85,6 @@ export const controlNotes = operations({
     permission: 'controls-notes-delete',
     params,
     success: { 200: null },
-    errors: [401, 403, 404, 412, 500],
+    errors: [400, 401, 403, 404, 412, 500],
   },
 })

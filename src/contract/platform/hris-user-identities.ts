@@ -124,7 +124,7 @@ export const hrisUserIdentities = operations({
     params: ofConnection,
     query: z.object(listQuery),
     success: { 200: IdentityPage },
-    errors: [401, 402, 403, 404, 412, 500],
+    errors: [400, 401, 402, 403, 404, 412, 500],
   },
   upsertHrisUserIdentities: {
     method: 'POST',

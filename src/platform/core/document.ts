@@ -6,6 +6,7 @@ export function platformDocument(servers: readonly string[] = []) {
   return openapi(platformAreas, {
     title: 'Compliance Management Public API',
     version: '2',
+    isLimited: true,
     servers: servers.length > 0 ? servers : [platformPrefix],
   })
 }

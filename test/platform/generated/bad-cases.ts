@@ -18,6 +18,8 @@ export type Case = {
 export type Badness = {
   readonly kind: string
   readonly concerns: (operation: Operation, name: string) => boolean
+  /** Its requests lead to another operation, or to none. */
+  readonly leadsElsewhere?: boolean
   readonly cases: (world: World, named: NamedOperation) => readonly Case[] | Promise<readonly Case[]>
 }
 
