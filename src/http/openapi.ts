@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
-import type { Operation, OperationTable } from '../contract/operation.ts'
+import type { Example, FirstOf, Operation, OperationTable } from '../contract/operation.ts'
 import { isNamedStatus } from './refusal.ts'
 
 export type Area = { readonly tag: string; readonly operations: OperationTable }
@@ -14,12 +14,16 @@ export type DocumentInfo = {
   readonly servers?: readonly string[]
   /** Whether requests are limited, so that each of them can be answered with 429. */
   readonly isLimited?: boolean
+  /** Requests to show, by the name of their operation. */
+  readonly examples?: Examples
 }
+
+type Examples = Readonly<Record<string, Example>>
 
 type Json = Readonly<Record<string, unknown>>
 /** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
 type Describe = (schema: z.ZodType) => Described
-type Describing = { readonly describe: Describe; readonly isLimited: boolean }
+type Describing = { readonly describe: Describe; readonly isLimited: boolean; readonly examples: Examples }
 type Described = Json & {
   readonly properties?: Readonly<Record<string, Json>>
   readonly required?: readonly string[]
@@ -50,10 +54,13 @@ const statusTexts: Readonly<Record<number, string>> = {
 }
 
 /** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
-export function openapi(areas: readonly Area[], { servers = [], isLimited = false, ...info }: DocumentInfo): Json {
+export function openapi(
+  areas: readonly Area[],
+  { servers = [], isLimited = false, examples = {}, ...info }: DocumentInfo,
+): Json {
   const components = new Map<string, Json>()
   const describe: Describe = (schema) => describeSchema(schema, components)
-  const paths = describePaths(areas, { describe, isLimited })
+  const paths = describePaths(areas, { describe, isLimited, examples })
   return {
     openapi: '3.1.0',
     info,
@@ -82,18 +89,24 @@ function describePaths(areas: readonly Area[], describing: Describing): Json {
 }
 
 function describeOperation(name: string, tag: string, operation: Operation, describing: Describing): Json {
-  const { describe } = describing
+  const { describe, examples } = describing
+  const { params: shownParams = {}, query: shownQuery = {}, bodies = {} } = examples[name] ?? {}
   const { summary, permission, entitlement, params, query, body } = operation
   const description = describeNeeds(operation)
-  const parameters = [...describeParameters(params, 'path', describe), ...describeParameters(query, 'query', describe)]
+  const parameters = [
+    ...describeParameters(params, 'path', describe, shownParams),
+    ...describeParameters(query, 'query', describe, shownQuery),
+  ]
   return {
     operationId: name,
     tags: [tag],
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: jsonContent(describeBody(operation, body, describe)) } }),
-    responses: describeResponses(operation, describing),
+    ...(body && {
+      requestBody: { required: true, content: jsonContent(describeBody(operation, body, describe), bodies) },
+    }),
+    responses: describeResponses(name, operation, describing),
     security: [{ bearer: [] }],
     ...(permission && { 'x-permissions': [permission].flat() }),
     ...(entitlement && { 'x-entitlement': entitlement }),
@@ -112,7 +125,12 @@ function describeNeeds({ description, permission = [], entitlement }: Operation)
     .join('\n\n')
 }
 
-function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'query', describe: Describe): Json[] {
+function describeParameters(
+  schema: z.ZodObject | undefined,
+  place: 'path' | 'query',
+  describe: Describe,
+  shown: NonNullable<Example['params' | 'query']>,
+): Json[] {
   if (schema === undefined) return []
   const { properties = {}, required = [] } = describe(schema)
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
@@ -122,6 +140,7 @@ function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'qu
     ...(description !== undefined && { description }),
     ...(field.type === 'array' && { style: 'form', explode: true }),
     schema: field,
+    ...(shown[name] !== undefined && !isFirstOf(shown[name]) && { example: shown[name] }),
   }))
 }
 
@@ -129,10 +148,11 @@ function describeBody({ item }: Operation, body: z.ZodType, describe: Describe):
   return item ? { ...describe(body), items: describe(item) } : describe(body)
 }
 
-function describeResponses(operation: Operation, { describe, isLimited }: Describing): Json {
+function describeResponses(name: string, operation: Operation, { describe, isLimited, examples }: Describing): Json {
+  const links = linksFrom(name, examples)
   const successes = Object.entries(operation.success).map(([status, schema]) => [
     status,
-    response(Number(status), schema && describe(schema)),
+    { ...response(Number(status), schema && describe(schema)), ...(status === '200' && links && { links }) },
   ])
   const statuses = new Set([...operation.errors, ...serverStatuses(operation), ...(isLimited ? [429] : [])])
   const refusals = [...statuses].map((status) => [
@@ -140,6 +160,21 @@ function describeResponses(operation: Operation, { describe, isLimited }: Descri
     response(status, describe(isNamedStatus(status) ? NamedExceptionResponse : ExceptionResponse)),
   ])
   return Object.fromEntries([...successes, ...refusals])
+}
+
+/** Where the ids go that a list answers: to the operations of which an example takes the first one. */
+function linksFrom(list: string, examples: Examples): Json | null {
+  const links = Object.entries(examples).flatMap(([operationId, { params = {} }]) => {
+    const [taken] = Object.entries(params).filter(([, value]) => isFirstOf(value) && value.firstOf === list)
+    return taken
+      ? [[operationId, { operationId, parameters: { [taken[0]]: '$response.body#/data/0/id' } }] as const]
+      : []
+  })
+  return links.length > 0 ? Object.fromEntries(links) : null
+}
+
+function isFirstOf(value: unknown): value is FirstOf {
+  return typeof value === 'object' && value !== null && 'firstOf' in value
 }
 
 /** What the server itself answers before an operation is asked. Only a request with a body can be too large. */
@@ -151,8 +186,14 @@ function response(status: number, schema: Json | null): Json {
   return { description: statusTexts[status] ?? `Status ${status}.`, ...(schema && { content: jsonContent(schema) }) }
 }
 
-function jsonContent(schema: Json): Json {
-  return { 'application/json': { schema } }
+function jsonContent(schema: Json, bodies: NonNullable<Example['bodies']> = {}): Json {
+  const examples = Object.entries(bodies).map(([summary, value]) => [
+    summary.toLowerCase().replaceAll(' ', '-'),
+    { summary, value },
+  ])
+  return {
+    'application/json': { schema, ...(examples.length > 0 && { examples: Object.fromEntries(examples) }) },
+  }
 }
 
 function describeSchema(schema: z.ZodType, components: Map<string, Json>): Described {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { Failure } from '../errors.ts'
-import { createApp } from '../http/app.ts'
+import { compressed, createApp } from '../http/app.ts'
 import { type MountOptions, mount } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
@@ -119,7 +119,7 @@ async function servePublic(
   }
   mountAreas(app, mounting)
   const document = platformDocument(options.baseAddresses)
-  app.get(documentPath, async () => document)
+  app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, documentPath)
 }
 

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { Failure } from '../../errors.ts'
-import { createApp } from '../../http/app.ts'
+import { compressed, createApp } from '../../http/app.ts'
 import { mount } from '../../http/mount.ts'
 import { openapi } from '../../http/openapi.ts'
 import { refuse } from '../../http/refusal.ts'
@@ -33,7 +33,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     title: 'Rollcall control API',
     version: options.context.about.version,
   })
-  app.get('/api/openapi.json', async () => document)
+  app.get('/api/openapi.json', { compress: compressed }, async () => document)
   const expected = digest(options.token)
   mount(app, control, refusingHandlers, {
     prefix: controlPrefix,
