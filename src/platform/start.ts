@@ -35,11 +35,11 @@ export type PlatformOptions = {
   readonly port?: number
   /** When the identity sync of every account runs; null: only by hand. */
   readonly sync?: SyncSchedule | null
-  /** Opens the operator's interface to whoever presents it. */
+  /** Opens the operator's interface to callers that present it. */
   readonly operatorToken?: string
   /** Whether the Personnel page is reached over HTTPS, through a proxy. */
   readonly isBehindHttps?: boolean
-  /** Runs on the open database before anybody can reach the platform. */
+  /** Runs on the open database before anyone can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   /** Of one address on the public interface; left out or null: as many as it likes. */
   readonly requestsPerMinute?: number | null

@@ -113,7 +113,7 @@ export function identityIdOf(reference: IdentityRef): string | null {
 const ofConnection = z.object({ connectionId: Id })
 const ofIdentity = z.object({ connectionId: Id, userIdentityId: IdentityRef })
 
-/** The people whom an HRIS connection holds. */
+/** The people that an HRIS connection holds. */
 export const hrisUserIdentities = operations({
   listHrisUserIdentities: {
     method: 'GET',

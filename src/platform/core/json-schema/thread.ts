@@ -6,7 +6,7 @@ export type SchemaLimits = { readonly taskMs: number; readonly memoryMb: number 
 
 const ticksInATask = 10
 
-/** Owns a thread that judges records: starts it when it is needed, and anew when a schema kept it for too long. */
+/** Owns a thread that judges records: starts it when it is needed, and again when a schema kept it for too long. */
 export class SchemaThread implements AsyncDisposable {
   readonly #limits: SchemaLimits
   #worker: Worker | null = null
