@@ -34,6 +34,17 @@ export function operations<const T extends OperationTable>(table: T): T {
   return table
 }
 
+/** A request as a document shows it. */
+export type Example = {
+  readonly params?: Readonly<Record<string, string | number | FirstOf>>
+  readonly query?: Readonly<Record<string, unknown>>
+  /** Each under what it is about; all of them succeed, one after the other. */
+  readonly bodies?: Readonly<Record<string, unknown>>
+}
+
+/** The id of the first entry of the list that this operation answers: ids that are random have no example. */
+export type FirstOf = { readonly firstOf: string }
+
 type Place = 'params' | 'query' | 'body'
 
 /** What a handler receives: parsed `params`, `query` and `body`, each only where the operation has it. */

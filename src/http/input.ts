@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { Operation } from '../contract/operation.ts'
-import { describeIssues } from './issues.ts'
+import { describeIssues, inPlainWords } from './issues.ts'
 import { type Refusal, refuse } from './refusal.ts'
 import { expectsList, readText } from './text.ts'
 
@@ -14,11 +14,13 @@ export function readInput(operation: Operation, request: FastifyRequest): Input 
   const input: Input = {}
   if (operation.params) {
     const texts = namedTexts(operation.params, request.params as Texts)
-    input.params = parse(operation.params, texts, (issues) => refuseAddress(operation, issues))
+    input.params = parse(operation.params, texts, (issues) => refuse('MalformedAddress', issues))
   }
   if (operation.query) {
-    const texts = namedTexts(operation.query, request.query as Texts)
-    input.query = parse(operation.query, texts, (issues) => refuse('InvalidInput', issues))
+    const query = withListNames(operation.query, request.query as Texts)
+    const misspelled = misspelledName(operation.query, query)
+    if (misspelled !== null) throw refuse('InvalidInput', misspelled)
+    input.query = parse(operation.query, namedTexts(operation.query, query), (issues) => refuse('InvalidInput', issues))
   }
   if (operation.body)
     input.body = parse(operation.body, request.body, (issues) => refuse('InvalidInput', issues), 'body')
@@ -26,30 +28,55 @@ export function readInput(operation: Operation, request: FastifyRequest): Input 
 }
 
 function parse(schema: z.ZodType, value: unknown, refusal: (issues: string) => Refusal, root?: string): unknown {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { error: inPlainWords })
   if (parsed.success) return parsed.data
   throw refusal(describeIssues(parsed.error, root))
-}
-
-// An address that cannot exist is a bad request where the operation lists one. Where it does not, nothing is found there.
-// Bad queries and bodies have no such second meaning: they are 400 even where the list forgets it.
-function refuseAddress(operation: Operation, issues: string): Refusal {
-  return refuse('MalformedAddress', issues, operation.errors.includes(400) ? 400 : 404)
 }
 
 /** The values of the fields that the schema knows; names that it does not know are left aside. */
 function namedTexts(schema: z.ZodObject, texts: Texts): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(schema.shape)) {
-    const text = expectsList(field) ? listTexts(texts, name) : texts[name]
+    const text = texts[name]
     if (text !== undefined) values[name] = readText(field, text)
   }
   return values
 }
 
-// Lists are documented with or without brackets behind the name, and clients mix the two up.
-function listTexts(texts: Texts, name: string): string[] | undefined {
-  const bare = name.replace(/\[\]$/, '')
-  const found = [texts[bare], texts[`${bare}[]`]].flatMap((text) => text ?? [])
-  return found.length === 0 ? undefined : found
+/**
+ * A query whose lists all stand under the names of the schema. Lists are documented with or without brackets behind the name;
+ * clients mix the two up, and some write an index between the brackets.
+ */
+function withListNames({ shape }: z.ZodObject, texts: Texts): Texts {
+  const lists = Object.keys(shape).filter((name) => expectsList(shape[name]))
+  const nameOf = (given: string) => lists.find((name) => bare(name) === given.replace(/\[\d*\]$/, '')) ?? given
+  const named = new Map<string, Texts[string]>()
+  for (const [given, text] of Object.entries(texts)) {
+    const name = nameOf(given)
+    const before = named.get(name)
+    named.set(name, before === undefined ? text : [before, text ?? []].flat())
+  }
+  return Object.fromEntries(named)
+}
+
+/** Why a query is refused that names a parameter almost: to ignore it would answer something else than what was asked for. */
+function misspelledName({ shape }: z.ZodObject, texts: Texts): string | null {
+  const names = Object.keys(shape)
+  for (const given of Object.keys(texts)) {
+    const meant = names.find((name) => likened(name) === likened(given))
+    if (meant !== undefined && !names.includes(given)) return `${meant}: must be spelled so, and not in another way`
+  }
+  return null
+}
+
+/** What two spellings of one name have in common: `expand[x]`, `Expand` and `expand.0` are all meant as `expand[]`. */
+function likened(name: string): string {
+  return name
+    .replace(/[[.].*$/s, '')
+    .replaceAll(/[\s_-]/g, '')
+    .toLowerCase()
+}
+
+function bare(name: string): string {
+  return name.replace(/\[\]$/, '')
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
-import type { Operation, OperationTable } from '../contract/operation.ts'
+import type { Example, FirstOf, Operation, OperationTable } from '../contract/operation.ts'
 import { isNamedStatus } from './refusal.ts'
 
 export type Area = { readonly tag: string; readonly operations: OperationTable }
@@ -12,11 +12,18 @@ export type DocumentInfo = {
   readonly description?: string
   /** Base addresses, each with the prefix below which the operations are served. */
   readonly servers?: readonly string[]
+  /** Whether requests are limited, so that each of them can be answered with 429. */
+  readonly isLimited?: boolean
+  /** Requests to show, by the name of their operation. */
+  readonly examples?: Examples
 }
+
+type Examples = Readonly<Record<string, Example>>
 
 type Json = Readonly<Record<string, unknown>>
 /** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
 type Describe = (schema: z.ZodType) => Described
+type Describing = { readonly describe: Describe; readonly isLimited: boolean; readonly examples: Examples }
 type Described = Json & {
   readonly properties?: Readonly<Record<string, Json>>
   readonly required?: readonly string[]
@@ -35,19 +42,25 @@ const statusTexts: Readonly<Record<number, string>> = {
   402: 'The plan of the account does not include this feature.',
   403: 'The key does not hold the permission.',
   404: 'There is no such thing.',
+  408: 'The request did not arrive in time.',
   409: 'The state of the thing does not allow this now.',
   412: 'The account has not accepted the terms.',
   413: 'The body is too large.',
   422: 'The request is well formed and cannot be carried out.',
+  429: 'Too many requests came from this address; `Retry-After` says in seconds when to come again.',
+  431: 'The headers, the address included, are larger than 16 KiB.',
   500: 'The server failed.',
   503: 'The server cannot answer now.',
 }
 
 /** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
-export function openapi(areas: readonly Area[], { servers = [], ...info }: DocumentInfo): Json {
+export function openapi(
+  areas: readonly Area[],
+  { servers = [], isLimited = false, examples = {}, ...info }: DocumentInfo,
+): Json {
   const components = new Map<string, Json>()
   const describe: Describe = (schema) => describeSchema(schema, components)
-  const paths = describePaths(areas, describe)
+  const paths = describePaths(areas, { describe, isLimited, examples })
   return {
     openapi: '3.1.0',
     info,
@@ -61,32 +74,37 @@ export function openapi(areas: readonly Area[], { servers = [], ...info }: Docum
   }
 }
 
-function describePaths(areas: readonly Area[], describe: Describe): Json {
+function describePaths(areas: readonly Area[], describing: Describing): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const { tag, operations } of areas) {
     for (const [name, operation] of Object.entries(operations)) {
       const path = operation.path.replace(/:(\w+)/g, '{$1}')
       paths[path] = {
         ...paths[path],
-        [operation.method.toLowerCase()]: describeOperation(name, tag, operation, describe),
+        [operation.method.toLowerCase()]: describeOperation(name, tag, operation, describing),
       }
     }
   }
   return paths
 }
 
-function describeOperation(name: string, tag: string, operation: Operation, describe: Describe): Json {
+function describeOperation(name: string, tag: string, operation: Operation, describing: Describing): Json {
+  const { describe, examples } = describing
+  const { params: shownParams = {}, query: shownQuery = {}, bodies = {} } = examples[name] ?? {}
   const { summary, permission, entitlement, params, query, body } = operation
   const description = describeNeeds(operation)
-  const parameters = [...describeParameters(params, 'path', describe), ...describeParameters(query, 'query', describe)]
+  const parameters = [
+    ...describeParameters(params, 'path', describe, shownParams),
+    ...describeParameters(query, 'query', describe, shownQuery),
+  ]
   return {
     operationId: name,
     tags: [tag],
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: bodyContent(operation, body, describe) } }),
-    responses: describeResponses(operation, describe),
+    ...(body && { requestBody: { required: true, content: bodyContent(operation, body, describe, bodies) } }),
+    responses: describeResponses(name, operation, describing),
     security: [{ bearer: [] }],
     ...(permission && { 'x-permissions': [permission].flat() }),
     ...(entitlement && { 'x-entitlement': entitlement }),
@@ -105,7 +123,12 @@ function describeNeeds({ description, permission = [], entitlement }: Operation)
     .join('\n\n')
 }
 
-function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'query', describe: Describe): Json[] {
+function describeParameters(
+  schema: z.ZodObject | undefined,
+  place: 'path' | 'query',
+  describe: Describe,
+  shown: NonNullable<Example['params' | 'query']>,
+): Json[] {
   if (schema === undefined) return []
   const { properties = {}, required = [] } = describe(schema)
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
@@ -115,36 +138,70 @@ function describeParameters(schema: z.ZodObject | undefined, place: 'path' | 'qu
     ...(description !== undefined && { description }),
     ...(field.type === 'array' && { style: 'form', explode: true }),
     schema: field,
+    ...(shown[name] !== undefined && !isFirstOf(shown[name]) && { example: shown[name] }),
   }))
 }
 
-function bodyContent(operation: Operation, body: z.ZodType, describe: Describe): Json {
+function bodyContent(
+  operation: Operation,
+  body: z.ZodType,
+  describe: Describe,
+  bodies: NonNullable<Example['bodies']>,
+): Json {
   const schema = describeBody(operation, body, describe)
-  return { ...jsonContent(schema), ...(operation.takesForms && { 'multipart/form-data': { schema } }) }
+  return { ...jsonContent(schema, bodies), ...(operation.takesForms && { 'multipart/form-data': { schema } }) }
 }
 
 function describeBody({ item }: Operation, body: z.ZodType, describe: Describe): Json {
   return item ? { ...describe(body), items: describe(item) } : describe(body)
 }
 
-function describeResponses({ success, errors }: Operation, describe: Describe): Json {
-  const successes = Object.entries(success).map(([status, schema]) => [
+function describeResponses(name: string, operation: Operation, { describe, isLimited, examples }: Describing): Json {
+  const links = linksFrom(name, examples)
+  const successes = Object.entries(operation.success).map(([status, schema]) => [
     status,
-    response(Number(status), schema && describe(schema)),
+    { ...response(Number(status), schema && describe(schema)), ...(status === '200' && links && { links }) },
   ])
-  const refusals = errors.map((status) => [
+  const statuses = new Set([...operation.errors, ...serverStatuses(operation), ...(isLimited ? [429] : [])])
+  const refusals = [...statuses].map((status) => [
     status,
     response(status, describe(isNamedStatus(status) ? NamedExceptionResponse : ExceptionResponse)),
   ])
   return Object.fromEntries([...successes, ...refusals])
 }
 
+/** Where the ids go that a list answers: to the operations of which an example takes the first one. */
+function linksFrom(list: string, examples: Examples): Json | null {
+  const links = Object.entries(examples).flatMap(([operationId, { params = {} }]) => {
+    const [taken] = Object.entries(params).filter(([, value]) => isFirstOf(value) && value.firstOf === list)
+    return taken
+      ? [[operationId, { operationId, parameters: { [taken[0]]: '$response.body#/data/0/id' } }] as const]
+      : []
+  })
+  return links.length > 0 ? Object.fromEntries(links) : null
+}
+
+function isFirstOf(value: unknown): value is FirstOf {
+  return typeof value === 'object' && value !== null && 'firstOf' in value
+}
+
+/** What the server itself answers before an operation is asked. Only a request with a body can be too large. */
+function serverStatuses({ method }: Operation): number[] {
+  return method === 'GET' ? [408, 431] : [408, 413, 431]
+}
+
 function response(status: number, schema: Json | null): Json {
   return { description: statusTexts[status] ?? `Status ${status}.`, ...(schema && { content: jsonContent(schema) }) }
 }
 
-function jsonContent(schema: Json): Json {
-  return { 'application/json': { schema } }
+function jsonContent(schema: Json, bodies: NonNullable<Example['bodies']> = {}): Json {
+  const examples = Object.entries(bodies).map(([summary, value]) => [
+    summary.toLowerCase().replaceAll(' ', '-'),
+    { summary, value },
+  ])
+  return {
+    'application/json': { schema, ...(examples.length > 0 && { examples: Object.fromEntries(examples) }) },
+  }
 }
 
 function describeSchema(schema: z.ZodType, components: Map<string, Json>): Described {

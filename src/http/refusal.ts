@@ -14,6 +14,7 @@ export const refusalKinds = {
   Forbidden: { status: 403, code: 14030 },
   NotFound: { status: 404, code: 14040 },
   UnknownPath: { status: 404, code: 14041 },
+  MethodNotAllowed: { status: 405, code: 14050 },
   TooSlow: { status: 408, code: 14080 },
   Conflict: { status: 409, code: 14090 },
   PERSONNEL_NOT_ACTIVE: { status: 409, code: 14091 },

@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
-import { createApp, type MountOptions, mount } from '../http/mount.ts'
+import { compressed, createApp } from '../http/app.ts'
+import { type MountOptions, mount } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
@@ -34,11 +35,11 @@ export type PlatformOptions = {
   readonly port?: number
   /** When the identity sync of every account runs; null: only by hand. */
   readonly sync?: SyncSchedule | null
-  /** Opens the operator's interface to whoever presents it. */
+  /** Opens the operator's interface to callers that present it. */
   readonly operatorToken?: string
   /** Whether the Personnel page is reached over HTTPS, through a proxy. */
   readonly isBehindHttps?: boolean
-  /** Runs on the open database before anybody can reach the platform. */
+  /** Runs on the open database before anyone can reach the platform. */
   readonly prepare?: (db: Kysely<PlatformSchema>) => Promise<void>
   /** Of one address on the public interface; left out or null: as many as it likes. */
   readonly requestsPerMinute?: number | null
@@ -69,7 +70,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
   const schemaJudge = opening.use(new SchemaJudge())
-  const app = createApp({
+  const app = await createApp({
     ...(options.logger && { logger: options.logger }),
     ...(options.trustedProxies && { trustedProxies: options.trustedProxies }),
   })
@@ -113,7 +114,7 @@ async function servePublic(
   }
   mountAreas(app, mounting)
   const document = platformDocument(options.baseAddresses)
-  app.get(documentPath, async () => document)
+  app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, documentPath)
 }
 

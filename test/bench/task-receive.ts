@@ -3,7 +3,7 @@ import pg from 'pg'
 import { WebhookSettings } from '../../src/connectors/webhook/settings.ts'
 import { serveWebhooks } from '../../src/daemon/webhooks/webhooks.ts'
 import { openDatabase } from '../../src/database/database.ts'
-import { createApp } from '../../src/http/mount.ts'
+import { createApp } from '../../src/http/app.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
@@ -26,7 +26,7 @@ async function serveOurs() {
   const store = await openDatabase<StoreSchema>({ at: database, schemas: ['rollcall'], migrations, poolSize })
   const settings = WebhookSettings.parse({ recipe: 'standard-webhooks', secrets: [secret], inboxLimit: 10_000_000 })
   const feeds = new Map([['hr', { settings, secrets: async () => [secret] }]])
-  const app = createApp()
+  const app = await createApp()
   const events = silentEvents()
   await serveWebhooks(app, { feeds, db: store.db, now: () => new Date(), events })
   return {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Refusal, refuse } from '../../src/http/refusal.ts'
 import { ask, serveNotes } from './notes.ts'
@@ -61,7 +62,7 @@ describe('the order of checks', () => {
 
     const answer = await ask(`${server.baseUrl}/books/abc/pages/1?size=abc`)
 
-    expect(answer.body).toMatchObject({ statusCode: 404, message: expect.stringContaining('bookId') })
+    expect(answer.body).toMatchObject({ statusCode: 400, message: 'bookId: must be a whole number' })
   })
 
   test('a handler never sees an input that the table does not allow', async () => {
@@ -152,8 +153,6 @@ describe('refusals and failures', () => {
   test.each([
     ['an unknown path', 'GET', '/v1/nothing'],
     ['a path outside the prefix', 'GET', '/notes'],
-    ['a method that the path does not have', 'PUT', '/v1/notes'],
-    ['HEAD, which no table lists', 'HEAD', '/v1/notes'],
     ['a trailing slash', 'GET', '/v1/notes/import/'],
   ])('%s is a 404', async (_, method, path) => {
     await using server = await serveNotes()
@@ -161,7 +160,170 @@ describe('refusals and failures', () => {
     const answer = await ask(new URL(path, server.baseUrl).href, { method })
 
     expect(answer.status).toBe(404)
-    if (method !== 'HEAD') expect(answer.body).toMatchObject({ statusCode: 404, code: 14041, name: 'UnknownPath' })
+    expect(answer.body).toMatchObject({ statusCode: 404, code: 14041, name: 'UnknownPath' })
+  })
+})
+
+describe('methods', () => {
+  test.each([
+    ['/notes', 'PUT', 'GET, HEAD, POST'],
+    ['/notes', 'OPTIONS', 'GET, HEAD, POST'],
+    ['/notes/import', 'PUT', 'DELETE, GET, HEAD, POST'],
+    ['/notes/5', 'POST', 'DELETE, GET, HEAD'],
+    ['/notes/%E2%82%AC?size=1', 'PATCH', 'DELETE, GET, HEAD'],
+  ])('%s answers %s with 405 and the methods that it has', async (path, method, allow) => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}${path}`, { method })
+
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe(allow)
+    expect(answer.body).toEqual({
+      statusCode: 405,
+      message: `this path is served with ${allow} only`,
+      code: 14050,
+      name: 'MethodNotAllowed',
+    })
+  })
+
+  test('HEAD answers what GET does, without the body', async () => {
+    await using server = await serveNotes()
+
+    const [get, head] = [await ask(`${server.baseUrl}/notes`), await ask(`${server.baseUrl}/notes`, { method: 'HEAD' })]
+    const refused = await ask(`${server.baseUrl}/notes?size=0`, { method: 'HEAD' })
+
+    expect([head.status, head.text]).toEqual([200, ''])
+    for (const name of ['content-type', 'content-length']) expect(head.headers.get(name)).toBe(get.headers.get(name))
+    expect([refused.status, refused.text]).toEqual([400, ''])
+  })
+
+  test('HEAD asks for the same key as GET', async () => {
+    await using server = await serveNotes({
+      mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
+    })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'HEAD' })
+
+    expect(answer.status).toBe(401)
+  })
+})
+
+describe('headers of answers', () => {
+  test.each([
+    ['no key', {}, 'Bearer'],
+    ['a key that is not valid', { authorization: 'Bearer of-nothing' }, 'Bearer error="invalid_token"'],
+  ])('a 401 to %s says what is wanted', async (_, headers, challenge) => {
+    await using server = await serveNotes({
+      mount: { authorize: () => Promise.reject(refuse('Unauthorized', 'no key')) },
+    })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { headers })
+
+    expect(answer.headers.get('www-authenticate')).toBe(challenge)
+  })
+
+  test.each([
+    ['a success', '/v1/notes', {}],
+    ['a refusal', '/v1/notes?size=0', {}],
+    ['an unknown path', '/v1/nothing', {}],
+    ['a path that is no text', '/v1/notes/%zz', {}],
+    ['another method', '/v1/notes', { method: 'PATCH' }],
+    ['a body that is no JSON', '/v1/notes', { method: 'POST', headers: json, body: '{' }],
+  ])('%s carries an id of the request, each its own', async (_, path, init) => {
+    await using server = await serveNotes()
+    const url = new URL(path, server.baseUrl).href
+
+    const ids = [await ask(url, init), await ask(url, init)].map(({ headers }) => headers.get('x-request-id'))
+
+    expect(ids).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), expect.stringMatching(/^[0-9a-f-]{36}$/)])
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test('the id that a caller gives is kept, and stands in the log', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': 'trace-0af7651916cd43dd' } })
+
+    expect(answer.headers.get('x-request-id')).toBe('trace-0af7651916cd43dd')
+    expect(server.logged).toContainEqual(
+      expect.objectContaining({ requestId: 'trace-0af7651916cd43dd', operation: 'listNotes' }),
+    )
+  })
+
+  test.each(['short', 'x'.repeat(129), 'ana@example.com', 'two words here'])(
+    'an id such as %s is replaced',
+    async (given) => {
+      await using server = await serveNotes()
+
+      const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'x-request-id': given } })
+
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    },
+  )
+})
+
+describe('compression', () => {
+  const handlers = {
+    listNotes: async () => ({
+      status: 200 as const,
+      body: {
+        data: Array.from({ length: 200 }, (_, id) => ({ id: id + 1, text: 'a note', pinned: false })),
+        pagination: {},
+      },
+    }),
+  }
+
+  test.each([
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['deflate, gzip;q=0.5', 'deflate'],
+    ['identity', null],
+    ['nothing-that-is', null],
+  ])('an answer to a caller who takes %s travels so', async (accepted, encoding) => {
+    await using server = await serveNotes({ handlers })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'accept-encoding': accepted } })
+
+    expect(answer.headers.get('content-encoding')).toBe(encoding)
+    expect(answer.body.data).toHaveLength(200)
+  })
+
+  test('saves most of a long list', async () => {
+    await using server = await serveNotes({ handlers })
+    const lengthOf = async (accepted: string) => {
+      const answer = await server.app.inject({ url: '/v1/notes', headers: { 'accept-encoding': accepted } })
+      return answer.rawPayload.length
+    }
+
+    const [whole, small] = [await lengthOf('identity'), await lengthOf('gzip')]
+
+    expect(small).toBeGreaterThan(0)
+    expect(small).toBeLessThan(whole / 5)
+  })
+
+  test('is not worth its while for a short answer', async () => {
+    await using server = await serveNotes()
+
+    const answer = await ask(`${server.baseUrl}/notes`, { headers: { 'accept-encoding': 'gzip' } })
+
+    expect(answer.headers.get('content-encoding')).toBeNull()
+  })
+
+  test('of a body is refused in so many words', async () => {
+    await using server = await serveNotes()
+    const init = { method: 'POST', headers: { ...json, 'content-encoding': 'gzip' }, body: gzipSync('{"text":"x"}') }
+
+    const answer = await ask(`${server.baseUrl}/notes`, init)
+
+    expect(answer.body).toMatchObject({ statusCode: 400, message: 'the body must be sent without a Content-Encoding' })
+  })
+
+  test('leaves HEAD without a body', async () => {
+    await using server = await serveNotes({ handlers })
+
+    const answer = await ask(`${server.baseUrl}/notes`, { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
+
+    expect([answer.status, answer.text]).toEqual([200, ''])
   })
 })
 
@@ -181,6 +343,7 @@ describe('bytes that never become a request', () => {
 
     const [head = '', body = ''] = response.split('\r\n\r\n')
     expect(head).toContain(`HTTP/1.1 ${status} `)
+    expect(head).toMatch(/\r\nx-request-id: [0-9a-f-]{36}(\r\n|$)/)
     expect(JSON.parse(body)).toEqual({
       statusCode: status,
       message: expect.any(String),

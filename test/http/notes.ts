@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { listQuery, page } from '../../src/contract/platform/common.ts'
 import { operations } from '../../src/contract/operation.ts'
 import { type ClientOptions, createClient } from '../../src/http/client.ts'
-import { type AppOptions, createApp, type Handlers, type MountOptions, mount } from '../../src/http/mount.ts'
+import { type AppOptions, createApp } from '../../src/http/app.ts'
+import { type Handlers, type MountOptions, mount } from '../../src/http/mount.ts'
 
 const Note = z.object({ id: z.int().min(1), text: z.string().max(20), pinned: z.boolean() }).meta({ id: 'Note' })
 const NoteDraft = z.object({ text: z.string().max(20), pinned: z.boolean().optional() }).meta({ id: 'NoteDraft' })
@@ -55,11 +56,11 @@ export const notes = operations({
   getPage: {
     method: 'GET',
     path: '/books/:bookId/pages/:pageId',
-    summary: 'A page; this operation lists no 400.',
+    summary: 'A page.',
     params: z.object({ bookId: z.int().min(1), pageId: z.string() }),
     query: z.object({ size: z.int().min(1).optional() }),
     success: { 200: z.object({ bookId: z.int(), pageId: z.string() }) },
-    errors: [401, 404, 500],
+    errors: [400, 401, 404, 500],
   },
   deleteNote: {
     method: 'DELETE',
@@ -93,7 +94,7 @@ type Serving = {
 export async function serveNotes(serving: Serving = {}) {
   const logged: Record<string, unknown>[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logged.push(JSON.parse(line)) })
-  const app = createApp({ logger, ...serving.app })
+  const app = await createApp({ logger, ...serving.app })
   const authorize = async () => null
   mount(app, notes, { ...plainHandlers, ...serving.handlers }, { prefix: '/v1', authorize, ...serving.mount })
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -132,7 +132,8 @@ export const control = operations({
   listProblems: {
     method: 'GET',
     path: '/problems',
-    summary: 'Whom the platform refuses, and who cannot be delivered for a while, by connection and key.',
+    summary:
+      'The people that the platform refuses, and those that cannot be delivered for a while, by connection and key.',
     query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
     success: { 200: page(Problem, z.string()) },
     errors: [400, 401, 404, 500, 503],

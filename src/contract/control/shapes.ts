@@ -42,7 +42,7 @@ export const Counts = z.object({
   return: Count,
   correct: Count,
   retract: Count,
-  unchanged: Count.describe('People of the source whom the platform already has as HR says.'),
+  unchanged: Count.describe('People of the source that the platform already has as HR says.'),
   rejected: Count.describe('Rows that could not become a record.'),
 })
 export type Counts = z.infer<typeof Counts>
@@ -62,7 +62,7 @@ export const RunOptions = z.object({
   retract: z
     .object({ identityId: z.string(), reason: z.string(), by: z.string() })
     .optional()
-    .describe('The one person whom this run takes back.'),
+    .describe('The one person that this run takes back.'),
   restore: z
     .object({ identityId: z.string(), by: z.string() })
     .optional()
@@ -86,10 +86,10 @@ const Keys = z.array(z.string())
 
 export const Verification = z
   .object({
-    listed: Count.describe('People whom the platform holds.'),
-    lost: Count.describe('People whom it held and no longer does.'),
-    changed: Count.describe('People of whom it holds something else than it acknowledged.'),
-    foreign: Count.describe('People whom it holds and HR never named. They are left alone.'),
+    listed: Count.describe('People that the platform holds.'),
+    lost: Count.describe('People that it held and no longer holds.'),
+    changed: Count.describe('People for which it holds something else than it acknowledged.'),
+    foreign: Count.describe('People that it holds and HR never named. They are left alone.'),
     people: z
       .object({ lost: Keys, changed: Keys, foreign: Keys })
       .optional()
@@ -282,7 +282,7 @@ export type InboxEvent = z.infer<typeof InboxEvent>
 
 const ProblemTally = z.object({
   people: Count,
-  leavers: Count.describe('Those of them whom the platform may still take for employed.'),
+  leavers: Count.describe('Those of them that the platform may still take for employed.'),
 })
 
 export const ConnectionStatus = z.object({
@@ -291,10 +291,10 @@ export const ConnectionStatus = z.object({
   people: z.object({
     wanted: Count.describe('Everybody HR has told of.'),
     separated: Count.describe('Those of them who have left.'),
-    due: Count.describe('Those of whom the platform has yet to hear.'),
+    due: Count.describe('Those that have yet to be sent to the platform.'),
   }),
   problems: z.object({
-    refused: ProblemTally.describe('People whom the platform turned down.'),
+    refused: ProblemTally.describe('People that the platform turned down.'),
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
   inbox: z
@@ -327,7 +327,7 @@ export const Status = z
     database: z.string(),
     queue: z.string(),
     platform: z.string(),
-    alerts: z.array(Alert).describe('What needs somebody now, by connection and kind.'),
+    alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
     connections: z.array(ConnectionStatus),
   })
   .meta({ id: 'Status' })

@@ -191,7 +191,7 @@ export const assets = operations({
     params,
     query: z.object(expand),
     success: { 200: Asset },
-    errors: [401, 403, 404, 412, 500],
+    errors: [400, 401, 403, 404, 412, 500],
   },
   updateAsset: {
     method: 'PUT',

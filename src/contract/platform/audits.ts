@@ -70,7 +70,7 @@ export const AuditId = z.guid({ error: 'must be a UUID' })
 
 export const Auditor = z
   .object({ id: z.guid(), name: z.string(), email: AnsweredEmail })
-  .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'Somebody from outside who audits.' })
+  .meta({ id: 'AuditorCompactResponsePublicV2Dto', description: 'A person from outside who audits.' })
 export type Auditor = z.infer<typeof Auditor>
 
 export const AuditControl = z

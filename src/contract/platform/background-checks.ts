@@ -41,12 +41,12 @@ export const BackgroundCheck = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: "What was found about somebody's past." })
+  .meta({ id: 'BackgroundCheckResponsePublicV2Dto', description: 'What was found about the past of a person.' })
 export type BackgroundCheck = z.infer<typeof BackgroundCheck>
 
 export const BackgroundCheckCreate = z
   .object({
-    userId: Id.describe('Whom the check is about: a user, not a personnel entry.'),
+    userId: Id.describe('Who the check is about: a user, not a personnel entry.'),
     filedAt: FiledDate.describe('The day on which the check was completed.'),
     url: text(urlLimit)
       .check(z.url({ protocol: /^https?$/, error: 'must be a web address' }))
@@ -67,10 +67,10 @@ export const PersonCompact = z
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })
-  .meta({ id: 'PersonCompactResponsePublicV2Dto', description: 'Somebody of the personnel in short.' })
+  .meta({ id: 'PersonCompactResponsePublicV2Dto', description: 'A person of the personnel in short.' })
 export type PersonCompact = z.infer<typeof PersonCompact>
 
-/** Background checks that somebody made outside of the platform. */
+/** Background checks that were made outside of the platform. */
 export const backgroundChecks = operations({
   createBackgroundCheck: {
     method: 'POST',

@@ -70,7 +70,7 @@ export const controlNotes = operations({
   updateControlNote: {
     method: 'PUT',
     path: '/workspaces/:workspaceId/controls/:controlId/notes/:noteId',
-    summary: 'Write a note anew.',
+    summary: 'Replace the text of a note.',
     description: 'Its author stays the one who wrote it first.',
     permission: 'controls-notes-put',
     params,
@@ -85,6 +85,6 @@ export const controlNotes = operations({
     permission: 'controls-notes-delete',
     params,
     success: { 200: null },
-    errors: [401, 403, 404, 412, 500],
+    errors: [400, 401, 403, 404, 412, 500],
   },
 })

@@ -9,7 +9,7 @@ export const ControlOwnerCreate = z
   .meta({ id: 'ControlOwnerCreateRequestPublicV2Dto' })
 
 export const ControlOwnersModify = z
-  .object({ ownerUserIds: z.array(Id).describe('Everybody who shall own the control; an empty list removes all.') })
+  .object({ ownerUserIds: z.array(Id).describe('All users who shall own the control; an empty list removes all.') })
   .meta({ id: 'ControlOwnerModifyRequestPublicV2Dto' })
 
 export const ControlOwnersModified = z
@@ -33,7 +33,12 @@ export const controlOwners = operations({
       frameworkSlug: text(shortTextLimit)
         .optional()
         .describe('Only users who own a control of the workspace that serves this framework.'),
-      'includeUserIds[]': z.array(Id).min(1).max(includedUsersLimit).nullish().describe('Only these users.'),
+      'includeUserIds[]': z
+        .array(Id)
+        .min(1)
+        .max(includedUsersLimit)
+        .optional()
+        .describe('Only these users. Left out, all of them; a blank or `null` names no one and is refused.'),
       excludeUserIds: z.array(Id).optional().describe('Leaves these users out.'),
     }),
     success: { 200: ControlOwnerPage },
@@ -43,7 +48,7 @@ export const controlOwners = operations({
     method: 'POST',
     path: '/workspaces/:workspaceId/controls/:controlId/owners',
     summary: 'Make a user an owner of a control.',
-    description: 'Somebody who owns it already stays its owner.',
+    description: 'A user who owns it already stays its owner.',
     permission: 'controls-put-owners',
     params,
     body: ControlOwnerCreate,

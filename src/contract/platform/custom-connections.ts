@@ -144,7 +144,7 @@ export const customConnections = operations({
     params,
     query: z.object(expand),
     success: { 200: CustomConnection },
-    errors: [401, 402, 403, 404, 412, 500],
+    errors: [400, 401, 402, 403, 404, 412, 500],
   },
   updateCustomConnection: {
     method: 'PUT',
@@ -167,6 +167,6 @@ export const customConnections = operations({
     entitlement,
     params,
     success: { 204: null },
-    errors: [401, 402, 403, 412, 500],
+    errors: [400, 401, 402, 403, 412, 500],
   },
 })

@@ -127,6 +127,6 @@ export const customDataRecords = operations({
     entitlement,
     params: ofRecord,
     success: { 204: null },
-    errors: [401, 402, 403, 404, 412, 500],
+    errors: [400, 401, 402, 403, 404, 412, 500],
   },
 })

@@ -232,7 +232,7 @@ export const devices = operations({
     params: z.object({ personnelId: Id }),
     query: z.object({ ...commonQuery, sourceType }),
     success: { 200: DevicePage },
-    errors: [401, 403, 404, 412, 500],
+    errors: [400, 401, 403, 404, 412, 500],
   },
   getDevice: {
     method: 'GET',
@@ -252,7 +252,7 @@ export const devices = operations({
     params: ofConnection,
     query: z.object({ ...commonQuery, personnelId }),
     success: { 200: DevicePage },
-    errors: [401, 403, 404, 412, 500],
+    errors: [400, 401, 403, 404, 412, 500],
   },
   listDeviceApps: {
     method: 'GET',

@@ -123,7 +123,7 @@ const EventType = text(shortTextLimit).regex(/^[A-Z0-9_]+$/, {
 
 const expand = expandQuery(EventExpand)
 
-/** What was written to the account, by whom and when. */
+/** What was written to the account, when, and who did it. */
 export const events = operations({
   listEvents: {
     method: 'GET',

@@ -113,7 +113,7 @@ export function identityIdOf(reference: IdentityRef): string | null {
 const ofConnection = z.object({ connectionId: Id })
 const ofIdentity = z.object({ connectionId: Id, userIdentityId: IdentityRef })
 
-/** The people whom an HRIS connection holds. */
+/** The people that an HRIS connection holds. */
 export const hrisUserIdentities = operations({
   listHrisUserIdentities: {
     method: 'GET',
@@ -124,7 +124,7 @@ export const hrisUserIdentities = operations({
     params: ofConnection,
     query: z.object(listQuery),
     success: { 200: IdentityPage },
-    errors: [401, 402, 403, 404, 412, 500],
+    errors: [400, 401, 402, 403, 404, 412, 500],
   },
   upsertHrisUserIdentities: {
     method: 'POST',

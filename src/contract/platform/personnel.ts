@@ -87,19 +87,19 @@ export const Person = z
     userId: Id,
     user: UserCompact.optional().describe('On request (`expand[]`).'),
     employmentStatus: EmploymentStatus,
-    notHumanReason: z.string().nullish().describe('Why somebody is out of scope.'),
+    notHumanReason: z.string().nullish().describe('Why the person is out of scope.'),
     reasonProvider: UserCompact.nullish().describe('Who gave that reason, on request (`expand[]`).'),
     complianceChecks: z.array(ComplianceCheck).optional().describe('On request (`expand[]`).'),
     startedAt: Timestamp.nullable(),
     separatedAt: Timestamp.nullish(),
     statusUpdatedAt: Timestamp.nullable().describe(
-      'When somebody set the status by hand. While it is set, identity sync leaves the person alone.',
+      'When the status was set by hand. While it is set, identity sync leaves the person alone.',
     ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
     customFields: z.array(CustomFieldValue).optional().describe('On request (`expand[]`).'),
   })
-  .meta({ id: 'PersonResponsePublicV2Dto', description: 'Somebody who works, worked or will work for the account.' })
+  .meta({ id: 'PersonResponsePublicV2Dto', description: 'A person who works, worked or will work for the account.' })
 export type Person = z.infer<typeof Person>
 
 export const PersonnelPage = page(Person).meta({ id: 'PersonnelResponsePublicV2Dto' })

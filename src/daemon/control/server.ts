@@ -2,7 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { createApp, mount } from '../../http/mount.ts'
+import { compressed, createApp } from '../../http/app.ts'
+import { mount } from '../../http/mount.ts'
 import { openapi } from '../../http/openapi.ts'
 import { refuse } from '../../http/refusal.ts'
 import type { ControlContext } from './control.ts'
@@ -25,14 +26,14 @@ const checkMs = 5000
 
 /** Serves the control API, its document, and the probes of whoever watches over the daemon. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const app = createApp()
+  const app = await createApp()
   serveProbes(app, options.checks)
   await options.alsoServe(app)
   const document = openapi([{ tag: 'Control', operations: control }], {
     title: 'Rollcall control API',
     version: options.context.about.version,
   })
-  app.get('/api/openapi.json', async () => document)
+  app.get('/api/openapi.json', { compress: compressed }, async () => document)
   const expected = digest(options.token)
   mount(app, control, refusingHandlers, {
     prefix: controlPrefix,

@@ -16,7 +16,7 @@ export type Resource = { readonly id: number; readonly schema: Record<string, un
 
 /** Refuses a connection that the caller's account does not have, or that is of another type. */
 export async function requireConnection(ctx: PlatformContext, wanted: Wanted): Promise<void> {
-  checkConnection(ctx, wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
+  checkConnection(wanted, await connectionOf(ctx, ctx.db, wanted).executeTakeFirst())
 }
 
 /**
@@ -24,7 +24,7 @@ export async function requireConnection(ctx: PlatformContext, wanted: Wanted): P
  * written into it. Writers do not wait for one another.
  */
 export async function holdConnection(trx: Kysely<PlatformSchema>, ctx: Caller, wanted: Wanted): Promise<void> {
-  checkConnection(ctx, wanted, await heldConnection(trx, ctx, wanted).executeTakeFirst())
+  checkConnection(wanted, await heldConnection(trx, ctx, wanted).executeTakeFirst())
 }
 
 /** The query with which `holdConnection` finds and holds it, for statements that go on from there. */
@@ -34,14 +34,13 @@ export function heldConnection(db: Kysely<PlatformSchema>, ctx: Caller, wanted: 
 
 /** Refuses what such a query found, where it is not what was wanted. */
 export function checkConnection(
-  ctx: Caller,
   { connectionId, type }: Wanted,
   connection: { readonly provider_type: ProviderType } | undefined,
 ): void {
   if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
   if (connection.provider_type === type) return
   throw new Refusal(
-    ctx.operation.errors.includes(400) ? 400 : 404,
+    400,
     `Custom connection ${connectionId} is of type ${connection.provider_type}; only one of type ${type} holds ${holdings[type]}`,
   )
 }

@@ -13,7 +13,7 @@ import { compactUsers } from '../core/compact.ts'
 type Trx = Kysely<PlatformSchema>
 type OwnerFilters = {
   readonly frameworkSlug?: string | undefined
-  readonly included?: readonly number[] | null | undefined
+  readonly included?: readonly number[] | undefined
   readonly excluded?: readonly number[] | undefined
 }
 

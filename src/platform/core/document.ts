@@ -1,11 +1,16 @@
+import { platformExamples } from '../../contract/platform/examples.ts'
 import { platformAreas, platformPrefix } from '../../contract/platform/platform.ts'
 import { openapi } from '../../http/openapi.ts'
+import { introduction } from './introduction.ts'
 
 /** The OpenAPI document of the public interface. `servers` are its base addresses; where there is none, the path stands for them. */
 export function platformDocument(servers: readonly string[] = []) {
   return openapi(platformAreas, {
     title: 'Compliance Management Public API',
     version: '2',
+    description: introduction,
+    isLimited: true,
+    examples: platformExamples,
     servers: servers.length > 0 ? servers : [platformPrefix],
   })
 }

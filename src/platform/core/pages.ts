@@ -78,10 +78,7 @@ type Step<T extends Listed> = {
 function knownPosition(ctx: PlatformContext, scope: string, cursor: string): Position {
   const position = readCursor(ctx.cursorSecret, scope, cursor)
   if (position) return position
-  throw new Refusal(
-    ctx.operation.errors.includes(400) ? 400 : 404,
-    'cursor was not given out for this list with these parameters; start again without a cursor',
-  )
+  throw new Refusal(400, 'cursor: was not given out for this list with these parameters; start again without a cursor')
 }
 
 // A row that changes during a walk from the newest to the oldest `updatedAt` jumps to where the walk has already been.

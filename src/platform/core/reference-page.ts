@@ -1,3 +1,4 @@
+import { compressed } from '../../http/app.ts'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 export const referencePath = '/reference'
@@ -15,7 +16,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Serves the OpenAPI document at `documentPath` as a page that people read. */
+/** Serves the OpenAPI document at `documentPath` as a page that people read, to which `/` leads. */
 export function serveReferencePage(app: FastifyInstance, documentPath: string): void {
   let pages: Promise<FastifyInstance> | null = null
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -23,8 +24,9 @@ export function serveReferencePage(app: FastifyInstance, documentPath: string): 
     const page = await (await pages).inject({ method: 'GET', url: request.url })
     return reply.code(page.statusCode).headers(page.headers).send(page.rawPayload)
   }
-  app.get(referencePath, answer)
-  app.get(`${referencePath}/*`, answer)
+  app.get('/', async (_request, reply) => reply.redirect(`${referencePath}/`))
+  app.get(referencePath, { compress: compressed }, answer)
+  app.get(`${referencePath}/*`, { compress: compressed }, answer)
 }
 
 // The script inside is larger than all of the platform, so it is loaded for the first reader and not at every start.

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { IdentityRecord, type IdentityUpdate } from '../../contract/platform/hris-user-identities.ts'
+import { inPlainWords } from '../../http/issues.ts'
 import type { IdentityValues } from './values.ts'
 
 /** A valid item of a batch: the key and only the fields that it names, the others being undefined. */
@@ -18,7 +19,7 @@ export function checkItems(items: readonly unknown[]): CheckedItem[] {
   return items.map((item) => {
     const key = keyOf(item)
     if (key !== undefined && repeated.has(key)) return { error: 'identityId occurs more than once in this batch' }
-    const checked = record.safeParse(item)
+    const checked = record.safeParse(item, { error: inPlainWords })
     if (!checked.success) return { error: describe(checked.error) }
     return { submission: { identityId: checked.data.identityId, values: submittedValues(checked.data) } }
   })

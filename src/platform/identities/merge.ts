@@ -79,7 +79,7 @@ export async function mergeIdentities(
     told as (${writtenRecordEvents(by, { ...identityRecords, connectionId, records: writtenRecords })})
     select provider_type, written.* from connection left join written on true
   `.execute(db)
-  checkConnection(ctx, wanted, rows[0])
+  checkConnection(wanted, rows[0])
   return rows.filter(({ id }) => id !== null)
 }
 

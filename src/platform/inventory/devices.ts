@@ -42,7 +42,7 @@ export const deviceHandlers: Handlers<typeof devices, PlatformContext> = {
   },
 
   async listDevicesForConnection(ctx, { params, query }) {
-    checkMdm(ctx, params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
+    checkMdm(params.connectionId, await connectionOf(ctx, ctx.db, params.connectionId).executeTakeFirst())
     const place = { connectionId: params.connectionId, personnelId: query.personnelId }
     return { status: 200, body: await pageOf(ctx, place, query) }
   },
@@ -128,7 +128,7 @@ function presentApp({ id, installed_app }: Selectable<PlatformSchema['device_app
 
 // Writers of one connection wait for one another, so that two reports of a new device do not make two of it.
 async function holdMdm(ctx: PlatformContext, trx: Kysely<PlatformSchema>, connectionId: number): Promise<void> {
-  checkMdm(ctx, connectionId, await connectionOf(ctx, trx, connectionId).forNoKeyUpdate().executeTakeFirst())
+  checkMdm(connectionId, await connectionOf(ctx, trx, connectionId).forNoKeyUpdate().executeTakeFirst())
 }
 
 function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, connectionId: number) {
@@ -139,11 +139,11 @@ function connectionOf(ctx: PlatformContext, db: Kysely<PlatformSchema>, connecti
     .where('id', '=', connectionId)
 }
 
-function checkMdm(ctx: PlatformContext, connectionId: number, connection: { provider_type: string } | undefined): void {
+function checkMdm(connectionId: number, connection: { provider_type: string } | undefined): void {
   if (!connection) throw new Refusal(404, `There is no custom connection ${connectionId}`)
   if (connection.provider_type === 'MDM') return
   throw new Refusal(
-    ctx.operation.errors.includes(400) ? 400 : 404,
+    400,
     `Custom connection ${connectionId} is of type ${connection.provider_type}; only one of type MDM holds devices`,
   )
 }

@@ -78,7 +78,9 @@ export function requireToken(request: FastifyRequest, token: string): void {
   const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
   const wanted = Buffer.from(token)
   if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
-  throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong')
+  throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong', {
+    headers: { 'www-authenticate': 'Bearer' },
+  })
 }
 
 // What an operator can act on keeps its message; anything else is a fault of the server.

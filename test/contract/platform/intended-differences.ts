@@ -119,6 +119,34 @@ export const intendedDifferences: readonly { readonly matches: RegExp; readonly 
     reason: 'A cursor or a filter that makes no sense needs an answer; the contract lists none.',
   },
   {
+    matches:
+      /^GET \/(?:assets\/\{assetId\}|custom-connections\/\{connectionId\}(?:\/hris-user-identities)?|(?:connections\/\{connectionId\}|personnel\/\{personnelId\})\/devices) 400/,
+    reason:
+      'The contract lists no answer to an id, a cursor or an expansion that cannot be; it is the one of all others.',
+  },
+  {
+    matches: /^DELETE (?:\/custom-connections\/\{connectionId\}|\S+\/records\/\{recordId\}|\S+\/notes\/\{noteId\}) 400/,
+    reason: 'The contract lists no answer to an id that cannot be, or to a body that is no JSON.',
+  },
+  {
+    matches: /^\w+ \S+ (?:408|431)\S*(?: \w+)?: published none, /,
+    reason:
+      'What the server answers to a request that is too slow, or whose headers are too large, before it reads it.',
+  },
+  {
+    matches: /^(?:POST|PUT|DELETE) \S+ 413\S*(?: \w+)?: published none, /,
+    reason: 'Every body has a limit; the contract lists its answer for some operations only.',
+  },
+  {
+    matches: /^\w+ \S+ 429\S*(?: \w+)?: published none, /,
+    reason: 'The contract has a limit of requests, and says in words alone that 429 answers what exceeds it.',
+  },
+  {
+    matches: /\/owners query includeUserIds\[\] nullable: published true, ours false$/,
+    reason:
+      'A query has no null: no filter is a parameter left out. A blank or `null` is what an empty list becomes, and would list everybody.',
+  },
+  {
     matches: /^GET \/(?:assets\/\{assetId\}|devices\/\{deviceId\}(?:\/apps)?) 404/,
     reason: 'The contract lists no answer for an asset or a device that is not there.',
   },

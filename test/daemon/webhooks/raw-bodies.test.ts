@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { type RawBodiesOptions, type RawBody, takeRawBodies } from '../../../src/daemon/webhooks/raw-bodies.ts'
-import { createApp } from '../../../src/http/mount.ts'
+import { createApp } from '../../../src/http/app.ts'
 
 const bodyLimit = 1000
 
 /** A server that gives bodies back; below /held it holds them until it is told. */
 async function serveBodies(options: Partial<RawBodiesOptions> = {}) {
-  const app = createApp()
+  const app = await createApp()
   const arrived = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   await app.register(async (scope) => {

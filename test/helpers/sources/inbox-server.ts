@@ -4,7 +4,7 @@ import { recipeOf, WebhookSettings } from '../../../src/connectors/webhook/setti
 import { signWebhook } from '../../../src/connectors/webhook/sign.ts'
 import { serveWebhooks, type WebhooksOptions } from '../../../src/daemon/webhooks/webhooks.ts'
 import { openDatabase } from '../../../src/database/database.ts'
-import { createApp } from '../../../src/http/mount.ts'
+import { createApp } from '../../../src/http/app.ts'
 import { listEvents } from '../../../src/store/inbox/review.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -43,7 +43,7 @@ export async function serveInbox({
     ['acme', { settings: acme, secrets }],
     ['beta', { settings: settingsOf({}), secrets: async () => [secret] }],
   ])
-  const app = createApp()
+  const app = await createApp()
   const events = silentEvents((event) => told.push(event))
   await serveWebhooks(app, { feeds, db: store.db, now, events, limits })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -19,6 +19,22 @@ describe('the limit of requests', () => {
     expect(await refused.json()).toEqual({ statusCode: 429, message: expect.any(String), code: expect.any(Number) })
   })
 
+  test('says with every answer how many requests are left, and when the minute ends', async () => {
+    await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 2 })
+    const url = `${opened.platform.baseUrl}/workspaces`
+
+    const answers = [await fetch(url), await fetch(url), await fetch(url)]
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 429])
+    expect(answers.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual(Array(3).fill('"minute";q=2;w=60'))
+    expect(answers.map(({ headers }) => headers.get('ratelimit')?.replace(/\d+$/, ''))).toEqual([
+      '"minute";r=1;t=',
+      '"minute";r=0;t=',
+      '"minute";r=0;t=',
+    ])
+    expect(answers[2]?.headers.get('ratelimit')).toMatch(/;t=([1-9]|[1-5]\d|60)$/)
+  })
+
   test('counts a path that is spelled in another way', async () => {
     await using opened = await openTestPlatform(pglitePlace, { requestsPerMinute: 1 })
     const url = `${opened.platform.baseUrl}/workspaces`

@@ -26,6 +26,24 @@ test('the reference page and all that it loads come from the platform itself', a
   expect(page.headers.get('content-security-policy')).toContain("connect-src 'self'")
 })
 
+test('the address of the platform alone leads to the reference page', async () => {
+  const answer = await fetch(origin)
+
+  expect([answer.status, answer.url]).toEqual([200, `${origin}/reference/`])
+})
+
+test('the script of the page and its document travel compressed', async () => {
+  const html = await (await fetch(`${origin}/reference/`)).text()
+  const [, script = ''] = /<script src="([^"]+)"/.exec(html) ?? []
+  const addresses = [new URL(script, `${origin}/reference/`).href, `${opened.platform.baseUrl}/openapi.json`]
+
+  const answers = await Promise.all(
+    addresses.map((address) => fetch(address, { headers: { 'accept-encoding': 'gzip' } })),
+  )
+
+  expect(answers.map(({ headers }) => headers.get('content-encoding'))).toEqual(['gzip', 'gzip'])
+})
+
 test('the document that it shows is there without a key', async () => {
   const document = await fetch(`${opened.platform.baseUrl}/openapi.json`)
 

@@ -4,7 +4,7 @@ import { readText } from '../../../src/http/text.ts'
 import type { Badness, Case } from './bad-cases.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import { alternativesOf, jsonSchemaOf } from './json-schema.ts'
-import { absentStatus, everyOperation, malformedStatus, type NamedOperation, validCall } from './operations.ts'
+import { absentStatus, everyOperation, type NamedOperation, validCall } from './operations.ts'
 import { sqlFragments, wordsOfJavaScript } from './rubbish.ts'
 import type { World } from './world.ts'
 
@@ -76,6 +76,7 @@ export const badAddresses: readonly Badness[] = [
   },
   {
     kind: 'other methods',
+    leadsElsewhere: true,
     concerns: () => true,
     cases: (world, named) =>
       methods
@@ -83,7 +84,7 @@ export const badAddresses: readonly Badness[] = [
         .map((method) => {
           const { authorization = '' } = requestOf(world, named).headers
           const { path } = requestOf(world, named)
-          return { what: method, request: { method, path, headers: { authorization } }, expected: [404] }
+          return { what: method, request: { method, path, headers: { authorization } }, expected: [405] }
         }),
   },
 ]
@@ -97,7 +98,7 @@ function idCases(world: World, named: NamedOperation): (Case & { readonly isMalf
     return texts.flatMap((text) => {
       const isMalformed = !field.safeParse(readText(field, text)).success
       if (!isMalformed && chosen.includes(name)) return []
-      const expected = [isMalformed ? malformedStatus(named.operation) : absentStatus(named.operation)]
+      const expected = [isMalformed ? 400 : absentStatus(named.operation)]
       const call = validCall(named, world.mine.things)
       const request = world.http.requestOf(named, { ...call, params: { ...call.params, [name]: text } }, world.mine.key)
       return [{ what: `${name} ${text.slice(0, 40)}`, request, expected, isMalformed }]

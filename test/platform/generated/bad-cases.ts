@@ -18,15 +18,20 @@ export type Case = {
 export type Badness = {
   readonly kind: string
   readonly concerns: (operation: Operation, name: string) => boolean
+  /** Its requests lead to another operation, or to none. */
+  readonly leadsElsewhere?: boolean
   readonly cases: (world: World, named: NamedOperation) => readonly Case[] | Promise<readonly Case[]>
 }
 
 const shownLength = 200
+const validatorWords =
+  /Invalid (?:input|option|string|key|discriminator)|Too (?:big|small)|Unrecognized|received|call stack|\[object/
 const refusals = { named: NamedExceptionResponse.strict(), nameless: ExceptionResponse.strict() }
 
 /** What is wrong with the answer to a case, or null. */
 export function objection({ what, request, expected, byItem = false }: Case, answer: RawAnswer): string | null {
-  const problem = wrongStatus(expected, answer) ?? wrongBody(answer) ?? (byItem ? acceptedItem(answer) : null)
+  const problem =
+    wrongStatus(expected, answer) ?? wrongBody(answer) ?? rawWords(answer) ?? (byItem ? acceptedItem(answer) : null)
   if (problem === null) return null
   const sent = request.body === undefined ? '' : ` ${shown(request.body.toString())}`
   return `${what}: ${request.method} ${shown(request.path)}${sent} was answered with ${answer.status} ${shown(answer.text)}; ${problem}`
@@ -41,6 +46,12 @@ function wrongBody({ status, body }: RawAnswer): string | null {
   const parsed = (isNamedStatus(status) ? refusals.named : refusals.nameless).safeParse(body)
   if (!parsed.success) return `the body is not the one that the contract has for ${status}`
   return parsed.data.statusCode === status ? null : 'the body names another status'
+}
+
+// A refusal never holds a value of the request, so none of these words can be one.
+function rawWords({ status, text }: RawAnswer): string | null {
+  const found = status === 400 || status === 207 ? validatorWords.exec(text)?.[0] : undefined
+  return found === undefined ? null : `"${found}" is a word of a validator`
 }
 
 function acceptedItem({ status, body }: RawAnswer): string | null {

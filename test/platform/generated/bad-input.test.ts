@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { platformPrefix } from '../../../src/contract/platform/platform.ts'
 import { databases } from '../../helpers/servers/databases.ts'
+import type { RawAnswer } from '../helpers/raw-requests.ts'
 import { badAddresses } from './bad-addresses.ts'
 import { badBodies } from './bad-bodies.ts'
 import { badCallers } from './bad-callers.ts'
 import { type Case, objection } from './bad-cases.ts'
 import { badDocuments } from './bad-documents.ts'
 import { badQueries } from './bad-queries.ts'
-import { everyOperation } from './operations.ts'
+import { declaredStatuses, type Document, documentOf } from './document.ts'
+import { everyOperation, type NamedOperation } from './operations.ts'
 import { openWorld, type World } from './world.ts'
 
 const kinds = [...badCallers, ...badAddresses, ...badQueries, ...badBodies, ...badDocuments]
@@ -19,32 +22,48 @@ const step = { PostgreSQL: 1, PGlite: 3 }
 const table = everyOperation.flatMap((named) =>
   kinds
     .filter(({ concerns }) => concerns(named.operation, named.name))
-    .map(({ kind, cases }) => ({ operation: named.name, kind, named, cases })),
+    .map((badness) => ({ ...badness, operation: named.name, named })),
 )
 
 describe.each(databases)('whatever is bad is refused and changes nothing on $name', ({ name: engine, place }) => {
   const entries = engine === 'PostgreSQL' ? table : table.filter(({ kind }) => reaching.has(kind))
   let world: World
+  let document: Document
 
   beforeAll(async () => {
     world = await openWorld(place)
+    document = await documentOf(world.opened.platform.baseUrl)
   })
   afterAll(async () => {
     await world[Symbol.asyncDispose]()
   })
 
-  test.each(entries)('$operation: $kind', async ({ named, cases }) => {
+  test.each(entries)('$operation: $kind', async ({ named, cases, leadsElsewhere = false }) => {
     const requests = (await cases(world, named)).filter((_case, index) => index % step[engine] === 0)
     const before = await world.fingerprint()
 
-    const objections = await Promise.all(requests.map(objectionTo))
+    const answers = await Promise.all(requests.map(answerTo))
+    const objections = answers.map(([one, answer]) => objection(one, answer))
+    const undeclared = answers.filter(([one, answer]) => isUndeclared(named, one, answer))
 
     expect(requests.length).toBeGreaterThan(0)
     expect(objections.filter((one) => one !== null)).toEqual([])
+    expect(leadsElsewhere ? [] : undeclared.map(([{ what }, { status }]) => `${what}: ${status}`)).toEqual([])
     expect(await world.fingerprint()).toEqual(before)
   })
 
-  async function objectionTo(one: Case): Promise<string | null> {
-    return objection(one, await world.http.ask(one.request))
+  async function answerTo(one: Case): Promise<readonly [Case, RawAnswer]> {
+    return [one, await world.http.ask(one.request)]
+  }
+
+  /** Whether a request that leads to its operation got an answer that the document does not have. */
+  function isUndeclared({ operation }: NamedOperation, { request }: Case, { status }: RawAnswer): boolean {
+    return isBelow(operation.path, request.path) && !declaredStatuses(document, operation).includes(status)
   }
 })
+
+/** Whether a path has all of the parts that an operation's path has, behind the prefix. */
+function isBelow(template: string, path: string): boolean {
+  const parts = path.split('?', 1)[0]?.slice(platformPrefix.length).split('/') ?? []
+  return parts.length === template.split('/').length && parts.slice(1).every((part) => part !== '')
+}

@@ -5,7 +5,7 @@ import type { Badness, Case } from './bad-cases.ts'
 import { exampleOf } from './example.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import { alternativesOf, type JsonSchema, jsonSchemaOf } from './json-schema.ts'
-import { everyList, isReading, malformedStatus, type NamedOperation, validCall } from './operations.ts'
+import { everyList, isReading, type NamedOperation, validCall } from './operations.ts'
 import { sqlFragments, wordsOfJavaScript } from './rubbish.ts'
 import type { World } from './world.ts'
 
@@ -40,8 +40,7 @@ const unstorable = ['%00', 'a%00b']
 const undecodable = ['%', '%zz', '%E0%A4%A', '%ff', '%ED%A0%80']
 const longest = 12_000
 const tooLongForHeaders = 20_000
-const unknownParameters =
-  'page=3&__proto__=1&constructor=1&toString=1&a[b][c]=1&expand[]x=1&%00=1&%=1&&=&SIZE=0&Sort=x&size%20=0'
+const unknownParameters = 'page=3&__proto__=1&constructor=1&toString=1&a[b][c]=1&%00=1&%=1&&=&sizes=0&order=x&[]=1'
 /** What may change from page to page. */
 const unbound = new Set(['cursor', 'size', 'includeTotalCount', 'expand[]'])
 
@@ -60,8 +59,8 @@ export const badQueries: readonly Badness[] = [
     concerns: ({ query }) => query !== undefined,
     cases: (world, named) =>
       parameters(named).flatMap(([name, field]) => [
-        ...unstorable.map((text) => withQuery(world, named, `${name}=${text}`, refusalOf(named, name))),
-        withQuery(world, named, `${name}=${'9'.repeat(longest)}`, refusalOf(named, name)),
+        ...unstorable.map((text) => withQuery(world, named, `${name}=${text}`, [400])),
+        withQuery(world, named, `${name}=${'9'.repeat(longest)}`, [400]),
         withQuery(world, named, `${name}=${'9'.repeat(tooLongForHeaders)}`, [431]),
         ...(takesList(field) ? [] : [withQuery(world, named, `${name}=1&${name}=1`, [400])]),
       ]),
@@ -70,6 +69,14 @@ export const badQueries: readonly Badness[] = [
     kind: 'unknown parameters, which are ignored',
     concerns: isReading,
     cases: (world, named) => [withQuery(world, named, unknownParameters, successes(named.operation))],
+  },
+  {
+    kind: 'parameters in a spelling that is not theirs',
+    concerns: ({ query }) => query !== undefined,
+    cases: (world, named) =>
+      parameters(named).flatMap(([name, field]) =>
+        misspelled(name, takesList(field)).map((spelling) => withQuery(world, named, `${spelling}=1`, [400])),
+      ),
   },
   {
     kind: 'cursors that were not given out',
@@ -92,7 +99,7 @@ function judged(
   named: NamedOperation,
   { name, field, text }: { name: string; field: z.ZodType; text: string },
 ): Case[] {
-  if (name === 'cursor' && isList(named)) return [withQuery(world, named, `cursor=${text}`, refusalOf(named, name))]
+  if (name === 'cursor' && isList(named)) return [withQuery(world, named, `cursor=${text}`, [400])]
   const value = readText(field, takesList(field) ? [decoded(text)] : decoded(text))
   const isAllowed = field.safeParse(value).success
   if (isAllowed && !isReading(named.operation)) return []
@@ -116,7 +123,22 @@ async function cursorCases(world: World, named: NamedOperation): Promise<Case[]>
       return [`cursor=${own}`, filter, ...(name in together ? [together[name]] : [])].join('&')
     })
   const queries = [...[...foreign, ...tampered(own)].map((cursor) => `cursor=${cursor}`), ...filtered]
-  return queries.map((query) => withQuery(world, named, query, [malformedStatus(named.operation)]))
+  return queries.map((query) => withQuery(world, named, query, [400]))
+}
+
+/** Spellings that a client means as `name`. An index in brackets is one of a list. */
+function misspelled(name: string, isList: boolean): string[] {
+  const bare = name.replace('[]', '')
+  const other = bare === bare.toLowerCase() ? bare.toUpperCase() : bare.toLowerCase()
+  return [
+    other,
+    `${other}[]`,
+    `${bare}[x]`,
+    `${bare}[0][1]`,
+    `${bare}.0`,
+    `${bare}%20`,
+    ...(isList ? [] : [`${bare}[]`, `${bare}[0]`]),
+  ]
 }
 
 function tampered(cursor: string): string[] {
@@ -146,11 +168,6 @@ function withQuery(world: World, named: NamedOperation, query: string, expected:
   const { query: _extras, ...call } = validCall(named, world.mine.things)
   const request = world.http.requestOf(named, { ...call, query: {} }, world.mine.key)
   return { what: query.slice(0, 60), request: { ...request, path: `${request.path}?${query}` }, expected }
-}
-
-// A cursor that was never given out is refused by the list, which may list no 400.
-function refusalOf(named: NamedOperation, name: string): number[] {
-  return [name === 'cursor' && isList(named) ? malformedStatus(named.operation) : 400]
 }
 
 function answersToGoodQueries(operation: Operation): number[] {

@@ -13,6 +13,17 @@ export type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Json>> }
 }
 
+/** The document that a platform serves. */
+export async function documentOf(baseUrl: string): Promise<Document> {
+  return (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Document
+}
+
+/** The statuses with which an operation may answer, as the document has them. */
+export function declaredStatuses(document: Document, { method, path }: Operation): number[] {
+  const place = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+  return Object.keys(place?.responses ?? {}).map(Number)
+}
+
 /** Reads answers as the document has them: formats are checked, and whatever it does not name is a complaint. */
 export function strictReader(document: Document) {
   const ajv = formats.default(new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true }))

@@ -8,7 +8,7 @@ import { generateSource } from 'oazapfts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { databases } from '../../helpers/servers/databases.ts'
-import { type Document, strictReader } from './document.ts'
+import { type Document, documentOf, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { everyOperation, isReading, type NamedOperation, suspicion, validCall } from './operations.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
@@ -30,7 +30,7 @@ describe.each(databases)('a client generated from the document on $name', ({ pla
   beforeAll(async () => {
     opened = await openTestPlatform(place)
     company = await openCompany(opened)
-    document = (await (await fetch(`${opened.platform.baseUrl}/openapi.json`)).json()) as Document
+    document = await documentOf(opened.platform.baseUrl)
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'))
     generated = await generate(document, folder, opened.platform.baseUrl)
   })

@@ -58,12 +58,7 @@ export function suspicion({ name, operation }: NamedOperation): string {
 export function absentStatus({ errors, success, method }: Operation): number {
   if (errors.includes(404)) return 404
   if (method === 'DELETE' && 204 in success) return 204
-  return errors.includes(400) ? 400 : 404
-}
-
-/** The status with which an address is refused that can name nothing. */
-export function malformedStatus({ errors }: Operation): number {
-  return errors.includes(400) ? 400 : 404
+  return 400
 }
 
 function paramsOf({ name, operation }: NamedOperation, things: Things): Things {

@@ -48,7 +48,7 @@ function perform(task: SchemaTask): Verdict {
     return { failures: judge(validatorOf(task), task.records) }
   } catch (error) {
     // Whatever a schema makes the validator throw is the schema's fault, an endless reference for one.
-    return { refusal: error instanceof Error ? shortened(error.message) : 'the validator failed' }
+    return { refusal: shortened(fault(error)) }
   }
 }
 
@@ -84,6 +84,17 @@ function compile(schema: SchemaTask['schema']): ValidateFunction {
   const validate = ajv.compile(rest)
   if ('$async' in validate) throw new Error('$async is not allowed')
   return validate
+}
+
+/** What is wrong with a schema, in words for the one who wrote it. */
+function fault(error: unknown): string {
+  if (error instanceof RangeError) return 'it is nested too deeply, or refers to itself without end'
+  if (error instanceof SyntaxError) return 'one of its patterns is no regular expression'
+  if (!(error instanceof Error) || error instanceof TypeError) return 'it is no JSON Schema'
+  if ('missingRef' in error) return `it refers to ${error.missingRef}, which it does not have`
+  // The first complaint is the one about the keyword; those behind it repeat it in other words.
+  const [, place = '', complaint] = /^schema is invalid: data(\S*) (.*?)(?:, data[ /].*)?$/s.exec(error.message) ?? []
+  return complaint === undefined ? error.message : `${place || 'it'} ${complaint}`
 }
 
 // Names places and rules, and never the value, which may be personal.

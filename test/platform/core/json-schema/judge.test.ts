@@ -87,6 +87,23 @@ test('a task that takes too much memory is given up, and the next one is judged'
   expect(verdicts).toMatchObject([{ refusal: expect.stringContaining('MiB of memory') }, { failures: expect.any(Map) }])
 })
 
+test.each<[string, Record<string, unknown>, string]>([
+  ['refers to itself', { $ref: '#' }, 'it is nested too deeply, or refers to itself without end'],
+  ['refers to what it lacks', { $ref: '#/definitions/no' }, 'it refers to #/definitions/no, which it does not have'],
+  ['refers to elsewhere', { $ref: 'https://a.example/b' }, 'it refers to https://a.example/b, which it does not have'],
+  ['has no such type', { type: 'strin' }, '/type must be equal to one of the allowed values'],
+  ['has a part that is none', { properties: { a: 5 } }, '/properties/a must be object,boolean'],
+  ['has no such pattern', { pattern: '(' }, 'one of its patterns is no regular expression'],
+  ['has no such name', { $id: 5 }, 'it is no JSON Schema'],
+  ['is of another dialect', { $schema: 'https://a.example/b' }, '$schema must name draft-07, 2019-09 or 2020-12'],
+])('a schema that %s is refused in words for the one who wrote it', async (_what, schema, words) => {
+  await using judge = new SchemaJudge()
+
+  const verdict = await judge.judge(1, task(schema))
+
+  expect(verdict).toEqual({ refusal: words })
+})
+
 test('an account whose schemas get stuck holds up itself only', async () => {
   await using judge = new SchemaJudge({ ...hurry, taskMs: 2000 })
   const order: string[] = []

@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer'
+import compress, { type FastifyCompressOptions } from '@fastify/compress'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { errorCode } from '../errors.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import { Refusal, refusalBody, refuse } from './refusal.ts'
+import { requestIdHeader, requestIdOf } from './request-id.ts'
+import { rememberRoutes } from './served-methods.ts'
+
+export type AppOptions = {
+  readonly logger?: FastifyBaseLogger
+  readonly bodyLimitBytes?: number
+  /** How long a client may take to send its request. */
+  readonly requestTimeoutMs?: number
+  /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
+  readonly trustedProxies?: readonly string[]
+}
+
+/**
+ * What a route says as `compress` so that its answers travel compressed. Pages do not: they hold the token of a form beside what
+ * a caller gave, and the size of a compressed page can give such a token away.
+ */
+export const compressed: FastifyCompressOptions = { threshold: 1024, encodings: ['br', 'gzip', 'deflate'] }
+
+const defaultBodyLimitBytes = 10 * 1024 * 1024
+const defaultRequestTimeoutMs = 60_000
+/** How long the headers of a request may take to arrive, and how often that is looked at. */
+const headersTimeoutMs = 15_000
+const connectionsCheckMs = 5000
+// As long as headers may be: what is longer never gets here, so every part of a path is judged by its operation.
+const maxParamLength = 16 * 1024
+
+/** A Fastify instance whose every error, also for unknown paths and broken requests, has the contract's body. */
+export async function createApp({
+  logger,
+  bodyLimitBytes = defaultBodyLimitBytes,
+  requestTimeoutMs = defaultRequestTimeoutMs,
+  trustedProxies = [],
+}: AppOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify({
+    ...(logger && { loggerInstance: logger }),
+    // The address of a request can hold a personal value, so Fastify's own request lines stay off.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: requestIdOf,
+    bodyLimit: bodyLimitBytes,
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
+    requestTimeout: requestTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
+    routerOptions: { maxParamLength },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, app.log),
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+  })
+  const methodsAt = rememberRoutes(app)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header(requestIdHeader, request.id)
+  })
+  endConnectionsOnClose(app)
+  app.setErrorHandler(sendError)
+  app.setNotFoundHandler((request, reply) => sendRefusal(reply, notServed(methodsAt(request.url))))
+  acceptJsonOnly(app)
+  // Only routes that are added afterwards can be compressed, so this is waited for.
+  await app.register(compress, { globalCompression: false, globalDecompression: false })
+  return app
+}
+
+/** Sends a body as JSON. */
+export function send(reply: FastifyReply, { status, body }: { status: number; body?: unknown }): FastifyReply {
+  if (body === undefined) return reply.code(status).send()
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+/** Clients keep their connections open for a long time: closing would wait for those that were busy when it began. */
+function endConnectionsOnClose(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
+  })
+}
+
+function notServed(methods: readonly string[]): Refusal {
+  if (methods.length === 0) return refuse('UnknownPath', 'nothing is served under this path')
+  return new Refusal(405, `this path is served with ${methods.join(', ')} only`, {
+    headers: { allow: methods.join(', ') },
+  })
+}
+
+function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return send(reply.headers(refusal.headers), { status: refusal.status, body: refusalBody(refusal) })
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // A path that cannot be decoded gets here before any hook has run.
+  reply.header(requestIdHeader, request.id)
+  const refusal = error instanceof Refusal ? error : refusalOfFramework(error)
+  if (refusal !== null) return sendRefusal(reply, refusal)
+  request.log.error({ failure: describeFailure(error), route: request.routeOptions.url }, 'request failed')
+  return sendRefusal(reply, refuse('InternalError', 'the request failed for a reason on our side'))
+}
+
+/** Fastify's own complaints in the contract's words. Their messages stay aside: those about JSON quote the body. */
+function refusalOfFramework(error: unknown): Refusal | null {
+  if (!(error instanceof Error)) return null
+  const { code, statusCode } = error as Error & { code?: string; statusCode?: number }
+  if (statusCode === 413) return refuse('TooLarge', 'the body is larger than this server accepts')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return refuse('UnsupportedMediaType', 'the body must be sent as application/json')
+  }
+  if (code === 'FST_ERR_BAD_URL') return refuse('MalformedAddress', 'the path is not percent-encoded correctly')
+  const concernsBody = error instanceof SyntaxError || code?.startsWith('FST_ERR_CTP_') === true
+  if (concernsBody || statusCode === 400)
+    return refuse('MalformedBody', 'the body is not the JSON document it claims to be')
+  return null
+}
+
+// Details of database errors quote rows, so only what identifies the failure is logged.
+function describeFailure(error: unknown): { readonly name: string; readonly code: unknown; readonly stack: string } {
+  if (!(error instanceof Error)) return { name: typeof error, code: null, stack: '' }
+  const code = errorCode(error) ?? null
+  return { name: error.name, code, stack: error.stack ?? error.message }
+}
+
+function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeContentTypeParser('text/plain')
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const { 'content-encoding': encoding = 'identity' } = request.headers
+    // Many clients announce JSON on every request, also on those without a body.
+    if (bytes.length === 0) done(null, undefined)
+    else if (encoding !== 'identity') done(refuse('MalformedBody', 'the body must be sent without a Content-Encoding'))
+    // Decoding would put replacement characters where the bytes are no text, and they would be stored.
+    else if (!isUtf8(bytes)) done(refuse('MalformedBody', 'the body is not encoded as UTF-8'))
+    else parseJson(request, bytes.toString(), done)
+  })
+}
