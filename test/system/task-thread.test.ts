@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { TaskThread } from '../../src/system/task-thread.ts'
 
 const script = new URL('./children/tasks.ts', import.meta.url)
-const openThread = (stepMs = 300) =>
+const openThread = (stepMs = 60_000) =>
   new TaskThread<readonly string[], string[], string>(script, { setup: 'done: ', limits: { stepMs, memoryMb: 32 } })
 
 describe('a thread for tasks', () => {
@@ -14,10 +14,10 @@ describe('a thread for tasks', () => {
   })
 
   test.each([
-    ['never ends', 'hang', 'too slow'],
-    ['fills the memory', 'fill', 'out of memory'],
-  ] as const)('is ended by a step that %s, and the next task has a new one', async (_case, step, stopped) => {
-    await using thread = openThread()
+    ['never ends', 'hang', 'too slow', 1000],
+    ['fills the memory', 'fill', 'out of memory', 60_000],
+  ] as const)('is ended by a step that %s, and the next task has a new one', async (_case, step, stopped, stepMs) => {
+    await using thread = openThread(stepMs)
 
     expect(await thread.run(['a', step, 'b'])).toEqual({ stopped, step: 1 })
     expect(await thread.run(['c'])).toEqual({ result: ['done: c'] })
@@ -34,7 +34,7 @@ describe('a thread for tasks', () => {
   })
 
   test('ends with what is running in it', async () => {
-    const thread = openThread(60_000)
+    const thread = openThread()
     const running = thread.run(['hang'])
 
     await thread[Symbol.asyncDispose]()
