@@ -15,8 +15,11 @@ import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
 import type { Events } from '../telemetry/events.ts'
+import { version } from '../version.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
+import type { ControlContext } from './control/control.ts'
+import type { Scheduled } from './schedules/schedules.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
 export type Parts = {
@@ -46,6 +49,30 @@ export async function openParts(config: Config, { events, now }: PartsOptions): 
   const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease }
   const opened = opening.move()
   return { config, queue, sync, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** What the control API is served from: by the daemon, or by a command that does the work itself. */
+export function controlContext(
+  parts: Parts,
+  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
+): ControlContext {
+  const { config, sync, queue } = parts
+  const about = {
+    version,
+    daemon,
+    database: sync.store.place,
+    queue: queue.place,
+    platform: config.platform.baseUrl,
+  }
+  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+}
+
+/** When each connection is read and verified without a person's asking. */
+export function schedulesOf(config: Config): Scheduled[] {
+  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
+    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
+    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+  ])
 }
 
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */

@@ -42,6 +42,10 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
+  async about({ about: { version, daemon } }) {
+    return { status: 200, body: { version, daemon } }
+  },
+
   async status(ctx) {
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { startDaemon } from '../daemon/start.ts'
-import { createEvents } from '../telemetry/events.ts'
-import { createLogger } from '../telemetry/log.ts'
-import { type CommonOptions, configOf } from './session.ts'
-import { listenForStop } from './stop-signal.ts'
+import { startDaemon } from '../../daemon/start.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { type CommonOptions, configOf } from '../session.ts'
+import { listenForStop } from '../stop-signal.ts'
 
 const stopWithinMs = 20_000
 
