@@ -1,4 +1,4 @@
-import { type Paint, paintFor } from './render/text.ts'
+import { type Paint, paintFor, wrapped } from './render/text.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
 export type Output = {
@@ -22,11 +22,18 @@ export function createOutput({ json }: { json: boolean }): Output {
     quiet: json && !process.stderr.isTTY,
     mayShowValues: ({ showValues = false }) => showValues && (json || process.stdout.isTTY),
     result: (document, render) => {
-      process.stdout.write(`${json ? JSON.stringify(document, null, 2) : render(document, paintResult)}\n`)
+      process.stdout.write(
+        `${json ? JSON.stringify(document, null, 2) : fitting(render(document, paintResult), process.stdout)}\n`,
+      )
     },
     note: (text) => {
-      process.stderr.write(`${text}\n`)
+      process.stderr.write(`${fitting(text, process.stderr)}\n`)
     },
     paint: paintFor(process.stderr),
   }
+}
+
+/** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */
+function fitting(text: string, stream: NodeJS.WriteStream): string {
+  return stream.isTTY ? wrapped(text, stream.columns) : text
 }

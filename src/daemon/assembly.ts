@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
@@ -7,6 +7,7 @@ import { httpConnector } from '../connectors/http/open.ts'
 import { sftpConnector } from '../connectors/sftp/open.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import { type Database, openDatabase } from '../database/database.ts'
+import { Failure } from '../errors.ts'
 import { createClient } from '../http/client.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import { migrations } from '../store/migrations/index.ts'
@@ -77,10 +78,25 @@ export function schedulesOf(config: Config): Scheduled[] {
 
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */
 export async function openStore(config: Config): Promise<Database<StoreSchema>> {
-  // What is kept here is about people: nobody else on this machine needs to read it.
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  await ensureDataDir(config.dataDir)
   const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
   return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize })
+}
+
+/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
+export async function ensureDataDir(dataDir: string): Promise<string | null> {
+  try {
+    // What is kept here is about people: no one else on this machine needs to read it.
+    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await access(dataDir, constants.W_OK)
+    return made ?? null
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    const help = 'give its account the rights, or name another one as dataDir'
+    throw new Failure('config_invalid', `the data folder ${dataDir} cannot be written (${code}): ${help}`, {
+      cause: error,
+    })
+  }
 }
 
 /** The queue: the configured Redis, else the database of the store. */

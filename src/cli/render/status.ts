@@ -19,7 +19,12 @@ export function renderStatus(status: Status, paint: Paint): string {
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
-    ...status.connections.flatMap((connection) => ['', ...connectionLines(connection, paint)]),
+    ...status.connections.flatMap((connection) => [
+      '',
+      ...connectionLines(connection, paint),
+      // Without a daemon no schedule is kept.
+      ...(status.daemon ? nextLines(connection) : []),
+    ]),
   ].join('\n')
 }
 
@@ -61,7 +66,6 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     ...(blocked ? blockedLines(blocked, paint) : []),
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),
-    ...nextLines(connection),
   ]
 }
 
