@@ -18,7 +18,7 @@ test('the help that is printed at once is the one of the commands', async () => 
   const help = program.helpInformation()
 
   await expect(help).toMatchFileSnapshot('../../src/cli/help.txt')
-  expect(answerAtOnce(['--help'])).toBe(help)
+  expect(await answerAtOnce(['--help'])).toBe(help)
 })
 
 test('the help of no option tells two defaults', async () => {
@@ -30,10 +30,16 @@ test('the help of no option tells two defaults', async () => {
   expect(twice).toEqual([])
 })
 
-test('only a single word for help or version is answered at once', () => {
-  const answers = [['--version', '--json'], ['sync', '--help'], [], ['sync']].map((args) => answerAtOnce(args))
+test.each([
+  ['another word beside it', ['--version', '--json']],
+  ['the help of one command', ['sync', '--help']],
+  ['no word at all', []],
+  ['an option that the status does not have', ['status', '--forever']],
+  ['a status of a configuration that is not there', ['status', '--config', '/does/not/exist.yaml']],
+])('what is in doubt is not answered at once: %s', async (_what, args) => {
+  const answer = await answerAtOnce(args)
 
-  expect(answers).toEqual([null, null, null, null])
+  expect(answer).toBeNull()
 })
 
 test('a line that is longer than the terminal is broken between words, below its own beginning', () => {
