@@ -45,11 +45,13 @@ export async function demo(options: DemoOptions): Promise<number> {
   const platform = opening.use(await startPlatform({ database: join(folder, 'platform'), operatorToken: token }))
   const { operator } = opening.use(await openOperator({ database: '', url: platform.operatorUrl, token }))
   await operator.createAccount({
-    name: account,
-    entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
-    termsAcceptedAt: new Date().toISOString(),
+    body: {
+      name: account,
+      entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+      termsAcceptedAt: new Date().toISOString(),
+    },
   })
-  const { key } = await operator.createKey({ account, name: 'rollcall', permissions: 'all' })
+  const { key } = await operator.createKey({ body: { account, name: 'rollcall', permissions: 'all' } })
   const config = await configure(folder, { baseUrl: platform.baseUrl, key })
   output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
 
@@ -67,7 +69,7 @@ export async function demo(options: DemoOptions): Promise<number> {
       const night = {
         export: name,
         ...(await oneNight(control, stop.signal)),
-        identitySync: await operator.syncIdentities(account),
+        identitySync: await operator.syncIdentities({ body: { account: account } }),
       }
       nights.push(night)
       if (!output.json) process.stdout.write(`${renderNight(night, nights.length, output.paint)}\n\n`)

@@ -18,26 +18,27 @@ export function operatorCommands(platform: Command): void {
       })
       await asOperator(
         options,
-        (access) => access.createOperator(operator),
+        (access) => access.createOperator({ body: operator }),
         ({ id, name, account }) => `operator ${id}: ${name}, ${account ?? 'all accounts'}`,
       )
     })
   operating(operators.command('list').description('List who may use the Personnel page')).action(
-    (options: OperatingOptions) => asOperator(options, (access) => access.listOperators(), renderOperators),
+    (options: OperatingOptions) =>
+      asOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
   )
   withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
     async (options: PasswordOptions) => {
-      const operator = parseInput(OperatorPassword, {
+      const { name, password } = parseInput(OperatorPassword, {
         name: options.name,
         password: await readPassword(options.passwordFile),
       })
       await asOperator(
         options,
         async (access) => {
-          await access.setOperatorPassword(operator)
-          return { name: operator.name, state: 'changed' }
+          await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
+          return { name, state: 'changed' }
         },
-        ({ name }) => `the password of ${name} is changed; every session of theirs has ended`,
+        () => `the password of ${name} is changed; every session of theirs has ended`,
       )
     },
   )
@@ -47,7 +48,7 @@ export function operatorCommands(platform: Command): void {
       asOperator(
         options,
         async (access) => {
-          await access.removeOperator(name)
+          await access.removeOperator({ params: { operatorName: name } })
           return { name, state: 'removed' }
         },
         () => `operator ${name} is removed`,
