@@ -113,7 +113,7 @@ export async function openJobs(
   return queue
 }
 
-/** The way to the platform, with a budget of requests that all processes of the store share. The key is read anew for each request, so that a replaced secret file is taken up. */
+/** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
 export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,

@@ -111,7 +111,7 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
     if (reading.source === null) return 'nothing new to read'
     const mapped = mapRows(reading, feed, now())
     if (!mapped.ok) {
-      // Whatever was fetched from elsewhere is let go of by whoever reads it.
+      // What was fetched from elsewhere is let go of by reading it.
       for await (const _rows of reading.rows) break
       throw new Failure('source_unreadable', `${reading.source.name}: ${mapped.missing.join('; ')}`)
     }
@@ -142,7 +142,7 @@ async function checkWebhook(connection: string, { secrets }: WebhookConfig): Pro
   })
 }
 
-/** Posts nothing: whoever gets alerts is not to be disturbed by a trial. */
+/** Posts nothing: a trial must not disturb the people who get alerts. */
 async function checkAlerts({ url, secret }: Config['alerts'], { now }: CheckOptions): Promise<Check> {
   return await tested('alerts', async () => {
     const host = URL.parse((await url?.read()) ?? '')?.host ?? 'nowhere'

@@ -18,7 +18,7 @@ export async function serve(options: CommonOptions): Promise<number> {
 
   const stoppingAt = performance.now()
   events.daemonStopping({ reason: stop.received() ?? 'stopped' })
-  // The store is the truth: ending hard loses nothing, and whoever stops us does not wait for ever.
+  // The store is the truth: ending hard loses nothing, and a stop does not take for ever.
   const deadline = setTimeout(() => process.exit(1), stopWithinMs)
   await daemon[Symbol.asyncDispose]()
   clearTimeout(deadline)

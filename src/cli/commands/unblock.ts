@@ -46,7 +46,7 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
   }
 }
 
-/** Changes whenever the platform has taken or refused somebody of the run at work. */
+/** Changes whenever the platform has taken or refused a person of the run at work. */
 function markOf({ active }: ConnectionStatus): string {
   return JSON.stringify([active?.id, active?.state, active?.confirmed, active?.problems])
 }

@@ -52,7 +52,7 @@ const differences = [
 
 const keysWidth = 100
 
-/** Whom the platform's list held otherwise than it should, by kind; empty where all is well. */
+/** The people whom the platform's list held otherwise than it should, by kind; empty if all is well. */
 export function renderVerification(found: Verification, paint: Paint): string {
   const blocks = differences.flatMap(([kind, title]) => {
     const keys = found.people?.[kind] ?? []
@@ -176,7 +176,7 @@ function verificationText(found: Verification): string {
 }
 
 function delivered(run: Run): string {
-  // The time of a run that was held is mostly the time that somebody took to decide.
+  // The time of a run that was held is mostly the time that a person took to decide.
   const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
   const again = sentAgain(run)
   if (run.counts === null || again === 0) return `${counted(run.confirmed, 'change')} delivered${took}${among(run)}`

@@ -28,7 +28,7 @@ export function renderStatus(status: Status, paint: Paint): string {
   ].join('\n')
 }
 
-/** So many problems are listed; whoever wants them all asks for the document. */
+/** So many problems are listed; the document holds all of them. */
 const problemsShown = 200
 
 /** The changes that do not come to pass, one line each, in the order given. */

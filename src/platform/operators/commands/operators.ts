@@ -8,7 +8,7 @@ type PasswordOptions = OperatingOptions & { readonly name: string; readonly pass
 /** Adds `platform operators …`. */
 export function operatorCommands(platform: Command): void {
   const operators = platform.command('operators').description('Who may use the Personnel page')
-  withPassword(operators.command('create').description('Let somebody use the Personnel page'))
+  withPassword(operators.command('create').description('Let a person use the Personnel page'))
     .option('--account <name>', 'the one account to see (default: all)')
     .action(async (options: PasswordOptions & { account?: string }) => {
       const operator = parseInput(OperatorInput, {
@@ -42,7 +42,7 @@ export function operatorCommands(platform: Command): void {
       )
     },
   )
-  operating(operators.command('remove').description('Let somebody no longer use the Personnel page'))
+  operating(operators.command('remove').description('Let a person no longer use the Personnel page'))
     .requiredOption('--name <name>', 'the operator')
     .action(({ name, ...options }: OperatingOptions & { name: string }) =>
       asOperator(
