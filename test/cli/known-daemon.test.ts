@@ -1,8 +1,13 @@
-import { appendFile, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { answerAtOnce } from '../../src/cli/at-once.ts'
+import { findDaemon } from '../../src/cli/find-daemon.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
+import { announceAddress } from '../../src/daemon/control/address-file.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { install } from '../helpers/installation.ts'
@@ -43,4 +48,28 @@ test('a status is not answered at once without the token, or by a daemon that ha
 
   expect(first).toContain('acme → Acme HRIS')
   expect([refused, without, died]).toEqual([null, null, null])
+})
+
+test('a daemon is looked for with a question that it answers without a look into its store', async () => {
+  await using at = await install({ baseUrl: 'http://platform.invalid/public/v2', key: 'key' })
+  const asked: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url)
+    response.setHeader('content-type', 'application/json').end('{"version":"1.2.3","daemon":null}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const config = await loadConfig(at.configFile, {})
+  await mkdir(at.dataDir)
+  await writeFile(join(at.dataDir, 'control-token'), 'token')
+  const { file, changedMs } = config
+  const startedAt = '2026-11-20T00:00:00.000Z'
+  await announceAddress(at.dataDir, { pid: 1, url, api: `${url}/api/v1`, startedAt, config: { file, changedMs } })
+
+  const found = await findDaemon(config)
+  server.closeAllConnections()
+  server.close()
+
+  expect(found).toEqual({ baseUrl: url, token: 'token' })
+  expect(asked).toEqual(['/api/v1/about'])
 })
