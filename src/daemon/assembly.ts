@@ -7,7 +7,7 @@ import { httpConnector } from '../connectors/http/open.ts'
 import { sftpConnector } from '../connectors/sftp/open.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import { type Database, openDatabase } from '../database/database.ts'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { createClient } from '../http/client.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import { migrations } from '../store/migrations/index.ts'
@@ -91,7 +91,7 @@ export async function ensureDataDir(dataDir: string): Promise<string | null> {
     await access(dataDir, constants.W_OK)
     return made ?? null
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+    const code = errorCode(error)
     const help = 'give its account the rights, or name another one as dataDir'
     throw new Failure('config_invalid', `the data folder ${dataDir} cannot be written (${code}): ${help}`, {
       cause: error,

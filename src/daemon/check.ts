@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { withExpressions } from '../connectors/expressions/expressions.ts'
-import { Failure, type FailureCode } from '../errors.ts'
+import { errorCode, Failure, type FailureCode } from '../errors.ts'
 import { expressionsOf } from '../identity/mapping/mapping.ts'
 import type { Reject } from '../identity/record.ts'
 import { isReject } from '../identity/mapping/rows.ts'
@@ -95,7 +95,7 @@ async function removeEmpty(folder: string, last: string): Promise<void> {
     await rmdir(folder)
     if (folder !== last) await removeEmpty(dirname(folder), last)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error
+    if (errorCode(error) !== 'ENOTEMPTY') throw error
   }
 }
 
