@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+
+const manifest: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+)
 
 /** The version of this Rollcall, as its package states it. */
-export const version: string = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))).version
+export const { version } = manifest

@@ -20,7 +20,7 @@ export async function findDaemon(config: Config): Promise<{ baseUrl: string; tok
 /** True where a daemon that accepts the token listens. Whatever else listens there is none of ours. */
 async function answers(baseUrl: string, token: string): Promise<boolean> {
   const options = { baseUrl: `${baseUrl}${controlPrefix}`, bearer: token, timeoutMs: answerMs }
-  const answer = await createClient({ status: control.status }, options).status({})
+  const answer = await createClient({ about: control.about }, options).about({})
   return answer.status === 200
 }
 

@@ -2,13 +2,23 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Run, restingStates } from '../contract/control/shapes.ts'
 import { Failure, failures } from '../errors.ts'
 import type { Control } from './control-client.ts'
-import type { Progress } from './render/progress.ts'
+import { createProgress, noProgress, type Progress } from './render/progress.ts'
+import { renderOutcome } from './render/run.ts'
 import { counted, number } from './render/text.ts'
+import type { Session } from './session.ts'
 
 const pollMs = 250
 const slowPollMs = 1000
 /** How long nothing may move before it is worth asking why. */
 const standingMs = 2000
+
+/** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
+export async function settle({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<number> {
+  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
+  const settled = await followRun(control, run, { waitSeconds, progress, signal })
+  output.result(settled, renderOutcome)
+  return exitOf(settled)
+}
 
 /**
  * Watches a run until it has come to rest. Throws `blocked` when the platform turned its connection away, and

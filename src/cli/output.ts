@@ -1,4 +1,4 @@
-import { type Paint, paintFor } from './render/text.ts'
+import { type Paint, paintFor, wrapped } from './render/text.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
 export type Output = {
@@ -16,17 +16,31 @@ export type Output = {
 }
 
 export function createOutput({ json }: { json: boolean }): Output {
-  const paintResult = paintFor(process.stdout)
   return {
     json,
     quiet: json && !process.stderr.isTTY,
     mayShowValues: ({ showValues = false }) => showValues && (json || process.stdout.isTTY),
     result: (document, render) => {
-      process.stdout.write(`${json ? JSON.stringify(document, null, 2) : render(document, paintResult)}\n`)
+      process.stdout.write(rendered(document, render, { json }))
     },
     note: (text) => {
-      process.stderr.write(`${text}\n`)
+      process.stderr.write(`${fitting(text, process.stderr)}\n`)
     },
     paint: paintFor(process.stderr),
   }
+}
+
+/** A result as it is printed: with --json the document itself, otherwise what `render` makes of it. */
+export function rendered<T>(
+  document: T,
+  render: (document: T, paint: Paint) => string,
+  { json }: { json: boolean },
+): string {
+  if (json) return `${JSON.stringify(document, null, 2)}\n`
+  return `${fitting(render(document, paintFor(process.stdout)), process.stdout)}\n`
+}
+
+/** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */
+function fitting(text: string, stream: NodeJS.WriteStream): string {
+  return stream.isTTY ? wrapped(text, stream.columns) : text
 }

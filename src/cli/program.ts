@@ -1,24 +1,36 @@
 import { userInfo } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { EventState } from '../contract/control/shapes.ts'
-import { platformCommands } from '../platform/operators/commands/commands.ts'
+import type { EventState } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
-import { check } from './check.ts'
-import { approve, cancel, type DecisionOptions, reject } from './decide.ts'
-import { type DismissOptions, dismissEvents, type EventsOptions, events, retryEvents } from './events.ts'
-import { type PersonOptions, person, type RestoreOptions, type RetractOptions, restore, retract } from './person.ts'
-import { type PlanOptions, plan } from './plan.ts'
-import { type ListOptions, problems, type RunDetailOptions, run, runs, status } from './reports.ts'
-import { serve } from './serve.ts'
+import type { ApproveOptions } from './commands/approve.ts'
+import type { CancelOptions } from './commands/cancel.ts'
+import type { DismissOptions } from './commands/dismiss-events.ts'
+import type { EventsOptions } from './commands/events.ts'
+import type { PersonOptions } from './commands/person.ts'
+import type { PlanOptions } from './commands/plan.ts'
+import type { RejectOptions } from './commands/reject.ts'
+import type { RestoreOptions } from './commands/restore.ts'
+import type { RetractOptions } from './commands/retract.ts'
+import type { RunDetailOptions } from './commands/run.ts'
+import type { RunsOptions } from './commands/runs.ts'
+import type { SyncOptions } from './commands/sync.ts'
+import type { UnblockOptions } from './commands/unblock.ts'
+import type { WebhookTestOptions } from './commands/webhook-test.ts'
 import type { CommonOptions } from './session.ts'
-import { type SyncOptions, sync } from './sync.ts'
-import { type UnblockOptions, unblock } from './unblock.ts'
-import { type WebhookTestOptions, webhookTest } from './webhook.ts'
 
 /** What a command resolves to: the exit code of the process. */
 type Exit = number
 
-/** The commands of Rollcall. `exit` is told the code that a command ended with; what goes wrong is thrown. */
+// The schema knows them too, but loading it takes as long as everything else here.
+const eventStates: Readonly<Record<EventState, true>> = {
+  pending: true,
+  settled: true,
+  rejected: true,
+  dismissed: true,
+  test: true,
+}
+
+/** The commands of Rollcall; each loads what it uses when it runs. `exit` is told the code that a command ended with; what goes wrong is thrown. */
 export function createProgram(exit: (code: Exit) => void): Command {
   const program = new Command('rollcall')
     .description('Keeps the people of a compliance platform in step with HR.')
@@ -33,12 +45,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
   add(program, 'demo', 'Show the whole path on this machine: a platform, a company, two nights of HR exports')
     .option('--once', 'leave when it is done (the default where there is no terminal)')
     .option('--json', 'print the summary as one JSON document')
-    .action(
-      ends(async (options: { once?: boolean; json?: boolean }) => {
-        const { demo } = await import('./demo/demo.ts')
-        return await demo(options)
-      }),
-    )
+    .action(ends(async (options: { once?: boolean; json?: boolean }) => (await import('./demo/demo.ts')).demo(options)))
 
   common(
     add(
@@ -48,46 +55,46 @@ export function createProgram(exit: (code: Exit) => void): Command {
     ),
   )
     .option('--connection <name>', 'test this connection only')
-    .action(ends((options: CommonOptions) => check(options)))
+    .action(ends(async (options: CommonOptions) => (await import('./commands/check.ts')).check(options)))
 
   one(common(add(program, 'plan', 'Show what a run would do now, and do nothing')))
     .option('--show-values', 'show personal values, not only the names of their fields')
-    .action(ends((options: PlanOptions) => plan(options)))
+    .action(ends(async (options: PlanOptions) => (await import('./commands/plan.ts')).plan(options)))
 
   waiting(one(common(add(program, 'sync', 'Read the source and deliver every difference')))).action(
-    ends((options: SyncOptions) => sync(options)),
+    ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)),
   )
 
   waiting(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for'))))
     .option('--full', 'send everybody again')
     .option('--verify', 'read the list of the platform first and repair every difference')
-    .action(ends((options: SyncOptions) => sync(options)))
+    .action(ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)))
 
   configured(add(program, 'serve', 'Run as a daemon: schedules, workers and the control API'))
     .option('--json', 'write the log as JSON lines, also on a terminal')
-    .action(ends((options: CommonOptions) => serve(options)))
+    .action(ends(async (options: CommonOptions) => (await import('./commands/serve.ts')).serve(options)))
 
   common(add(program, 'status', 'Show what runs and how every connection stands')).action(
-    ends((options: CommonOptions) => status(options)),
+    ends(async (options: CommonOptions) => (await import('./commands/status.ts')).status(options)),
   )
 
   common(add(program, 'runs', 'List the newest runs'))
     .option('--connection <name>', 'of this connection only')
     .option('--limit <count>', 'how many', wholeNumber, 20)
-    .action(ends((options: ListOptions) => runs(options)))
+    .action(ends(async (options: RunsOptions) => (await import('./commands/runs.ts')).runs(options)))
 
   common(add(program, 'run', 'Show one run with its changes and rejected rows'))
     .argument('<id>', 'the run')
     .option('--show-values', 'show personal values, not only the names of their fields')
-    .action(ends((id: string, options: RunDetailOptions) => run(id, options)))
+    .action(ends(async (id: string, options: RunDetailOptions) => (await import('./commands/run.ts')).run(id, options)))
 
-  common(add(program, 'problems', 'List whom the platform refuses, and who cannot be delivered'))
+  common(add(program, 'problems', 'List the people whom the platform refuses or who cannot be delivered'))
     .option('--connection <name>', 'of this connection only')
-    .action(ends((options: ListOptions) => problems(options)))
+    .action(ends(async (options: CommonOptions) => (await import('./commands/problems.ts')).problems(options)))
 
   waiting(
     deciding(one(common(add(program, 'unblock', 'Try a blocked connection now instead of at its next probe')))),
-  ).action(ends((options: UnblockOptions) => unblock(options)))
+  ).action(ends(async (options: UnblockOptions) => (await import('./commands/unblock.ts')).unblock(options)))
 
   common(
     add(program, 'webhook', 'Try a webhook')
@@ -96,53 +103,87 @@ export function createProgram(exit: (code: Exit) => void): Command {
   )
     .argument('<name>', 'the connection')
     .option('--url <address>', 'where to send it (default: the daemon that runs here)')
-    .action(ends((name: string, options: WebhookTestOptions) => webhookTest(name, options)))
+    .action(
+      ends(async (name: string, options: WebhookTestOptions) =>
+        (await import('./commands/webhook-test.ts')).webhookTest(name, options),
+      ),
+    )
 
   one(common(add(program, 'events', 'List the events that came in by webhook')))
-    .addOption(new Option('--state <state>', 'in this state only').choices(EventState.options))
-    .action(ends((options: EventsOptions) => events(options)))
+    .addOption(new Option('--state <state>', 'in this state only').choices(Object.keys(eventStates)))
+    .action(ends(async (options: EventsOptions) => (await import('./commands/events.ts')).events(options)))
 
   one(common(add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended')))
     .argument('[ids...]', 'the events; all rejected ones if none is named')
-    .action(ends((ids: string[], options: CommonOptions) => retryEvents(ids, options)))
+    .action(
+      ends(async (ids: string[], options: CommonOptions) =>
+        (await import('./commands/retry-events.ts')).retryEvents(ids, options),
+      ),
+    )
 
   deciding(one(common(add(program, 'dismiss-events', 'Let rejected events go: nothing follows from them'))))
     .argument('<ids...>', 'the events')
-    .action(ends((ids: string[], options: DismissOptions) => dismissEvents(ids, options)))
+    .action(
+      ends(async (ids: string[], options: DismissOptions) =>
+        (await import('./commands/dismiss-events.ts')).dismissEvents(ids, options),
+      ),
+    )
 
   waiting(deciding(common(add(program, 'approve', 'Let a held run deliver exactly the plan that it shows'))))
     .argument('<id>', 'the held run')
     .option('--digest <digest>', 'approve only the plan that this digest names')
     .option('--yes', 'approve the plan as it stands, without a question')
     .option('--show-values', 'show personal values in the plan')
-    .action(ends((id: string, options: DecisionOptions) => approve(id, options)))
+    .action(
+      ends(async (id: string, options: ApproveOptions) => (await import('./commands/approve.ts')).approve(id, options)),
+    )
 
   deciding(common(add(program, 'reject', 'Drop the plan of a held run')))
     .argument('<id>', 'the held run')
-    .action(ends((id: string, options: DecisionOptions) => reject(id, options)))
+    .action(
+      ends(async (id: string, options: RejectOptions) => (await import('./commands/reject.ts')).reject(id, options)),
+    )
 
   deciding(common(add(program, 'cancel', 'End a run that waits, is held or delivers')))
     .argument('<id>', 'the run')
-    .action(ends((id: string, options: DecisionOptions) => cancel(id, options)))
+    .action(
+      ends(async (id: string, options: CancelOptions) => (await import('./commands/cancel.ts')).cancel(id, options)),
+    )
 
   one(common(add(program, 'person', 'Show what HR says of a person, what the platform has, and how it came about')))
     .argument('<key>', "the person's identityId")
     .option('--show-values', 'show personal values, not only the names of their fields')
-    .action(ends((key: string, options: PersonOptions) => person(key, options)))
+    .action(
+      ends(async (key: string, options: PersonOptions) => (await import('./commands/person.ts')).person(key, options)),
+    )
 
   deciding(
     one(common(add(program, 'retract', 'Take back a person who was sent in error; the run is held for an approval'))),
   )
     .argument('<key>', "the person's identityId")
     .requiredOption('--reason <text>', 'why, for the record')
-    .action(ends((key: string, options: RetractOptions) => retract(key, options)))
+    .action(
+      ends(async (key: string, options: RetractOptions) =>
+        (await import('./commands/retract.ts')).retract(key, options),
+      ),
+    )
 
   waiting(deciding(one(common(add(program, 'restore', 'Take a retraction back and send the person again')))))
     .argument('<key>', "the person's identityId")
-    .action(ends((key: string, options: RestoreOptions) => restore(key, options)))
+    .action(
+      ends(async (key: string, options: RestoreOptions) =>
+        (await import('./commands/restore.ts')).restore(key, options),
+      ),
+    )
 
-  platformCommands(program)
+  program.command('platform').description('Run and operate the compliance platform on this machine')
   return program
+}
+
+/** Adds what stands below `platform`, which takes a while to load. */
+export async function addPlatformCommands(program: Command): Promise<void> {
+  const { platformCommands } = await import('../platform/operators/commands/commands.ts')
+  for (const command of program.commands) if (command.name() === 'platform') platformCommands(command)
 }
 
 function add(program: Command, name: string, summary: string): Command {
@@ -171,7 +212,9 @@ function waiting(command: Command): Command {
 }
 
 function deciding(command: Command): Command {
-  return command.option('--by <name>', 'who decides, for the record (default: the user of this machine)', userName())
+  return command.addOption(
+    new Option('--by <name>', 'who decides, for the record').default(userName(), 'the user of this machine'),
+  )
 }
 
 /** Who uses this machine. In a container that may be a number without a name. */

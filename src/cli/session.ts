@@ -1,8 +1,8 @@
-import { type Config, loadConfig, resolveConfigPath } from '../daemon/config/config.ts'
+import { type Config, loadConfig } from '../daemon/config/config.ts'
+import { resolveConfigPath } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
-import { type Control, controlHere, controlOverHttp } from './control-client.ts'
+import { type Control, controlOverHttp } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
-import { openHere } from './open-here.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
@@ -13,7 +13,7 @@ export type Session = {
   readonly config: Config
   readonly output: Output
   readonly control: Control
-  /** Aborted when somebody wants the command to stop. */
+  /** Aborted when a person wants the command to stop. */
   readonly signal: AbortSignal
 }
 
@@ -37,8 +37,9 @@ export async function withSession(
   try {
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: controlOverHttp(daemon), signal: stop.signal })
+    const { openHere } = await import('./here.ts')
     await using here = await openHere(config, { works, signal: stop.signal })
-    return await command({ config, output, control: controlHere(here.context), signal: stop.signal })
+    return await command({ config, output, control: here.control, signal: stop.signal })
   } catch (error) {
     return stopped(error, stop, output)
   }

@@ -12,7 +12,7 @@ export type StopSignal = Disposable & {
   exit(): number | null
 }
 
-/** Listens for Ctrl-C and for whoever ends the process. */
+/** Listens for Ctrl-C and for the signal that ends a process. */
 export function listenForStop(): StopSignal {
   const controller = new AbortController()
   let received: Stop | null = null

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
@@ -7,6 +7,7 @@ import { httpConnector } from '../connectors/http/open.ts'
 import { sftpConnector } from '../connectors/sftp/open.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import { type Database, openDatabase } from '../database/database.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { createClient } from '../http/client.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import { migrations } from '../store/migrations/index.ts'
@@ -15,8 +16,11 @@ import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
 import type { Events } from '../telemetry/events.ts'
+import { version } from '../version.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
+import type { ControlContext } from './control/control.ts'
+import type { Scheduled } from './schedules/schedules.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
 export type Parts = {
@@ -48,12 +52,51 @@ export async function openParts(config: Config, { events, now }: PartsOptions): 
   return { config, queue, sync, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
+/** What the control API is served from: by the daemon, or by a command that does the work itself. */
+export function controlContext(
+  parts: Parts,
+  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
+): ControlContext {
+  const { config, sync, queue } = parts
+  const about = {
+    version,
+    daemon,
+    database: sync.store.place,
+    queue: queue.place,
+    platform: config.platform.baseUrl,
+  }
+  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+}
+
+/** When each connection is read and verified without a person's asking. */
+export function schedulesOf(config: Config): Scheduled[] {
+  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
+    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
+    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+  ])
+}
+
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */
 export async function openStore(config: Config): Promise<Database<StoreSchema>> {
-  // What is kept here is about people: nobody else on this machine needs to read it.
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  await ensureDataDir(config.dataDir)
   const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
   return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize })
+}
+
+/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
+export async function ensureDataDir(dataDir: string): Promise<string | null> {
+  try {
+    // What is kept here is about people: no one else on this machine needs to read it.
+    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await access(dataDir, constants.W_OK)
+    return made ?? null
+  } catch (error) {
+    const code = errorCode(error)
+    const help = 'give its account the rights, or name another one as dataDir'
+    throw new Failure('config_invalid', `the data folder ${dataDir} cannot be written (${code}): ${help}`, {
+      cause: error,
+    })
+  }
 }
 
 /** The queue: the configured Redis, else the database of the store. */
@@ -70,7 +113,7 @@ export async function openJobs(
   return queue
 }
 
-/** The way to the platform, with a budget of requests that all processes of the store share. The key is read anew for each request, so that a replaced secret file is taken up. */
+/** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
 export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,

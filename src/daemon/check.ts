@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { withExpressions } from '../connectors/expressions/expressions.ts'
-import { Failure, type FailureCode } from '../errors.ts'
+import { errorCode, Failure, type FailureCode } from '../errors.ts'
 import { expressionsOf } from '../identity/mapping/mapping.ts'
 import type { Reject } from '../identity/record.ts'
 import { isReject } from '../identity/mapping/rows.ts'
@@ -10,7 +13,7 @@ import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { signedHeaders } from './alerts/post.ts'
 import type { Config, WebhookConfig } from './config/config.ts'
-import { openJobs, openPlatform, openStore, toSyncConnection } from './assembly.ts'
+import { ensureDataDir, openJobs, openPlatform, openStore, toSyncConnection } from './assembly.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {
@@ -32,11 +35,18 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     ({ name }) => options.connection === undefined || name === options.connection,
   )
   yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
+  await using closing = new AsyncDisposableStack()
+  const place = await openPlace(config)
+  if (place instanceof Failure) {
+    yield failed('data folder', place)
+    return
+  }
+  closing.use(place)
   for (const connection of connections) {
-    yield* checkSource(toSyncConnection(config, connection), options)
+    yield* checkSource(toSyncConnection(place.config, connection), options)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
-  yield* checkState(config, options)
+  yield* checkState(place, options)
   await using platform = openPlatform(config, null)
   yield await tested('secrets', async () => {
     await config.platform.apiKey.read()
@@ -44,6 +54,49 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   })
   if (config.alerts.url) yield await checkAlerts(config.alerts, options)
   for (const connection of connections) yield await checkTarget(platform, toSyncConnection(config, connection), options)
+}
+
+type Place = AsyncDisposable & {
+  readonly config: Config
+  /** True if what is written goes with the check. */
+  readonly isTrial: boolean
+  /** A text with the data folder where the folder of the trial is named. */
+  shown(text: string): string
+}
+
+/** The data folder; before the first run, a folder in its place that goes with the check, so that nothing is left of it. */
+async function openPlace(config: Config): Promise<Place | Failure> {
+  const { dataDir } = config
+  const shown = (text: string) => text
+  try {
+    if (existsSync(join(dataDir, 'store'))) {
+      return { config, isTrial: false, shown, [Symbol.asyncDispose]: async () => {} }
+    }
+    const made = await ensureDataDir(dataDir)
+    const trial = await mkdtemp(join(dataDir, 'check-'))
+    return {
+      config: { ...config, dataDir: trial },
+      isTrial: true,
+      shown: (text) => text.replace(trial, dataDir),
+      async [Symbol.asyncDispose]() {
+        await rm(trial, { recursive: true, force: true })
+        if (made !== null) await removeEmpty(dataDir, made)
+      },
+    }
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+/** Removes a folder and those above it, up to `last`. A daemon that was started meanwhile has filled it: then it stays. */
+async function removeEmpty(folder: string, last: string): Promise<void> {
+  try {
+    await rmdir(folder)
+    if (folder !== last) await removeEmpty(dirname(folder), last)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOTEMPTY') throw error
+  }
 }
 
 async function* checkSource(connection: SyncConnection, { now, signal }: CheckOptions): AsyncGenerator<Check> {
@@ -58,7 +111,7 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
     if (reading.source === null) return 'nothing new to read'
     const mapped = mapRows(reading, feed, now())
     if (!mapped.ok) {
-      // Whatever was fetched from elsewhere is let go of by whoever reads it.
+      // What was fetched from elsewhere is let go of by reading it.
       for await (const _rows of reading.rows) break
       throw new Failure('source_unreadable', `${reading.source.name}: ${mapped.missing.join('; ')}`)
     }
@@ -89,7 +142,7 @@ async function checkWebhook(connection: string, { secrets }: WebhookConfig): Pro
   })
 }
 
-/** Posts nothing: whoever gets alerts is not to be disturbed by a trial. */
+/** Posts nothing: a trial must not disturb the people who get alerts. */
 async function checkAlerts({ url, secret }: Config['alerts'], { now }: CheckOptions): Promise<Check> {
   return await tested('alerts', async () => {
     const host = URL.parse((await url?.read()) ?? '')?.host ?? 'nowhere'
@@ -104,14 +157,17 @@ function kindOf({ column, reason }: Reject): string {
   return column === null ? plain : `${column}: ${plain}`
 }
 
-async function* checkState(config: Config, options: CheckOptions): AsyncGenerator<Check> {
+async function* checkState({ config, isTrial, shown }: Place, options: CheckOptions): AsyncGenerator<Check> {
   await using open = new AsyncDisposableStack()
   try {
     const store = open.use(await openStore(config))
-    yield passed('database', store.place)
+    yield passed(
+      'database',
+      isTrial && store.kind === 'pglite' ? `the first run will make ${shown(store.place)}` : store.place,
+    )
     const queue = open.use(await openJobs(config, { store, events: options.events }))
     await queue.check()
-    yield passed('queue', queue.place)
+    yield passed('queue', shown(queue.place))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (error.code === 'already_active') yield passed('database', `${error.message} (not tested further)`)
@@ -124,18 +180,18 @@ async function checkTarget(platform: Platform, connection: SyncConnection, { sig
   return await tested(`platform for ${connection.name}`, async () => {
     const target = await lookUpTarget({ platform }, connection, signal)
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`
-    if (typeof target !== 'number') throw stopped(target)
+    if (typeof target !== 'number') throw stopped(platform, target)
     const input = { params: { connectionId: target }, query: { size: 1, includeTotalCount: true } }
     const classified = classifyAnswer(await platform.client.listHrisUserIdentities(input, { signal }))
     if (classified.kind === 'refused' || classified.kind === 'missing') throw new Failure('blocked', classified.message)
-    if (classified.kind !== 'done') throw stopped(classified)
+    if (classified.kind !== 'done') throw stopped(platform, classified)
     const people = classified.body.pagination.totalCount
     return `${platform.baseUrl} answers; connection ${target} holds ${people ?? 'an unknown number of'} people`
   })
 }
 
-function stopped({ kind, message }: Stop): Failure {
-  return new Failure(kind === 'blocked' ? 'blocked' : 'platform_unreachable', message)
+function stopped({ baseUrl }: Platform, { kind, message }: Stop): Failure {
+  return new Failure(kind === 'blocked' ? 'blocked' : 'platform_unreachable', `${baseUrl}: ${message}`)
 }
 
 async function tested(name: string, test: () => Promise<string>): Promise<Check> {

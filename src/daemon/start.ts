@@ -1,17 +1,17 @@
 import { sql } from 'kysely'
+import { controlPrefix } from '../contract/control/control.ts'
+import { requestRun } from '../sync/sync.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
-import { version } from '../version.ts'
 import { announceAddress } from './control/address-file.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
 import type { Config } from './config/config.ts'
-import type { ControlContext } from './control/control.ts'
 import { ensureControlToken } from './control/token.ts'
-import { openParts, type Parts } from './assembly.ts'
+import { controlContext, openParts, type Parts, schedulesOf } from './assembly.ts'
 import { repeat } from './repeat.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
-import { createSchedules, type Scheduled } from './schedules/schedules.ts'
+import { createSchedules } from './schedules/schedules.ts'
 import { startServer } from './control/server.ts'
-import { startWatches } from './watches.ts'
 import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWork } from './work.ts'
 
@@ -47,27 +47,19 @@ export async function startDaemon(config: Config, { events, now = () => new Date
       checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
     }),
   )
-  opening.use(await announceAddress(config.dataDir, { pid: process.pid, url: server.url, startedAt }))
+  const { file, changedMs } = config
+  const address = {
+    pid: process.pid,
+    url: server.url,
+    api: `${server.url}${controlPrefix}`,
+    startedAt,
+    config: { file, changedMs },
+  }
+  opening.use(await announceAddress(config.dataDir, address))
   opening.defer(() => stopping.abort())
   events.daemonStarted({ address: server.url, connections: config.connections.size })
   const running = opening.move()
   return { url: server.url, [Symbol.asyncDispose]: () => running.disposeAsync() }
-}
-
-/** What the control API is served from: by the daemon, or by a command that does the work itself. */
-export function controlContext(
-  parts: Parts,
-  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
-): ControlContext {
-  const { config, sync, queue } = parts
-  const about = {
-    version,
-    daemon,
-    database: sync.store.place,
-    queue: queue.place,
-    platform: config.platform.baseUrl,
-  }
-  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
 }
 
 function alertContext({ config, sync }: Parts): AlertContext {
@@ -85,11 +77,21 @@ async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
   })
 }
 
-function schedulesOf(config: Config): Scheduled[] {
-  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
-    ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
-    ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
-  ])
+/** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
+async function startWatches({ sync }: Parts): Promise<AsyncDisposable> {
+  await using starting = new AsyncDisposableStack()
+  for (const { name, feeds } of sync.connections.values()) {
+    const failed = (error: unknown): void => {
+      const { message, type } = describeError(error)
+      sync.events.sourceWatchFailed({ connection: name, reason: message ?? type })
+    }
+    const arrived = (): void => {
+      requestRun(sync, { connection: name, trigger: 'file' }).catch(failed)
+    }
+    const watch = await feeds.source?.connector.watch?.({ arrived, failed })
+    if (watch) starting.use(watch)
+  }
+  return starting.move()
 }
 
 function webhooksOf({ config, sync }: Parts): WebhooksOptions {

@@ -46,7 +46,7 @@ export async function startService(options: ServeOptions): Promise<Platform> {
       ...(operatorToken !== undefined && { operatorToken }),
       isBehindHttps: options.isBehindHttps ?? false,
       prepare: async (db) => {
-        if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed(seed)
+        if (seed && !(await hasAccounts(db))) await databaseOperator(db).seed({ body: seed })
         if (options.keyFile !== undefined) await ensureKeyFile(db, options.keyFile, new Date())
       },
       ...(options.logger && { logger: options.logger }),

@@ -5,7 +5,7 @@ import { platformPrefix } from '../contract/platform/platform.ts'
 import type { Database } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { compressed, createApp } from '../http/app.ts'
-import { type MountOptions, mount } from '../http/mount.ts'
+import type { MountOptions } from '../http/mount.ts'
 import { limitRequests } from '../http/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
@@ -16,14 +16,12 @@ import { platformDocument } from './core/document.ts'
 import { openPlatformDatabase } from './core/database.ts'
 import { mountAreas } from './handlers.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
-import { databaseOperator } from './operators/operator.ts'
-import { operatorOperations, operatorPrefix } from './operators/contract.ts'
-import { operatorHandlers, requireToken } from './operators/handlers.ts'
+import { operatorPrefix } from './operators/contract.ts'
+import { serveOperator } from './operators/serve.ts'
 import { servePersonnelPage } from './page/serve.ts'
 import { serveReferencePage } from './core/reference-page.ts'
 import type { PlatformSchema } from './core/schema.ts'
 import { SchemaJudge } from './core/json-schema/judge.ts'
-import { serveExport } from './operators/serve-export.ts'
 
 const documentPath = `${platformPrefix}/openapi.json`
 
@@ -83,7 +81,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     report: reportTo(options.logger),
     isSecure: options.isBehindHttps ?? false,
   })
-  if (options.operatorToken) serveOperator(app, database.db, options.operatorToken, now)
+  if (options.operatorToken) serveOperator(app, { db: database.db, now }, options.operatorToken)
   const origin = await listen(app, host, port)
   const running = opening.move()
   return {
@@ -116,18 +114,6 @@ async function servePublic(
   const document = platformDocument(options.baseAddresses)
   app.get(documentPath, { compress: compressed }, async () => document)
   serveReferencePage(app, documentPath)
-}
-
-function serveOperator(app: FastifyInstance, db: Kysely<PlatformSchema>, token: string, now: () => Date): void {
-  const operator = databaseOperator(db, now)
-  serveExport(app, operator, token)
-  mount(app, operatorOperations, operatorHandlers, {
-    prefix: operatorPrefix,
-    authorize: async (request) => {
-      requireToken(request, token)
-      return operator
-    },
-  })
 }
 
 function serveHealth(app: FastifyInstance, db: Kysely<PlatformSchema>): void {

@@ -3,13 +3,15 @@ import { type Server, type ServerKind, startOwnServer, startServer } from '../he
 import { halvesOfCores } from './cores.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
+import { measureStarts } from './start.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
-npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]`
+npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
+npm run bench -- start [--rounds 10] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -25,6 +27,7 @@ const { positionals, values } = parseArgs({
     identities: { type: 'string', default: '1000000' },
     assets: { type: 'string', default: '100000' },
     controls: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '10' },
     together: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -43,6 +46,7 @@ const amounts = {
 
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
 else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
 else {
   process.stderr.write(`${usage}\n`)
@@ -161,6 +165,20 @@ async function benchPlatform(): Promise<Row[]> {
     unit,
     ratio: round(found),
     asked,
+  }))
+}
+
+/** Commands against a bare Node that starts and ends. */
+async function benchStart(): Promise<Row[]> {
+  const [bare, ...commands] = await measureStarts(Number(values.rounds))
+  if (bare === undefined) throw new Error('the bare Node was not measured')
+  return [bare, ...commands].map(({ what, wallMs, cpuMs, asked }) => ({
+    what,
+    ms: round(wallMs),
+    'CPU ms': round(cpuMs),
+    'time / node': ratio(wallMs, bare.wallMs),
+    'CPU / node': ratio(cpuMs, bare.cpuMs),
+    asked: asked ?? '',
   }))
 }
 

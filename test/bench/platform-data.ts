@@ -60,7 +60,7 @@ const controlsSql = `
 
 async function seedPlatform(database: string, seed: string): Promise<void> {
   await using platform = await openPlatformDatabase(database)
-  await databaseOperator(platform.db).seed(await readSeed(seed))
+  await databaseOperator(platform.db).seed({ body: await readSeed(seed) })
 }
 
 async function firstIds(client: pg.Client) {

@@ -245,7 +245,7 @@ describe('a check', () => {
     const { at } = await open()
     await using _place = at
     await at.hrSays(staff(5))
-    await at.run('check')
+    await at.run('status')
     await using _lock = await lockFolder(`${at.dataDir}/store`)
 
     const { exit, stdout } = await at.run('check')

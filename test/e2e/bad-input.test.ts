@@ -229,11 +229,15 @@ describe('a platform that turns the connection away', () => {
     const operator = databaseOperator(host.platform.database.db)
     const name = `Lacking ${++accounts}`
     await operator.createAccount({
-      name,
-      entitlements: (account.entitled ?? true) ? ['CUSTOM_CONNECTIONS_AND_TESTS'] : [],
-      termsAcceptedAt: (account.terms ?? true) ? '2026-01-01T00:00:00.000Z' : null,
+      body: {
+        name,
+        entitlements: (account.entitled ?? true) ? ['CUSTOM_CONNECTIONS_AND_TESTS'] : [],
+        termsAcceptedAt: (account.terms ?? true) ? '2026-01-01T00:00:00.000Z' : null,
+      },
     })
-    return (await operator.createKey({ account: name, name: 'key', permissions: account.permissions ?? 'all' })).key
+    return (
+      await operator.createKey({ body: { account: name, name: 'key', permissions: account.permissions ?? 'all' } })
+    ).key
   }
 
   test.each([

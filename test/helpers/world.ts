@@ -76,11 +76,13 @@ export async function startHost(at: string): Promise<Host> {
     async tenant() {
       const name = `Account ${++tenants}`
       await operator.createAccount({
-        name,
-        entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
-        termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+        body: {
+          name,
+          entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+          termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+        },
       })
-      const { key } = await operator.createKey({ account: name, name: 'test', permissions: 'all' })
+      const { key } = await operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
       return { name, key, client: createClient(deliveryOperations, { baseUrl: platform.baseUrl, bearer: key }) }
     },
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),

@@ -21,11 +21,13 @@ test('what was stored, keys and cursors included, is there after a restart', asy
   const before = await startPlatform({ database: folder.path })
   const operator = databaseOperator(before.database.db)
   await operator.createAccount({
-    name: 'Acme',
-    entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
-    termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+    body: {
+      name: 'Acme',
+      entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+      termsAcceptedAt: '2026-01-01T00:00:00.000Z',
+    },
   })
-  const { key } = await operator.createKey({ account: 'Acme', name: 'test', permissions: 'all' })
+  const { key } = await operator.createKey({ body: { account: 'Acme', name: 'test', permissions: 'all' } })
   const first = createClient(platformOperations, { baseUrl: before.baseUrl, bearer: key })
   const params = { connectionId: await newHrisConnection(first) }
   await first.upsertHrisUserIdentities({ params, body: [{ identityId: 'a' }, { identityId: 'b' }] })
@@ -80,7 +82,7 @@ test('the platform says that it is healthy and describes itself', async () => {
 test('a body that is no JSON or too large is refused in the shape of the contract', async () => {
   await using opened = await openTestPlatform(pglitePlace)
   const { name } = await opened.newAccount()
-  const { key } = await opened.operator.createKey({ account: name, name: 'test', permissions: 'all' })
+  const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
   const send = (body: string) =>
     fetch(`${opened.platform.baseUrl}/custom-connections`, {
       method: 'POST',

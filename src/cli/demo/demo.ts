@@ -1,18 +1,21 @@
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
 import { type Config, loadConfig } from '../../daemon/config/config.ts'
+import { startDaemon } from '../../daemon/start.ts'
 import { failures } from '../../errors.ts'
 import { openOperator } from '../../platform/operators/access.ts'
 import { startPlatform } from '../../platform/start.ts'
-import { type Control, controlHere } from '../control-client.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import type { Control } from '../control-client.ts'
 import { arrivedAt } from './arrival.ts'
 import { company, nextNight, type Person, toCsv } from './company.ts'
 import { type DemoNight, type DemoSummary, renderDemo, renderNight } from './report.ts'
-import { stayForALook } from './stay.ts'
 import { followRun } from '../follow-run.ts'
-import { openHere } from '../open-here.ts'
+import { openHere } from '../here.ts'
 import { createOutput } from '../output.ts'
 import { listenForStop } from '../stop-signal.ts'
 
@@ -42,11 +45,13 @@ export async function demo(options: DemoOptions): Promise<number> {
   const platform = opening.use(await startPlatform({ database: join(folder, 'platform'), operatorToken: token }))
   const { operator } = opening.use(await openOperator({ database: '', url: platform.operatorUrl, token }))
   await operator.createAccount({
-    name: account,
-    entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
-    termsAcceptedAt: new Date().toISOString(),
+    body: {
+      name: account,
+      entitlements: ['CUSTOM_CONNECTIONS_AND_TESTS'],
+      termsAcceptedAt: new Date().toISOString(),
+    },
   })
-  const { key } = await operator.createKey({ account, name: 'rollcall', permissions: 'all' })
+  const { key } = await operator.createKey({ body: { account, name: 'rollcall', permissions: 'all' } })
   const config = await configure(folder, { baseUrl: platform.baseUrl, key })
   output.note(`The platform listens on ${platform.baseUrl}, everything lives in ${folder}.`)
 
@@ -64,7 +69,7 @@ export async function demo(options: DemoOptions): Promise<number> {
       const night = {
         export: name,
         ...(await oneNight(control, stop.signal)),
-        identitySync: await operator.syncIdentities(account),
+        identitySync: await operator.syncIdentities({ body: { account: account } }),
       }
       nights.push(night)
       if (!output.json) process.stdout.write(`${renderNight(night, nights.length, output.paint)}\n\n`)
@@ -91,7 +96,7 @@ async function oneNight(control: Control, signal: AbortSignal): Promise<{ plan: 
 
 async function withControl<T>(config: Config, signal: AbortSignal, work: (control: Control) => Promise<T>): Promise<T> {
   await using here = await openHere(config, { works: true, signal })
-  return await work(controlHere(here.context))
+  return await work(here.control)
 }
 
 /** Writes what an operator would write: a configuration, and the key in a file of its own. */
@@ -130,4 +135,23 @@ async function dropExport(
   const exportedAt = new Date(`${date}T${exportHour}`)
   await utimes(file, exportedAt, exportedAt)
   return name
+}
+
+/** Keeps the platform and a daemon running until they are stopped, and says what can be looked at. */
+async function stayForALook(
+  config: Config,
+  { platform, folder, signal }: { platform: string; folder: string; signal: AbortSignal },
+): Promise<void> {
+  const events = createEvents(createLogger({ level: 'warn' }))
+  await using daemon = await startDaemon(config, { events })
+  const file = join(folder, 'rollcall.yaml')
+  process.stdout.write(`
+The platform and a daemon keep running for a look around; Ctrl-C ends both and removes ${folder}.
+  platform     ${platform}   (key in ${join(folder, 'platform_api_key')})
+  control API  ${daemon.url}/api/v1
+  bin/rollcall status --config ${file}
+  bin/rollcall runs   --config ${file}
+  bin/rollcall person W00001 --config ${file} --show-values
+`)
+  if (!signal.aborted) await once(signal, 'abort')
 }

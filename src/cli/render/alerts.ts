@@ -1,7 +1,7 @@
 import type { Alert } from '../../contract/control/alerts.ts'
 import { moment, type Paint, shown } from './text.ts'
 
-/** What needs somebody, one line each. */
+/** What needs attention, one line each. */
 export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
   return alerts.map((alert) => {
     const { connection, kind, since, reason } = alert

@@ -52,7 +52,7 @@ const differences = [
 
 const keysWidth = 100
 
-/** Whom the platform's list held otherwise than it should, by kind; empty where all is well. */
+/** The people whom the platform's list held otherwise than it should, by kind; empty if all is well. */
 export function renderVerification(found: Verification, paint: Paint): string {
   const blocks = differences.flatMap(([kind, title]) => {
     const keys = found.people?.[kind] ?? []
@@ -176,9 +176,20 @@ function verificationText(found: Verification): string {
 }
 
 function delivered(run: Run): string {
-  // The time of a run that was held is mostly the time that somebody took to decide.
+  // The time of a run that was held is mostly the time that a person took to decide.
   const took = run.durationMs === null || run.decidedAt !== null ? '' : ` in ${duration(run.durationMs)}`
-  return `${counted(run.confirmed, 'change')} delivered${took}${run.counts ? ` (${countsText(run.counts)})` : ''}`
+  const again = sentAgain(run)
+  if (run.counts === null || again === 0) return `${counted(run.confirmed, 'change')} delivered${took}${among(run)}`
+  const those = again === run.counts.unchanged ? ' and sent again' : `, ${number(again)} of them sent again`
+  return `${counted(run.confirmed, 'person', 'people')} delivered${took} (${countsText(run.counts)}${those})`
+}
+
+/** How many people were sent though nothing about them changed, as a full run or a verification does. */
+function sentAgain({ counts, confirmed, problems, remaining }: Run): number {
+  if (counts === null) return 0
+  const { unchanged: _unchanged, rejected: _rejected, ...changes } = counts
+  const planned = Object.values(changes).reduce((sum, count) => sum + count, 0)
+  return Math.max(0, confirmed + problems + remaining - planned)
 }
 
 function among(run: Run): string {

@@ -19,11 +19,16 @@ export function renderStatus(status: Status, paint: Paint): string {
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
-    ...status.connections.flatMap((connection) => ['', ...connectionLines(connection, paint)]),
+    ...status.connections.flatMap((connection) => [
+      '',
+      ...connectionLines(connection, paint),
+      // Without a daemon no schedule is kept.
+      ...(status.daemon ? nextLines(connection) : []),
+    ]),
   ].join('\n')
 }
 
-/** So many problems are listed; whoever wants them all asks for the document. */
+/** So many problems are listed; the document holds all of them. */
 const problemsShown = 200
 
 /** The changes that do not come to pass, one line each, in the order given. */
@@ -61,7 +66,6 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     ...(blocked ? blockedLines(blocked, paint) : []),
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),
-    ...nextLines(connection),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { styleText } from 'node:util'
+import { stripVTControlCharacters, styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -62,6 +62,32 @@ export function listed(words: readonly string[], width: number): string[] {
     else lines.push(text)
   }
   return lines
+}
+
+const continuationIndent = 2
+
+/** Breaks the lines that are longer than `width` between words; what follows stands below the line's own beginning. Colours take no room. */
+export function wrapped(text: string, width: number): string {
+  return text
+    .split('\n')
+    .map((line) => (lengthOf(line) > width ? wrappedLine(line, width) : line))
+    .join('\n')
+}
+
+function wrappedLine(line: string, width: number): string {
+  const [indent = ''] = /^ */.exec(line) ?? []
+  const [first = '', ...words] = line.slice(indent.length).split(/(?<=\S) +/)
+  const lines = [indent + first]
+  for (const word of words) {
+    const last = lines.at(-1) ?? ''
+    if (lengthOf(last) + 1 + lengthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(indent + ' '.repeat(continuationIndent) + word)
+  }
+  return lines.join('\n')
+}
+
+function lengthOf(text: string): number {
+  return stripVTControlCharacters(text).length
 }
 
 /** Rows of cells as lines, each column as wide as its widest cell. Colours are added by the caller after widths are known. */

@@ -43,6 +43,13 @@ function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
 
 /** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
 export const control = operations({
+  about: {
+    method: 'GET',
+    path: '/about',
+    summary: 'What runs here. It is answered without a look into the store.',
+    success: { 200: Status.pick({ version: true, daemon: true }).meta({ id: 'About' }) },
+    errors: [401, 500],
+  },
   status: {
     method: 'GET',
     path: '/status',

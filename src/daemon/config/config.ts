@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
@@ -28,6 +26,8 @@ import { Secret } from './secret.ts'
 export type Config = {
   /** The file it came from. */
   readonly file: string
+  /** When the file was changed last, as it was read. */
+  readonly changedMs: number
   /** The folder of that file; what sources name is relative to it. */
   readonly folder: string
   readonly platform: {
@@ -81,9 +81,6 @@ export type ConnectionConfig = {
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
 }
 
-const installation = fileURLToPath(new URL('../../../', import.meta.url))
-const defaultPath = 'config/rollcall.yaml'
-
 /** Settings that must come from the environment or from a file. */
 const secretPaths: readonly Path[] = [
   ['platform', 'apiKey'],
@@ -92,19 +89,13 @@ const secretPaths: readonly Path[] = [
 ]
 const addressPaths: readonly Path[] = [['database'], ['queue']]
 
-/** The configuration file to use: the one given, else config/rollcall.yaml of the working directory, else that of the installation. */
-export function resolveConfigPath(given: string | undefined, workingDirectory: string): string {
-  if (given !== undefined) return resolve(workingDirectory, given)
-  const local = resolve(workingDirectory, defaultPath)
-  return existsSync(local) ? local : resolve(installation, defaultPath)
-}
-
 /** Reads and checks a configuration. Refuses with `config_invalid`, one line for each mistake: file, line, column, setting, what helps. */
 export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<Config> {
   const file = resolve(path)
   const folder = dirname(file)
   const shown = shownPath(file)
-  const document = await parseConfig(await textOf(shown), { env, folder })
+  const { text, changedMs } = await read(shown)
+  const document = await parseConfig(text, { env, folder })
   refuse(shown, document.problems)
   const presets = await readPresets()
   const { platform, dataDir, server, alerts, connections } = checked(shown, document, presets)
@@ -119,6 +110,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const { region = 'default', baseUrl = regions[region], ...pace } = platform
   return {
     file,
+    changedMs,
     folder,
     platform: { ...pace, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey: secretAt(document, ['platform', 'apiKey']) },
     database: optionalSecretAt(document, ['database']),
@@ -135,15 +127,17 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   }
 }
 
-/** Short where it can be: relative to the working directory for a file below it. */
+/** Short where it can be: relative to the working directory for a file below it, unless that is the root. */
 function shownPath(file: string): string {
   const short = relative('.', file)
-  return short.startsWith('..') ? file : short
+  return short.startsWith('..') || `/${short}` === file ? file : short
 }
 
-async function textOf(path: string): Promise<string> {
+async function read(path: string): Promise<{ readonly text: string; readonly changedMs: number }> {
   try {
-    return await readFile(path, 'utf8')
+    // Asked before: a change while it is read counts as a later one.
+    const { ctimeMs } = await stat(path)
+    return { text: await readFile(path, 'utf8'), changedMs: ctimeMs }
   } catch (error) {
     const code = errorCode(error) ?? 'unreadable'
     throw new Failure('config_invalid', `cannot read ${path} (${code}): name the configuration with --config`, {

@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { replaceFile } from '../../system/replace-file.ts'
 
-const DaemonAddress = z.object({ pid: z.int(), url: z.string(), startedAt: z.string() })
+const DaemonAddress = z.object({
+  pid: z.int(),
+  url: z.string(),
+  /** Where the control API is, below `url`. */
+  api: z.string(),
+  startedAt: z.string(),
+  /** The configuration that it serves. */
+  config: z.object({ file: z.string(), changedMs: z.number() }),
+})
 export type DaemonAddress = z.infer<typeof DaemonAddress>
 
 /** Tells the commands on this machine where the daemon listens, until disposed. */

@@ -42,6 +42,10 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
+  async about({ about: { version, daemon } }) {
+    return { status: 200, body: { version, daemon } }
+  },
+
   async status(ctx) {
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
@@ -206,7 +210,7 @@ function connectionStatus(
   }
 }
 
-/** When the connection's next run comes by itself, whatever it is for: each tries again whom the platform refused. */
+/** When the connection's next run comes by itself, whatever it is for: each tries again the people whom the platform refused. */
 function nextRunAt(ctx: ControlContext, connection: string): string | null {
   const times = (['read', 'verify'] as const).flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
   const [first] = times.map((at) => at.toISOString()).sort()

@@ -24,7 +24,7 @@ export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<vo
 
 const checkMs = 5000
 
-/** Serves the control API, its document, and the probes of whoever watches over the daemon. */
+/** Serves the control API, its document, and the probes that watch over the daemon. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const app = await createApp()
   serveProbes(app, options.checks)
@@ -62,7 +62,7 @@ function serveProbes(app: FastifyInstance, checks: ServerOptions['checks']): voi
   })
 }
 
-/** Whether the check passes before whoever asked has lost patience. */
+/** Whether the check passes in time. */
 async function answers(check: () => Promise<void>): Promise<boolean> {
   const patience = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => patience.resolve(false), checkMs)
@@ -91,7 +91,7 @@ async function listen(app: FastifyInstance, { host, port }: ServerOptions): Prom
   }
 }
 
-/** The address as somebody on this machine reaches it. */
+/** The address as it is reached on this machine. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }

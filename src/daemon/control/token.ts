@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../../errors.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 import type { Secret } from '../config/secret.ts'
 
@@ -35,8 +35,10 @@ export async function readControlToken(place: TokenPlace): Promise<string | null
     const token = (await readFile(tokenFile(place), 'utf8')).trim()
     return token === '' ? null : token
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null
-    throw error
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    const help = 'run the command as the account of the daemon'
+    throw new Failure('config_invalid', `${tokenFile(place)} cannot be read (${code}): ${help}`, { cause: error })
   }
 }
 

@@ -39,7 +39,7 @@ export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
   }
 }
 
-/** A problem as the control API shows it. Whom the platform refused, the connection's next run tries again. */
+/** A problem as the control API shows it. The connection's next run tries again the people whom the platform refused. */
 export function problemView(
   problem: StoredProblem,
   { now, nextRunAt }: { now: Date; nextRunAt: string | null },

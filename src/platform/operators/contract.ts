@@ -136,7 +136,7 @@ export const operatorOperations = operations({
   createOperator: {
     method: 'POST',
     path: '/operators',
-    summary: 'Let somebody use the Personnel page.',
+    summary: 'Let a person use the Personnel page.',
     body: OperatorInput,
     success: { 201: OperatorListing },
     errors: [400, 401, 404, 409, 500],
@@ -144,7 +144,7 @@ export const operatorOperations = operations({
   listOperators: {
     method: 'GET',
     path: '/operators',
-    summary: 'Everybody who may use the Personnel page.',
+    summary: 'All who may use the Personnel page.',
     success: { 200: z.object({ data: z.array(OperatorListing) }) },
     errors: [401, 500],
   },
@@ -160,7 +160,7 @@ export const operatorOperations = operations({
   removeOperator: {
     method: 'DELETE',
     path: '/operators/:operatorName',
-    summary: 'Let somebody no longer use the Personnel page, from now on.',
+    summary: 'Let a person no longer use the Personnel page, from now on.',
     params: z.object({ operatorName: OperatorName }),
     success: { 204: null },
     errors: [400, 401, 404, 500],

@@ -1,96 +1,71 @@
-import { timingSafeEqual } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
-import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/mount.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { bearerToken } from '../accounts/authorize.ts'
-import type { Operator } from './operator.ts'
+import {
+  acceptTerms,
+  createAccount,
+  findAccount,
+  grantEntitlements,
+  listAccounts,
+  revokeEntitlements,
+  showAccount,
+} from '../accounts/accounts.ts'
+import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts'
+import { syncIdentities } from '../identity-sync/identity-sync.ts'
+import { seed } from '../seed/seed.ts'
+import type { OperatorContext } from './context.ts'
 import type { operatorOperations } from './contract.ts'
+import { auditHandlers } from './operate-audits.ts'
+import { createOperator, listOperators, removeOperator, setOperatorPassword } from './operators.ts'
 
-export const operatorHandlers: Handlers<typeof operatorOperations, Operator> = {
-  async createAccount(operator, { body }) {
-    return { status: 201, body: await refusing(operator.createAccount(body)) }
+/** What the operator may do, on the platform's own database. What cannot be done is thrown as a Failure. */
+export const operatorHandlers: Handlers<typeof operatorOperations, OperatorContext> = {
+  async createAccount({ db, now }, { body }) {
+    return { status: 201, body: await createAccount(db, body, now()) }
   },
-  async listAccounts(operator) {
-    return { status: 200, body: { data: await operator.listAccounts() } }
+  async listAccounts({ db, now }) {
+    return { status: 200, body: { data: await listAccounts(db, now()) } }
   },
-  async showAccount(operator, { params }) {
-    return { status: 200, body: await refusing(operator.showAccount(params.account)) }
+  async showAccount({ db, now }, { params }) {
+    return { status: 200, body: await showAccount(db, params.account, now()) }
   },
-  async acceptTerms(operator, { params }) {
-    return { status: 200, body: await refusing(operator.acceptTerms(params.account)) }
+  async acceptTerms({ db, now }, { params }) {
+    return { status: 200, body: await acceptTerms(db, params.account, now()) }
   },
-  async grantEntitlements(operator, { params, body }) {
-    return { status: 200, body: await refusing(operator.grantEntitlements(params.account, body.names)) }
+  async grantEntitlements({ db, now }, { params, body }) {
+    return { status: 200, body: await grantEntitlements(db, { ...params, ...body, now: now() }) }
   },
-  async revokeEntitlements(operator, { params, body }) {
-    return { status: 200, body: await refusing(operator.revokeEntitlements(params.account, body.names)) }
+  async revokeEntitlements({ db, now }, { params, body }) {
+    return { status: 200, body: await revokeEntitlements(db, { ...params, ...body, now: now() }) }
   },
-  async createKey(operator, { body }) {
-    return { status: 201, body: await refusing(operator.createKey(body)) }
+  async createKey({ db, now }, { body }) {
+    return { status: 201, body: await createKey(db, body, now()) }
   },
-  async listKeys(operator) {
-    return { status: 200, body: { data: await operator.listKeys() } }
+  async listKeys({ db, now }) {
+    return { status: 200, body: { data: await listKeys(db, now()) } }
   },
-  async revokeKey(operator, { params }) {
-    await refusing(operator.revokeKey(params.keyId))
+  async revokeKey({ db, now }, { params }) {
+    await revokeKey(db, params.keyId, now())
     return { status: 204 }
   },
-  async syncIdentities(operator, { body }) {
-    return { status: 201, body: await refusing(operator.syncIdentities(body.account)) }
+  async syncIdentities({ db, now }, { body }) {
+    const { id: accountId } = await findAccount(db, body.account)
+    return { status: 201, body: await syncIdentities(db, { accountId, trigger: 'operator', now }) }
   },
-  async seed(operator, { body }) {
-    return { status: 201, body: await refusing(operator.seed(body)) }
+  async seed({ db, now }, { body }) {
+    return { status: 201, body: await seed(db, body, now()) }
   },
-  async createAudit(operator, { body }) {
-    return { status: 201, body: await refusing(operator.createAudit(body)) }
+  async createOperator({ db, now }, { body }) {
+    return { status: 201, body: await createOperator(db, body, now()) }
   },
-  async setAuditStatus(operator, { params, body }) {
-    return { status: 200, body: await refusing(operator.setAuditStatus(params.auditId, body)) }
+  async listOperators({ db }) {
+    return { status: 200, body: { data: await listOperators(db) } }
   },
-  async createAuditRequest(operator, { params, body }) {
-    return { status: 201, body: await refusing(operator.createAuditRequest(params.auditId, body)) }
-  },
-  async setAuditRequestStatus(operator, { params, body }) {
-    return { status: 200, body: await refusing(operator.setAuditRequestStatus(params.requestId, body)) }
-  },
-  async addAuditRequestMessage(operator, { params, body }) {
-    return { status: 201, body: await refusing(operator.addAuditRequestMessage(params.requestId, body)) }
-  },
-  async createOperator(operator, { body }) {
-    return { status: 201, body: await refusing(operator.createOperator(body)) }
-  },
-  async listOperators(operator) {
-    return { status: 200, body: { data: await operator.listOperators() } }
-  },
-  async setOperatorPassword(operator, { params, body }) {
-    await refusing(operator.setOperatorPassword({ name: params.operatorName, password: body.password }))
+  async setOperatorPassword({ db }, { params, body }) {
+    await setOperatorPassword(db, { name: params.operatorName, password: body.password })
     return { status: 204 }
   },
-  async removeOperator(operator, { params }) {
-    await refusing(operator.removeOperator(params.operatorName))
+  async removeOperator({ db }, { params }) {
+    await removeOperator(db, params.operatorName)
     return { status: 204 }
   },
-}
-
-/** Lets in whoever presents `token`. */
-export function requireToken(request: FastifyRequest, token: string): void {
-  const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
-  const wanted = Buffer.from(token)
-  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
-  throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong', {
-    headers: { 'www-authenticate': 'Bearer' },
-  })
-}
-
-// What an operator can act on keeps its message; anything else is a fault of the server.
-async function refusing<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'usage') throw new Refusal(400, error.message)
-    if (error instanceof Failure && error.code === 'not_found') throw new Refusal(404, error.message)
-    if (error instanceof Failure && error.code === 'conflict') throw new Refusal(409, error.message)
-    throw error
-  }
+  ...auditHandlers,
 }

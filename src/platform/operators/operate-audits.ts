@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/mount.ts'
 import { findAccount } from '../accounts/accounts.ts'
-import type { AuditInput, AuditMove, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
+import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
+import type { OperatorContext } from './context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'
@@ -9,24 +11,26 @@ import { insertAudit, insertMessages, insertRequests, record } from '../audits/w
 type Db = Kysely<PlatformSchema>
 
 /** What the operator may do with audits. What a name or id does not name is `not_found`; what is there already a `conflict`. */
-export type AuditOperator = {
-  createAudit(input: AuditInput): Promise<MovedAudit>
-  setAuditStatus(auditId: string, move: AuditMove): Promise<MovedAudit>
-  createAuditRequest(auditId: string, request: NewAuditRequest): Promise<MovedRequest>
-  setAuditRequestStatus(requestId: number, move: RequestMove): Promise<MovedRequest>
-  addAuditRequestMessage(requestId: number, message: NewAuditMessage): Promise<{ id: number }>
+export const auditHandlers: Handlers<typeof auditOperations, OperatorContext> = {
+  async createAudit(context, { body }) {
+    return { status: 201, body: await inOne(context, (trx, now) => createAudit(trx, body, now)) }
+  },
+  async setAuditStatus(context, { params: { auditId }, body }) {
+    return { status: 200, body: await inOne(context, (trx, now) => setAuditStatus(trx, auditId, body, now)) }
+  },
+  async createAuditRequest(context, { params: { auditId }, body }) {
+    return { status: 201, body: await inOne(context, (trx, now) => createRequest(trx, auditId, body, now)) }
+  },
+  async setAuditRequestStatus(context, { params: { requestId }, body }) {
+    return { status: 200, body: await inOne(context, (trx, now) => setRequestStatus(trx, requestId, body, now)) }
+  },
+  async addAuditRequestMessage(context, { params: { requestId }, body }) {
+    return { status: 201, body: await inOne(context, (trx, now) => addMessage(trx, requestId, body, now)) }
+  },
 }
 
-/** The operator's functions for audits on the platform's own database. */
-export function databaseAuditOperator(db: Db, now: () => Date): AuditOperator {
-  const inOne = <T>(work: (trx: Db) => Promise<T>) => db.transaction().execute(work)
-  return {
-    createAudit: (input) => inOne((trx) => createAudit(trx, input, now())),
-    setAuditStatus: (auditId, move) => inOne((trx) => setAuditStatus(trx, auditId, move, now())),
-    createAuditRequest: (auditId, request) => inOne((trx) => createRequest(trx, auditId, request, now())),
-    setAuditRequestStatus: (requestId, move) => inOne((trx) => setRequestStatus(trx, requestId, move, now())),
-    addAuditRequestMessage: (requestId, message) => inOne((trx) => addMessage(trx, requestId, message, now())),
-  }
+async function inOne<T>({ db, now }: OperatorContext, work: (trx: Db, now: Date) => Promise<T>): Promise<T> {
+  return await db.transaction().execute((trx) => work(trx, now()))
 }
 
 async function createAudit(trx: Db, { account, workspace, audit }: AuditInput, now: Date): Promise<MovedAudit> {

@@ -100,6 +100,16 @@ describe('a run at its end', () => {
     ],
     [runDocument(), 0, '✔ acme: 4 changes delivered in 1.3 s (3 joiners, 1 leaver, 993 unchanged, 3 rejected rows)'],
     [
+      runDocument({ options: { full: true }, counts: counts({ unchanged: 300 }), confirmed: 300 }),
+      0,
+      '✔ acme: 300 people delivered in 1.3 s (300 unchanged and sent again)',
+    ],
+    [
+      runDocument({ options: { verify: true }, counts: counts({ update: 2, unchanged: 298 }), confirmed: 7 }),
+      0,
+      '✔ acme: 7 people delivered in 1.3 s (2 movers, 298 unchanged, 5 of them sent again)',
+    ],
+    [
       runDocument({ state: 'finished_with_problems', confirmed: 3, problems: 1, counts: counts({ join: 4 }) }),
       70,
       `! acme: 3 changes delivered in 1.3 s (4 joiners), 1 problem

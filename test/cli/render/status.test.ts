@@ -55,6 +55,36 @@ acme → Acme HRIS
   next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC`)
 })
 
+test('without a daemon no next run is promised', () => {
+  const status = {
+    version: '1.2.3',
+    daemon: null,
+    database: 'the embedded database in data/store',
+    queue: 'the database',
+    platform: 'https://platform.example/public/v2',
+    alerts: [],
+    connections: [
+      {
+        name: 'acme',
+        target: 'Acme HRIS',
+        people: { wanted: 2, separated: 0, due: 0 },
+        problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
+        inbox: null,
+        blocked: null,
+        active: null,
+        last: null,
+        nextAt: '2026-11-21T02:00:00.000Z',
+        nextVerifyAt: null,
+      },
+    ],
+  }
+
+  const text = renderStatus(status, plain)
+
+  expect(text).toContain('no daemon runs')
+  expect(text).not.toContain('next')
+})
+
 test('problems stand in a table with what they wait for and the message of the platform', () => {
   const problems = [
     problemDocument(),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { controlHere } from '../../../src/cli/control-client.ts'
+import { controlHere } from '../../../src/cli/here.ts'
 import type { Problem } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'

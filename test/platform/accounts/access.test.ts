@@ -43,7 +43,7 @@ describe.each(databases)('access on $name', ({ place }) => {
 
     const answers = await Promise.all(
       [open, poor, rich].map(async ({ name }) => {
-        const client = await opened.clientOf(name, ['something-else'])
+        const client = await opened.clientOf(name, ['workspaces-get'])
         return client.listCustomConnections(everybody)
       }),
     )
@@ -61,7 +61,7 @@ describe.each(databases)('access on $name', ({ place }) => {
 
   test('a missing permission goes before an invalid request, which goes before a missing record', async () => {
     const { name, client } = await opened.newAccount()
-    const powerless = await opened.clientOf(name, ['something-else'])
+    const powerless = await opened.clientOf(name, ['workspaces-get'])
     const body = { clientAlias: 7 as never }
 
     const refused = await powerless.updateCustomConnection({ ...missing, body })
@@ -149,11 +149,13 @@ describe.each(databases)('access on $name', ({ place }) => {
 
   test('a revoked key is refused from the next request on, and for good', async () => {
     const { name } = await opened.newAccount()
-    const { id, key } = await opened.operator.createKey({ account: name, name: 'soon gone', permissions: 'all' })
+    const { id, key } = await opened.operator.createKey({
+      body: { account: name, name: 'soon gone', permissions: 'all' },
+    })
     const before = await opened.clientWith(key).listWorkspaces(everybody)
 
-    await opened.operator.revokeKey(id)
-    await opened.operator.revokeKey(id)
+    await opened.operator.revokeKey({ params: { keyId: id } })
+    await opened.operator.revokeKey({ params: { keyId: id } })
 
     expect(before.status).toBe(200)
     expect((await opened.clientWith(key).listWorkspaces(everybody)).status).toBe(401)
@@ -162,15 +164,19 @@ describe.each(databases)('access on $name', ({ place }) => {
   test('a key ends after twelve months unless it is told another day or never', async () => {
     await using own = await openTestPlatform(place)
     const { name } = await own.newAccount()
-    const usual = await own.operator.createKey({ account: name, name: 'usual', permissions: 'all' })
+    const usual = await own.operator.createKey({ body: { account: name, name: 'usual', permissions: 'all' } })
     const endless = await own.operator.createKey({
-      account: name,
-      name: 'endless',
-      permissions: 'all',
-      expiresAt: null,
+      body: {
+        account: name,
+        name: 'endless',
+        permissions: 'all',
+        expiresAt: null,
+      },
     })
     const expiresAt = new Date(own.clock.now().getTime() + millisecondsPerDay).toISOString()
-    const brief = await own.operator.createKey({ account: name, name: 'brief', permissions: 'all', expiresAt })
+    const brief = await own.operator.createKey({
+      body: { account: name, name: 'brief', permissions: 'all', expiresAt },
+    })
     const statuses = () =>
       Promise.all(
         [usual, endless, brief].map(async ({ key }) => (await own.clientWith(key).listWorkspaces(everybody)).status),
@@ -191,10 +197,10 @@ describe.each(databases)('access on $name', ({ place }) => {
 
   test('keys are stored as hashes and never listed', async () => {
     const { name } = await opened.newAccount()
-    const { id, key } = await opened.operator.createKey({ account: name, name: 'secret', permissions: 'all' })
+    const { id, key } = await opened.operator.createKey({ body: { account: name, name: 'secret', permissions: 'all' } })
 
     const stored = await opened.platform.database.db.selectFrom('api_keys').selectAll().where('id', '=', id).execute()
-    const listed = await opened.operator.listKeys()
+    const listed = (await opened.operator.listKeys({})).data
 
     expect(JSON.stringify([stored, listed])).not.toContain(key)
     expect(listed).toContainEqual(expect.objectContaining({ id, account: name, name: 'secret', state: 'active' }))
@@ -213,7 +219,7 @@ describe.each(databases)('access on $name', ({ place }) => {
       201,
     )
     const userIdentityId = created?.data?.id ?? 0
-    await opened.operator.syncIdentities(mine.name)
+    await opened.operator.syncIdentities({ body: { account: mine.name } })
     const person = bodyOf(await mine.client.listPersonnel(everybody), 200).data[0]
     const body = [{ identityId: 'a', firstName: 'Mallory' }]
 

@@ -14,14 +14,18 @@ describe.each(databases)('accounts on $name', ({ place }) => {
     await remove('c')
     await sync()
     const expiresAt = new Date(opened.clock.now().getTime() + minuteMs).toISOString()
-    await opened.operator.createKey({ account: name, name: 'brief', permissions: 'all', expiresAt })
-    const { id: ended } = await opened.operator.createKey({ account: name, name: 'ended', permissions: 'all' })
-    await opened.operator.revokeKey(ended)
+    await opened.operator.createKey({ body: { account: name, name: 'brief', permissions: 'all', expiresAt } })
+    const { id: ended } = await opened.operator.createKey({
+      body: { account: name, name: 'ended', permissions: 'all' },
+    })
+    await opened.operator.revokeKey({ params: { keyId: ended } })
     opened.clock.advance(minuteMs)
     const createdAt = '2026-03-02T10:00:00.000Z'
-    await opened.operator.createAccount({ name: 'Other', entitlements: ['b', 'B', 'a', 'a'], termsAcceptedAt: null })
+    await opened.operator.createAccount({
+      body: { name: 'Other', entitlements: ['b', 'B', 'a', 'a'], termsAcceptedAt: null },
+    })
 
-    const listed = await opened.operator.listAccounts()
+    const listed = (await opened.operator.listAccounts({})).data
 
     expect(listed).toEqual([
       {
@@ -41,7 +45,7 @@ describe.each(databases)('accounts on $name', ({ place }) => {
         counts: { workspaces: 0, personnel: 0, connections: 0, identities: 0, keys: 0 },
       },
     ])
-    expect(await opened.operator.showAccount('Other')).toEqual(listed[1])
+    expect(await opened.operator.showAccount({ params: { account: 'Other' } })).toEqual(listed[1])
   })
 
   test('accepting the terms opens the interface, and the first time is the one that is kept', async () => {
@@ -50,9 +54,9 @@ describe.each(databases)('accounts on $name', ({ place }) => {
     const before = await client.listWorkspaces(everybody)
     const first = opened.clock.now().toISOString()
 
-    await opened.operator.acceptTerms(name)
+    await opened.operator.acceptTerms({ params: { account: name } })
     opened.clock.advance(minuteMs)
-    const again = await opened.operator.acceptTerms(name)
+    const again = await opened.operator.acceptTerms({ params: { account: name } })
 
     expect(again.termsAcceptedAt).toBe(first)
     expect([before.status, (await client.listWorkspaces(everybody)).status]).toEqual([412, 200])
@@ -64,16 +68,25 @@ describe.each(databases)('accounts on $name', ({ place }) => {
     const other = await opened.newAccount({ entitlements: ['KEPT'] })
     const statuses = [(await client.listCustomConnections(everybody)).status]
 
-    await opened.operator.grantEntitlements(name, [entitlement, 'KEPT', 'KEPT'])
-    const granted = await opened.operator.grantEntitlements(name, [entitlement])
+    await opened.operator.grantEntitlements({
+      params: { account: name },
+      body: { names: [entitlement, 'KEPT', 'KEPT'] },
+    })
+    const granted = await opened.operator.grantEntitlements({
+      params: { account: name },
+      body: { names: [entitlement] },
+    })
     statuses.push((await client.listCustomConnections(everybody)).status)
-    await opened.operator.revokeEntitlements(name, [entitlement])
-    const revoked = await opened.operator.revokeEntitlements(name, [entitlement, 'NEVER_HELD'])
+    await opened.operator.revokeEntitlements({ params: { account: name }, body: { names: [entitlement] } })
+    const revoked = await opened.operator.revokeEntitlements({
+      params: { account: name },
+      body: { names: [entitlement, 'NEVER_HELD'] },
+    })
     statuses.push((await client.listCustomConnections(everybody)).status)
 
     expect(statuses).toEqual([402, 200, 402])
     expect([granted.entitlements, revoked.entitlements]).toEqual([[entitlement, 'KEPT'], ['KEPT']])
-    expect((await opened.operator.showAccount(other.name)).entitlements).toEqual(['KEPT'])
+    expect((await opened.operator.showAccount({ params: { account: other.name } })).entitlements).toEqual(['KEPT'])
   })
 })
 
@@ -82,10 +95,10 @@ test('an account that is not there is not found, whatever is asked of it', async
   const { operator } = opened
 
   const attempts = await Promise.allSettled([
-    operator.showAccount('Nobody'),
-    operator.acceptTerms('Nobody'),
-    operator.grantEntitlements('Nobody', ['A']),
-    operator.revokeEntitlements('Nobody', ['A']),
+    operator.showAccount({ params: { account: 'Nobody' } }),
+    operator.acceptTerms({ params: { account: 'Nobody' } }),
+    operator.grantEntitlements({ params: { account: 'Nobody' }, body: { names: ['A'] } }),
+    operator.revokeEntitlements({ params: { account: 'Nobody' }, body: { names: ['A'] } }),
   ])
 
   expect(attempts).toMatchObject(attempts.map(() => ({ reason: { code: 'not_found' } })))

@@ -11,10 +11,12 @@ describe.each(databases)('keys on $name', ({ place }) => {
     await using opened = await openTestPlatform(place, { trustedProxies: ['127.0.0.1'] })
     const { name } = await opened.newAccount()
     const { id, key } = await opened.operator.createKey({
-      account: name,
-      name: 'office',
-      permissions: 'all',
-      allowedAddresses: ['192.0.2.7', '198.51.100.0/24', '2001:db8::/32', '192.0.2.7'],
+      body: {
+        account: name,
+        name: 'office',
+        permissions: 'all',
+        allowedAddresses: ['192.0.2.7', '198.51.100.0/24', '2001:db8::/32', '192.0.2.7'],
+      },
     })
     const statusFrom = async (address: string) => {
       const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': address }
@@ -26,7 +28,7 @@ describe.each(databases)('keys on $name', ({ place }) => {
 
     expect(await Promise.all(inside.map(statusFrom))).toEqual(inside.map(() => 200))
     expect(await Promise.all(outside.map(statusFrom))).toEqual(outside.map(() => 401))
-    expect(await opened.operator.listKeys()).toContainEqual(
+    expect((await opened.operator.listKeys({})).data).toContainEqual(
       expect.objectContaining({ id, allowedAddresses: ['192.0.2.7', '198.51.100.0/24', '2001:db8::/32'] }),
     )
   })
@@ -35,9 +37,11 @@ describe.each(databases)('keys on $name', ({ place }) => {
     await using opened = await openTestPlatform(place)
     const { name } = await opened.newAccount()
     const expiresAt = new Date(opened.clock.now().getTime() + 31 * dayMs).toISOString()
-    const { id, key } = await opened.operator.createKey({ account: name, name: 'brief', permissions: 'all', expiresAt })
+    const { id, key } = await opened.operator.createKey({
+      body: { account: name, name: 'brief', permissions: 'all', expiresAt },
+    })
     const look = async () => {
-      const state = (await opened.operator.listKeys()).find((listed) => listed.id === id)?.state
+      const state = (await opened.operator.listKeys({})).data.find((listed) => listed.id === id)?.state
       return [state, (await opened.clientWith(key).listWorkspaces({ query: {} })).status]
     }
 
@@ -46,7 +50,7 @@ describe.each(databases)('keys on $name', ({ place }) => {
     seen.push(await look())
     opened.clock.advance(30 * dayMs)
     seen.push(await look())
-    await opened.operator.revokeKey(id)
+    await opened.operator.revokeKey({ params: { keyId: id } })
     seen.push(await look())
 
     expect(seen).toEqual([
@@ -63,7 +67,7 @@ test('an address that a caller claims counts for nothing unless it comes from a 
   const { name } = await opened.newAccount()
   const allowedAddresses = ['192.0.2.7']
   const wanted = { account: name, name: 'office', permissions: 'all', allowedAddresses } as const
-  const { key } = await opened.operator.createKey({ ...wanted, allowedAddresses })
+  const { key } = await opened.operator.createKey({ body: { ...wanted, allowedAddresses } })
   const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': '192.0.2.7' }
 
   const answer = await fetch(`${opened.platform.baseUrl}/workspaces`, { headers })
@@ -76,7 +80,7 @@ test('a key that would never work is not made', async () => {
   const { name } = await opened.newAccount()
   const expiresAt = opened.clock.now().toISOString()
 
-  const making = opened.operator.createKey({ account: name, name: 'late', permissions: 'all', expiresAt })
+  const making = opened.operator.createKey({ body: { account: name, name: 'late', permissions: 'all', expiresAt } })
 
   await expect(making).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('never work') })
 })

@@ -103,7 +103,7 @@ describe.each(databases)('audit requests on $name', ({ place }) => {
     ['an expansion of the other operation', 'requests?expand[]=controls'],
     ['a request that is no number', 'requests/REQ-1'],
   ])('%s is refused', async (_what, path) => {
-    const { key } = await opened.operator.createKey({ account: 'Acme', name: 'raw', permissions: 'all-read' })
+    const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: 'raw', permissions: 'all-read' } })
     const url = `${opened.platform.baseUrl}/workspaces/${acme.workspaceId}/audits/${auditId}/${path}`
 
     const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })

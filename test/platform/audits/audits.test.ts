@@ -150,8 +150,8 @@ describe.each(databases)('audits on $name', ({ place }) => {
     opened.clock.advance(minuteMs)
     const more = { ...firstAudit, requests: [...(firstAudit.requests ?? []), { code: 'REQ-4', title: 'More' }] }
 
-    await opened.operator.seed(auditSeed('Again', [{ ...more, status: 'PREPARING' }, secondAudit]))
-    await opened.operator.seed(auditSeed('Again', [more, secondAudit]))
+    await opened.operator.seed({ body: auditSeed('Again', [{ ...more, status: 'PREPARING' }, secondAudit]) })
+    await opened.operator.seed({ body: auditSeed('Again', [more, secondAudit]) })
 
     const params = { workspaceId: company.workspaceId }
     const after = bodyOf(await company.client.listAudits({ params }), 200).data
@@ -168,7 +168,7 @@ describe.each(databases)('audits on $name', ({ place }) => {
   })
 
   async function statusOf(path: string): Promise<number> {
-    const { key } = await opened.operator.createKey({ account: 'Acme', name: 'raw', permissions: 'all-read' })
+    const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: 'raw', permissions: 'all-read' } })
     const url = `${opened.platform.baseUrl}/workspaces/${path}`
     return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status
   }

@@ -42,7 +42,7 @@ describe.each(databases)('the company on $name', ({ place }) => {
       manualUploadEnabled: true,
       language: 'GERMAN_DE',
     }
-    await opened.operator.seed(seedOf(described))
+    await opened.operator.seed({ body: seedOf(described) })
     const client = await opened.clientOf('Acme', ['company-settings-get-info'])
 
     const company = bodyOf(await client.getCompany({}), 200)
@@ -65,7 +65,7 @@ describe.each(databases)('the company on $name', ({ place }) => {
     const before = bodyOf(await client.getCompany({}), 200)
     opened.clock.advance(minuteMs)
 
-    await opened.operator.seed(seedOf({ domain: 'other.example' }))
+    await opened.operator.seed({ body: seedOf({ domain: 'other.example' }) })
 
     expect(bodyOf(await client.getCompany({}), 200)).toEqual(before)
   })
@@ -96,7 +96,9 @@ describe.each(databases)('the company on $name', ({ place }) => {
   })
 
   test('a name without letters still makes a domain', async () => {
-    await opened.operator.createAccount({ name: '株式会社', entitlements: [], termsAcceptedAt: '2026-01-01T00:00:00Z' })
+    await opened.operator.createAccount({
+      body: { name: '株式会社', entitlements: [], termsAcceptedAt: '2026-01-01T00:00:00Z' },
+    })
     const client = await opened.clientOf('株式会社', 'all')
 
     expect(bodyOf(await client.getCompany({}), 200).domain).toBe('account.invalid')

@@ -29,9 +29,9 @@ describe.each(databases)('custom fields on $name', ({ place }) => {
       { email: 'tom@acme.example', firstName: 'Tom', lastName: 'Rey' },
     ]
     const seed = () =>
-      opened.operator.seed(
-        SeedDocument.parse({ accounts: [{ name, entitlements, termsAcceptedAt: null, people, customFields }] }),
-      )
+      opened.operator.seed({
+        body: SeedDocument.parse({ accounts: [{ name, entitlements, termsAcceptedAt: null, people, customFields }] }),
+      })
     await seed()
     const { db } = opened.platform.database
     const fields = () =>

@@ -27,7 +27,7 @@ describe.each(databases)('custom connections on $name', ({ place }) => {
       termsAcceptedAt: '2026-01-01T00:00:00Z',
       workspaces: [{ name: 'Cloud', primary: true, description: 'The product.' }, { name: 'Pay' }],
     }
-    await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
+    await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
     client = await opened.clientOf('Acme', 'all')
     workspaceIds = bodyOf(await client.listWorkspaces({ query: {} }), 200).data.map(({ id }) => id)
   })

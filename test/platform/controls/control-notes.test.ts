@@ -109,7 +109,7 @@ describe.each(databases)('control notes on $name', ({ place }) => {
   test('a deleted note is gone, and deleting answers 200 without a body', async () => {
     const params = await newControl()
     const note = await write(params, 'wrong')
-    const { key } = await opened.operator.createKey({ account: 'Acme', name: 'deleter', permissions: 'all' })
+    const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: 'deleter', permissions: 'all' } })
     const path = `/workspaces/${params.workspaceId}/controls/${params.controlId}/notes/${note.id}`
 
     const answer = await fetch(`${opened.platform.baseUrl}${path}`, {

@@ -440,7 +440,9 @@ describe.each(databases)('controls on $name', ({ place }) => {
   })
 
   async function send(body: FormData | Buffer<ArrayBuffer>, type?: string): Promise<Response> {
-    const { key } = await opened.operator.createKey({ account: company.name, name: 'form', permissions: 'all' })
+    const { key } = await opened.operator.createKey({
+      body: { account: company.name, name: 'form', permissions: 'all' },
+    })
     const headers = { authorization: `Bearer ${key}`, ...(type !== undefined && { 'content-type': type }) }
     const url = `${opened.platform.baseUrl}/workspaces/${company.workspaceId}/controls`
     return fetch(url, { method: 'POST', headers, body })
@@ -502,7 +504,7 @@ describe.each(databases)('controls on $name', ({ place }) => {
     ['size=501'],
     ['cursor=%00'],
   ])('the query %s is refused with 400', async (query) => {
-    const { key } = await opened.operator.createKey({ account: 'Acme', name: query, permissions: 'all' })
+    const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: query, permissions: 'all' } })
     const url = `${opened.platform.baseUrl}/workspaces/${company.workspaceId}/controls?${query}`
 
     const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
@@ -511,7 +513,7 @@ describe.each(databases)('controls on $name', ({ place }) => {
   })
 
   test('a body that is no JSON is refused with 400', async () => {
-    const { key } = await opened.operator.createKey({ account: 'Acme', name: 'forms', permissions: 'all' })
+    const { key } = await opened.operator.createKey({ body: { account: 'Acme', name: 'forms', permissions: 'all' } })
     const form = new FormData()
     form.append('name', 'New')
 

@@ -36,8 +36,10 @@ let authorization: string
 
 beforeAll(async () => {
   opened = await openTestPlatform(pglitePlace)
-  await opened.operator.seed(await readSeed(seedFile))
-  const { key } = await opened.operator.createKey({ account: 'Acme', name: 'reader', permissions: 'all' })
+  await opened.operator.seed({ body: await readSeed(seedFile) })
+  const { key } = await opened.operator.createKey({
+    body: { account: 'Acme', name: 'reader', permissions: 'all' },
+  })
   authorization = `Bearer ${key}`
   document = (await (await fetch(`${opened.platform.baseUrl}/openapi.json`)).json()) as Document
 })

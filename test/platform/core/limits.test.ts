@@ -97,7 +97,7 @@ describe('the limit of requests', () => {
 test('a body that is too large is refused with the name of the refusal', async () => {
   await using opened = await openTestPlatform(pglitePlace)
   const { name } = await opened.newAccount()
-  const { key } = await opened.operator.createKey({ account: name, name: 'test', permissions: 'all' })
+  const { key } = await opened.operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
 
   const answer = await fetch(`${opened.platform.baseUrl}/custom-connections`, {
     method: 'POST',

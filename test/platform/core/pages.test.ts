@@ -211,7 +211,7 @@ describe.each(databases)('pages on $name', ({ place }) => {
   test('a cursor of a filtered list is refused with another filter', async () => {
     const connectionId = await newHrisConnection(client)
     await send(connectionId, [{ identityId: 'a' }, { identityId: 'b' }, { identityId: 'c' }])
-    await opened.operator.syncIdentities(accountName)
+    await opened.operator.syncIdentities({ body: { account: accountName } })
     const unknown = { 'employmentStatus[]': ['UNKNOWN' as const] }
     const { cursor = null } = bodyOf(await client.listPersonnel({ query: { size: 1, ...unknown } }), 200).pagination
 

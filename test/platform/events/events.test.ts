@@ -98,7 +98,9 @@ describe.each(databases)('events on $name', ({ place }) => {
   })
 
   test('blank filters by connection and user mean none, however a client writes them', async () => {
-    const { key } = await opened.operator.createKey({ account: account.name, name: 'raw', permissions: 'all-read' })
+    const { key } = await opened.operator.createKey({
+      body: { account: account.name, name: 'raw', permissions: 'all-read' },
+    })
     const read = async (query: string) => {
       const answer = await fetch(`${opened.platform.baseUrl}/events?${query}`, {
         headers: { authorization: `Bearer ${key}` },

@@ -152,15 +152,15 @@ describe.each(databases)('what events tell on $name', ({ place }) => {
   test('the operator leaves a trail: the account, its plan, its terms and its keys', async () => {
     const { operator } = opened
     const name = `Trail ${acme.connectionId}`
-    await operator.createAccount({ name, entitlements: ['B', 'A', 'A'], termsAcceptedAt: null })
-    await operator.acceptTerms(name)
-    await operator.acceptTerms(name)
-    await operator.grantEntitlements(name, ['A', 'C'])
-    await operator.revokeEntitlements(name, ['B', 'D'])
-    const { id, key } = await operator.createKey({ account: name, name: 'first', permissions: 'all-read' })
-    const other = await operator.createKey({ account: name, name: 'second', permissions: 'all-read' })
-    await operator.revokeKey(other.id)
-    await operator.revokeKey(other.id)
+    await operator.createAccount({ body: { name, entitlements: ['B', 'A', 'A'], termsAcceptedAt: null } })
+    await operator.acceptTerms({ params: { account: name } })
+    await operator.acceptTerms({ params: { account: name } })
+    await operator.grantEntitlements({ params: { account: name }, body: { names: ['A', 'C'] } })
+    await operator.revokeEntitlements({ params: { account: name }, body: { names: ['B', 'D'] } })
+    const { id, key } = await operator.createKey({ body: { account: name, name: 'first', permissions: 'all-read' } })
+    const other = await operator.createKey({ body: { account: name, name: 'second', permissions: 'all-read' } })
+    await operator.revokeKey({ params: { keyId: other.id } })
+    await operator.revokeKey({ params: { keyId: other.id } })
 
     const events = await told(opened.clientWith(key))
 
@@ -194,8 +194,8 @@ describe.each(databases)('what events tell on $name', ({ place }) => {
         },
       ],
     })
-    await opened.operator.seed(document)
-    await opened.operator.seed(document)
+    await opened.operator.seed({ body: document })
+    await opened.operator.seed({ body: document })
     const client = await opened.clientOf(name, 'all')
 
     const events = (await told(client)).filter(({ requestDescription }) => requestDescription === 'operator: seed')

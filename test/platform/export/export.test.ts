@@ -50,10 +50,12 @@ async function populate(opened: TestPlatform) {
   await company.delete('gone')
   await company.sync()
   const { key } = await opened.operator.createKey({
-    account: company.name,
-    name: 'carried over',
-    permissions: ['personnel-get', 'workspaces-get'],
-    allowedAddresses: ['127.0.0.0/8'],
+    body: {
+      account: company.name,
+      name: 'carried over',
+      permissions: ['personnel-get', 'workspaces-get'],
+      allowedAddresses: ['127.0.0.0/8'],
+    },
   })
   return { ...company, key }
 }
@@ -100,7 +102,9 @@ describe.each(databases)('an import on $name', ({ place }) => {
     const operator = databaseOperator(platform.database.db, opened.clock.now)
 
     const carried = createClient(platformOperations, { baseUrl: platform.baseUrl, bearer: key })
-    const { key: fresh } = await operator.createKey({ account: 'account 1', name: 'fresh', permissions: 'all' })
+    const { key: fresh } = await operator.createKey({
+      body: { account: 'account 1', name: 'fresh', permissions: 'all' },
+    })
     const owner = createClient(platformOperations, { baseUrl: platform.baseUrl, bearer: fresh })
     const created = await owner.createCustomConnection({ body: { name: 'HR', providerTypes: ['HRIS'] } })
 
@@ -205,7 +209,7 @@ describe.each(databases)('what is no export of this platform on $name', ({ place
 test('an export holds the hashes of keys, and not what signs the cursors of this database', async () => {
   await using opened = await openTestPlatform(pglitePlace)
   const { name } = await opened.newAccount()
-  const { key } = await opened.operator.createKey({ account: name, name: 'secret', permissions: 'all' })
+  const { key } = await opened.operator.createKey({ body: { account: name, name: 'secret', permissions: 'all' } })
   const { value } = await opened.platform.database.db.selectFrom('settings').selectAll().executeTakeFirstOrThrow()
 
   const document = await exported(opened.operator)
@@ -248,7 +252,9 @@ describe('an export through a running platform', () => {
 
   test('is the one of its database, in a file for its owner only', async () => {
     await using running = await service()
-    await databaseOperator(running.database.db).createAccount({ name: 'One', entitlements: [], termsAcceptedAt: null })
+    await databaseOperator(running.database.db).createAccount({
+      body: { name: 'One', entitlements: [], termsAcceptedAt: null },
+    })
     await using access = await openOperator({ database: data })
     const path = join(folder, 'export.json')
     await writeFile(path, 'an earlier one')

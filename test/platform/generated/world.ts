@@ -51,7 +51,7 @@ export async function openWorld(place: () => Promise<Place>): Promise<World> {
 /** A new account with one of every thing that the areas know how to make. */
 export async function openCompany(opened: TestPlatform): Promise<Company> {
   const { name, id } = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt })
-  const { key } = await opened.operator.createKey({ account: name, name: 'everything', permissions: 'all' })
+  const { key } = await opened.operator.createKey({ body: { account: name, name: 'everything', permissions: 'all' } })
   const empty = { name, accountId: id, key, client: opened.clientWith(key), opened }
   let things: Things = {}
   for (const { make } of areaFixtures) things = { ...things, ...(await make?.({ ...empty, things })) }
@@ -75,9 +75,9 @@ export function rowsFor(name: string): Rows {
 async function makeKeys(opened: TestPlatform, { name }: Company): Promise<Keys> {
   const { operator, clock } = opened
   const keyOf = async (account: string, permissions: KeyInput['permissions'], expiresAt: string | null = null) =>
-    operator.createKey({ account, name: 'test', permissions, expiresAt })
+    operator.createKey({ body: { account, name: 'test', permissions, expiresAt } })
   const revoked = await keyOf(name, 'all')
-  await operator.revokeKey(revoked.id)
+  await operator.revokeKey({ params: { keyId: revoked.id } })
   const expired = await keyOf(name, 'all', new Date(clock.now().getTime() + 1).toISOString())
   clock.advance(1)
   const early = await opened.newAccount({ entitlements: [...everyEntitlement], termsAcceptedAt: null })

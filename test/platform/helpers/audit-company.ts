@@ -25,7 +25,7 @@ export async function newAuditCompany(
   name: string,
   audits: readonly AuditInput[] = [firstAudit, secondAudit],
 ): Promise<AuditCompany> {
-  await opened.operator.seed(auditSeed(name, audits))
+  await opened.operator.seed({ body: auditSeed(name, audits) })
   const client = await opened.clientOf(name, 'all')
   const workspaces = bodyOf(await client.listWorkspaces({ query: {} }), 200).data
   const idOf = (wanted: string) => workspaces.find((workspace) => workspace.name === wanted)?.id ?? 0

@@ -11,7 +11,7 @@ export async function newCompany(
 ) {
   const { name, client } = await opened.newAccount()
   const account = { name, entitlements: [entitlement], termsAcceptedAt: null, people: [...people] }
-  await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
+  await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
   const connectionId = await newHrisConnection(client)
   const persons = async () => {
     const list = await client.listPersonnel({ query: { 'expand[]': ['user'], size: 500 } })
@@ -27,7 +27,7 @@ export async function newCompany(
     },
     delete: (key: string) =>
       client.deleteHrisUserIdentity({ params: { connectionId, userIdentityId: `identity-id:${key}` } }),
-    sync: () => opened.operator.syncIdentities(name),
+    sync: () => opened.operator.syncIdentities({ body: { account: name } }),
     persons,
     person: async (email: string): Promise<Person> =>
       bodyOf(

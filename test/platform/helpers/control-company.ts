@@ -25,7 +25,7 @@ export async function newControlCompany(
   name: string,
   entitlements: readonly string[] = [],
 ): Promise<ControlCompany> {
-  await opened.operator.seed(controlSeed(name, entitlements))
+  await opened.operator.seed({ body: controlSeed(name, entitlements) })
   const client = await opened.clientOf(name, 'all')
   const { db } = opened.platform.database
   const workspaces = bodyOf(await client.listWorkspaces({ query: {} }), 200).data

@@ -16,7 +16,7 @@ export async function newInventory(
     { email: 'tom@acme.example', firstName: 'Tom', lastName: 'Rey' },
   ]
   const account = { name, entitlements: [], termsAcceptedAt: null, people, customFields }
-  await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
+  await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
   const person = async (email: string) =>
     bodyOf(await client.getPersonnel({ params: { personnelId: `email:${email}` }, query: {} }), 200)
   const [nora, tom] = [await person('nora@acme.example'), await person('tom@acme.example')]

@@ -46,7 +46,7 @@ export async function openTestPlatform(
   const operator = databaseOperator(platform.database.db, clock.now)
   const clientWith = (key: string) => createClient(platformOperations, { baseUrl: platform.baseUrl, bearer: key })
   const clientOf = async (account: string, permissions: KeyInput['permissions']) => {
-    const { key } = await operator.createKey({ account, name: 'test', permissions })
+    const { key } = await operator.createKey({ body: { account, name: 'test', permissions } })
     return clientWith(key)
   }
   let accounts = 0
@@ -59,7 +59,9 @@ export async function openTestPlatform(
     clientOf,
     newAccount: async ({ entitlements = [entitlement], termsAcceptedAt = '2026-01-01T00:00:00.000Z' } = {}) => {
       accounts += 1
-      const { id, name } = await operator.createAccount({ name: `account ${accounts}`, entitlements, termsAcceptedAt })
+      const { id, name } = await operator.createAccount({
+        body: { name: `account ${accounts}`, entitlements, termsAcceptedAt },
+      })
       return { id, name, client: await clientOf(name, 'all') }
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

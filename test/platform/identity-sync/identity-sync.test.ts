@@ -177,9 +177,9 @@ test('while a sync of an account runs, another one and a reset are conflicts; an
   const [sync, reset, elsewhere] = await outside.db.transaction().execute(async (trx) => {
     await lockForSync(trx, busy.id)
     return [
-      await opened.operator.syncIdentities(busy.name).catch((error: unknown) => error),
+      await opened.operator.syncIdentities({ body: { account: busy.name } }).catch((error: unknown) => error),
       await busy.client.resetPersonnelSync({ body: { action: 'reset-sync-all' } }),
-      await opened.operator.syncIdentities(free.name),
+      await opened.operator.syncIdentities({ body: { account: free.name } }),
     ] as const
   })
 

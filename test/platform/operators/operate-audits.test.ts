@@ -21,7 +21,7 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   })
 
   const create = (overrides: object = {}, workspace = 'Cloud', account = 'Acme') =>
-    opened.operator.createAudit({ account, workspace, audit: NewAudit.parse({ ...input, ...overrides }) })
+    opened.operator.createAudit({ body: { account, workspace, audit: NewAudit.parse({ ...input, ...overrides }) } })
   const audit = async (auditId: string, expand: ('auditors' | 'internalAuditors' | 'controls')[] = []) =>
     bodyOf(
       await acme.client.getAudit({
@@ -111,14 +111,17 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
     opened.clock.advance(minuteMs)
     const completedAt = opened.clock.now().toISOString()
 
-    const moved = await opened.operator.setAuditStatus(id, { status: 'COMPLETED' })
+    const moved = await opened.operator.setAuditStatus({ params: { auditId: id }, body: { status: 'COMPLETED' } })
     const completed = await audit(id)
     opened.clock.advance(minuteMs)
-    await opened.operator.setAuditStatus(id, { status: 'COMPLETED' })
+    await opened.operator.setAuditStatus({ params: { auditId: id }, body: { status: 'COMPLETED' } })
     const again = await audit(id)
-    await opened.operator.setAuditStatus(id, { status: 'COMPLETED', completedAt: '2026-03-01T00:00:00Z' })
+    await opened.operator.setAuditStatus({
+      params: { auditId: id },
+      body: { status: 'COMPLETED', completedAt: '2026-03-01T00:00:00Z' },
+    })
     const corrected = await audit(id)
-    await opened.operator.setAuditStatus(id, { status: 'ACTIVE' })
+    await opened.operator.setAuditStatus({ params: { auditId: id }, body: { status: 'ACTIVE' } })
     const reopened = await audit(id)
 
     expect(moved).toEqual({ id, status: 'COMPLETED' })
@@ -132,15 +135,21 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   test('requests are added, moved and talked about', async () => {
     const { id } = await create({ framework: 'CIS8' })
     const wanted = { code: 'R-1', title: 'Show us', owners: ['ana@a.example'], controls: ['A-2'] }
-    const added = await opened.operator.createAuditRequest(id, NewAuditRequest.parse(wanted))
+    const added = await opened.operator.createAuditRequest({
+      params: { auditId: id },
+      body: NewAuditRequest.parse(wanted),
+    })
     const before = await request(id, added.id)
     opened.clock.advance(minuteMs)
 
-    await opened.operator.setAuditRequestStatus(added.id, { status: 'OUTSTANDING' })
+    await opened.operator.setAuditRequestStatus({ params: { requestId: added.id }, body: { status: 'OUTSTANDING' } })
     const same = await request(id, added.id)
-    await opened.operator.setAuditRequestStatus(added.id, { status: 'IN_REVIEW' })
+    await opened.operator.setAuditRequestStatus({ params: { requestId: added.id }, body: { status: 'IN_REVIEW' } })
     opened.clock.advance(minuteMs)
-    await opened.operator.addAuditRequestMessage(added.id, { message: 'Here.', by: 'BO@a.example' })
+    await opened.operator.addAuditRequestMessage({
+      params: { requestId: added.id },
+      body: { message: 'Here.', by: 'BO@a.example' },
+    })
     const after = await request(id, added.id)
 
     expect(added.status).toBe('OUTSTANDING')
@@ -162,8 +171,8 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
     const wanted = NewAuditRequest.parse({ code: 'R-1', title: 'Show us' })
 
     const outcomes = await Promise.allSettled([
-      opened.operator.createAuditRequest(id, wanted),
-      opened.operator.createAuditRequest(id, wanted),
+      opened.operator.createAuditRequest({ params: { auditId: id }, body: wanted }),
+      opened.operator.createAuditRequest({ params: { auditId: id }, body: wanted }),
     ])
 
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -173,14 +182,23 @@ describe.each(databases)('operating audits on $name', ({ place }) => {
   test('what is not there is not found', async () => {
     const nowhere = randomUUID()
     const { id } = await create({ framework: 'TISAX' })
-    const added = await opened.operator.createAuditRequest(id, NewAuditRequest.parse({ code: 'R', title: 'T' }))
+    const added = await opened.operator.createAuditRequest({
+      params: { auditId: id },
+      body: NewAuditRequest.parse({ code: 'R', title: 'T' }),
+    })
 
     const attempts = [
-      opened.operator.setAuditStatus(nowhere, { status: 'ACTIVE' }),
-      opened.operator.createAuditRequest(nowhere, NewAuditRequest.parse({ code: 'R', title: 'T' })),
-      opened.operator.setAuditRequestStatus(999_999, { status: 'ACCEPTED' }),
-      opened.operator.addAuditRequestMessage(999_999, { message: 'x', by: null }),
-      opened.operator.addAuditRequestMessage(added.id, { message: 'x', by: 'zed@auditors.example' }),
+      opened.operator.setAuditStatus({ params: { auditId: nowhere }, body: { status: 'ACTIVE' } }),
+      opened.operator.createAuditRequest({
+        params: { auditId: nowhere },
+        body: NewAuditRequest.parse({ code: 'R', title: 'T' }),
+      }),
+      opened.operator.setAuditRequestStatus({ params: { requestId: 999_999 }, body: { status: 'ACCEPTED' } }),
+      opened.operator.addAuditRequestMessage({ params: { requestId: 999_999 }, body: { message: 'x', by: null } }),
+      opened.operator.addAuditRequestMessage({
+        params: { requestId: added.id },
+        body: { message: 'x', by: 'zed@auditors.example' },
+      }),
     ]
 
     const codes = await Promise.all(attempts.map((attempt) => attempt.catch((error: unknown) => error)))

@@ -37,8 +37,8 @@ describe.each(databases)('seeding on $name', ({ place }) => {
     await using opened = await openTestPlatform(place)
     const seed = await readSeed(seedFile)
 
-    const first = await opened.operator.seed(seed)
-    const second = await opened.operator.seed(seed)
+    const first = await opened.operator.seed({ body: seed })
+    const second = await opened.operator.seed({ body: seed })
 
     expect(first).toEqual({ accounts: 1, workspaces: 2, people: 12 })
     expect(second).toEqual({ accounts: 0, workspaces: 0, people: 0 })
@@ -56,12 +56,12 @@ describe.each(databases)('seeding on $name', ({ place }) => {
   test('seeding again restores what is missing and keeps what was changed', async () => {
     await using opened = await openTestPlatform(place)
     const seed = await readSeed(seedFile)
-    await opened.operator.seed(seed)
+    await opened.operator.seed({ body: seed })
     const { db } = opened.platform.database
     await db.deleteFrom('workspaces').where('name', '=', 'Acme Pay').execute()
     await db.updateTable('workspaces').set({ description: 'edited' }).where('name', '=', 'Acme Cloud').execute()
 
-    const again = await opened.operator.seed(seed)
+    const again = await opened.operator.seed({ body: seed })
 
     expect(again).toEqual({ accounts: 0, workspaces: 1, people: 0 })
     const rows = await db.selectFrom('workspaces').select(['name', 'description']).orderBy('name').execute()
@@ -92,7 +92,7 @@ test('an account name is taken once', async () => {
   await using opened = await openTestPlatform(pglitePlace)
   const { name } = await opened.newAccount()
 
-  const again = opened.operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+  const again = opened.operator.createAccount({ body: { name, entitlements: [], termsAcceptedAt: null } })
 
   await expect(again).rejects.toMatchObject({ code: 'conflict' })
 })
@@ -102,15 +102,19 @@ test('a folder that a service holds is operated through that service', async () 
   const place = { database: join(folder, 'data') }
 
   await using access = await openOperator(place)
-  const account = await access.operator.createAccount({ name: 'Other', entitlements: [], termsAcceptedAt: null })
-  const created = await access.operator.createKey({
-    account: 'Acme',
-    name: 'through HTTP',
-    permissions: ['personnel-get'],
+  const account = await access.operator.createAccount({
+    body: { name: 'Other', entitlements: [], termsAcceptedAt: null },
   })
-  const sync = await access.operator.syncIdentities('Acme')
-  await access.operator.revokeKey(created.id)
-  const listed = await access.operator.listKeys()
+  const created = await access.operator.createKey({
+    body: {
+      account: 'Acme',
+      name: 'through HTTP',
+      permissions: ['personnel-get'],
+    },
+  })
+  const sync = await access.operator.syncIdentities({ body: { account: 'Acme' } })
+  await access.operator.revokeKey({ params: { keyId: created.id } })
+  const listed = (await access.operator.listKeys({})).data
 
   expect(account).toEqual({ id: expect.any(Number), name: 'Other' })
   expect(sync).toMatchObject({ trigger: 'operator', counts: { UNKNOWN: 12 } })
@@ -125,17 +129,19 @@ test('accounts of a running service are shown and changed as on its database', a
   await using access = await openOperator({ database: join(folder, 'data') })
   const { operator } = access
   const name = 'a/b %?#. \u00fc'
-  await operator.createAccount({ name, entitlements: [], termsAcceptedAt: null })
+  await operator.createAccount({ body: { name, entitlements: [], termsAcceptedAt: null } })
 
-  const granted = await operator.grantEntitlements(name, ['A', 'B'])
-  const revoked = await operator.revokeEntitlements(name, ['A'])
-  const accepted = await operator.acceptTerms(name)
-  const shown = await operator.showAccount(name)
+  const granted = await operator.grantEntitlements({ params: { account: name }, body: { names: ['A', 'B'] } })
+  const revoked = await operator.revokeEntitlements({ params: { account: name }, body: { names: ['A'] } })
+  const accepted = await operator.acceptTerms({ params: { account: name } })
+  const shown = await operator.showAccount({ params: { account: name } })
 
   expect([granted.entitlements, revoked.entitlements]).toEqual([['A', 'B'], ['B']])
   expect(accepted).toEqual({ ...revoked, termsAcceptedAt: expect.any(String) })
   expect(shown).toEqual(accepted)
-  expect(await operator.listAccounts()).toEqual(await databaseOperator(running.database.db).listAccounts())
+  expect((await operator.listAccounts({})).data).toEqual(
+    (await databaseOperator(running.database.db).listAccounts({})).data,
+  )
 })
 
 test('refusals of a running service are the same failures as on the database', async () => {
@@ -144,21 +150,21 @@ test('refusals of a running service are the same failures as on the database', a
   const { operator } = access
 
   const attempts = [
-    operator.createAccount({ name: 'Acme', entitlements: [], termsAcceptedAt: null }),
-    operator.createKey({ account: 'Nobody', name: 'x', permissions: 'all' }),
-    operator.revokeKey(999),
-    operator.syncIdentities('Nobody'),
-    operator.createKey({ account: 'Acme', name: '', permissions: 'all' }),
-    operator.createKey({ account: 'Acme', name: 'x', permissions: ['personel-get'] }),
-    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', expiresAt: '2020-01-01T00:00:00Z' }),
-    operator.createKey({ account: 'Acme', name: 'x', permissions: 'all', allowedAddresses: ['here'] }),
-    operator.createAccount({ name: 'a\0b', entitlements: [], termsAcceptedAt: null }),
-    operator.grantEntitlements('Acme', []),
-    operator.grantEntitlements('Nobody', ['A']),
-    operator.revokeEntitlements('Nobody', ['A']),
-    operator.acceptTerms('Nobody'),
-    operator.showAccount('a\0b'),
-    operator.showAccount('Nobody'),
+    operator.createAccount({ body: { name: 'Acme', entitlements: [], termsAcceptedAt: null } }),
+    operator.createKey({ body: { account: 'Nobody', name: 'x', permissions: 'all' } }),
+    operator.revokeKey({ params: { keyId: 999 } }),
+    operator.syncIdentities({ body: { account: 'Nobody' } }),
+    operator.createKey({ body: { account: 'Acme', name: '', permissions: 'all' } }),
+    operator.createKey({ body: { account: 'Acme', name: 'x', permissions: ['personel-get'] } }),
+    operator.createKey({ body: { account: 'Acme', name: 'x', permissions: 'all', expiresAt: '2020-01-01T00:00:00Z' } }),
+    operator.createKey({ body: { account: 'Acme', name: 'x', permissions: 'all', allowedAddresses: ['here'] } }),
+    operator.createAccount({ body: { name: 'a\0b', entitlements: [], termsAcceptedAt: null } }),
+    operator.grantEntitlements({ params: { account: 'Acme' }, body: { names: [] } }),
+    operator.grantEntitlements({ params: { account: 'Nobody' }, body: { names: ['A'] } }),
+    operator.revokeEntitlements({ params: { account: 'Nobody' }, body: { names: ['A'] } }),
+    operator.acceptTerms({ params: { account: 'Nobody' } }),
+    operator.showAccount({ params: { account: 'a\0b' } }),
+    operator.showAccount({ params: { account: 'Nobody' } }),
   ]
 
   const codes = await Promise.all(attempts.map((attempt) => attempt.catch((error: unknown) => error)))
@@ -176,23 +182,28 @@ test('operators of the page are managed through a running service as on the data
   const { operator } = access
   const password = 'correct horse battery'
 
-  const everywhere = await operator.createOperator({ name: 'Ana of HR', account: null, password })
-  const confined = await operator.createOperator({ name: "Zoë d'Arc+1@acme.example", account: 'Acme', password })
-  await operator.setOperatorPassword({ name: confined.name, password: 'another horse battery' })
-  await operator.removeOperator(everywhere.name)
+  const everywhere = await operator.createOperator({ body: { name: 'Ana of HR', account: null, password } })
+  const confined = await operator.createOperator({
+    body: { name: "Zoë d'Arc+1@acme.example", account: 'Acme', password },
+  })
+  await operator.setOperatorPassword({
+    params: { operatorName: confined.name },
+    body: { password: 'another horse battery' },
+  })
+  await operator.removeOperator({ params: { operatorName: everywhere.name } })
   const refusals = await Promise.all(
     [
-      operator.createOperator({ name: confined.name, account: null, password }),
-      operator.createOperator({ name: 'x', account: 'Nobody', password }),
-      operator.createOperator({ name: 'x', account: null, password: 'too short' }),
-      operator.createOperator({ name: '../x', account: null, password }),
-      operator.setOperatorPassword({ name: 'nobody', password }),
-      operator.removeOperator('nobody'),
+      operator.createOperator({ body: { name: confined.name, account: null, password } }),
+      operator.createOperator({ body: { name: 'x', account: 'Nobody', password } }),
+      operator.createOperator({ body: { name: 'x', account: null, password: 'too short' } }),
+      operator.createOperator({ body: { name: '../x', account: null, password } }),
+      operator.setOperatorPassword({ params: { operatorName: 'nobody' }, body: { password } }),
+      operator.removeOperator({ params: { operatorName: 'nobody' } }),
     ].map((attempt) => attempt.catch((error: unknown) => error)),
   )
 
-  expect(await operator.listOperators()).toEqual([confined])
-  expect(await databaseOperator(running.database.db).listOperators()).toEqual([confined])
+  expect((await operator.listOperators({})).data).toEqual([confined])
+  expect((await databaseOperator(running.database.db).listOperators({})).data).toEqual([confined])
   expect(confined).toMatchObject({ account: 'Acme' })
   expect(refusals).toMatchObject(
     ['conflict', 'not_found', 'usage', 'usage', 'not_found', 'not_found'].map((code) => ({ code })),
@@ -209,7 +220,7 @@ test('the operator token is readable by its owner only, and asked for', async ()
   const guessed = openOperator({ database: '', url: running.operatorUrl, token: 'guess' })
 
   await using access = await guessed
-  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'blocked', exit: 77 })
+  await expect(access.operator.listKeys({})).rejects.toMatchObject({ code: 'blocked', exit: 77 })
   expect([permissions, bare.status]).toEqual([ownerOnly, 401])
   await running[Symbol.asyncDispose]()
   await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
@@ -222,7 +233,7 @@ test('an address without a platform behind it is unreachable', async () => {
 
   await using access = await openOperator({ database: '', url, token: 'any' })
 
-  await expect(access.operator.listKeys()).rejects.toMatchObject({ code: 'platform_unreachable', exit: 69 })
+  await expect(access.operator.listKeys({})).rejects.toMatchObject({ code: 'platform_unreachable', exit: 69 })
 })
 
 test('without an operator token the operator interface does not exist', async () => {
@@ -254,21 +265,21 @@ test('a key file holds a working key for its owner only, and the same one after 
 
   expect([answer.status, await mode(path)]).toEqual([200, ownerOnly])
   expect((await readFile(path, 'utf8')).trim()).toBe(key)
-  expect(await databaseOperator(second.database.db).listKeys()).toHaveLength(1)
+  expect((await databaseOperator(second.database.db).listKeys({})).data).toHaveLength(1)
 })
 
 test('a key file with a key that does not work gets a new one, and the old one ends', async () => {
   const path = join(folder, 'key')
   await using database = await openPlatformDatabase((await pglitePlace()).at)
   const operator = databaseOperator(database.db, () => now)
-  await operator.seed(await readSeed(seedFile))
+  await operator.seed({ body: await readSeed(seedFile) })
   await ensureKeyFile(database.db, path, now)
   await writeFile(path, 'rck_of-another-database\n')
 
   await ensureKeyFile(database.db, path, now)
 
   expect((await readFile(path, 'utf8')).trim()).toMatch(/^rck_[\w-]{43}$/)
-  expect((await operator.listKeys()).map(({ state }) => state)).toEqual(['revoked', 'active'])
+  expect((await operator.listKeys({})).data.map(({ state }) => state)).toEqual(['revoked', 'active'])
 })
 
 test('a key file without an account to make it for is a failure', async () => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
   chromium = await startChromium()
   opened = await openTestPlatform(postgresPlace)
   await opened.newAccount()
-  await opened.operator.createOperator({ name: 'ana', account: null, password })
+  await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
 })
 afterAll(async () => {
   await opened[Symbol.asyncDispose]()

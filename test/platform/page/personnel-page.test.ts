@@ -101,21 +101,23 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
   ])('finds by %s', async (_what, search, names) => {
     const acme = await opened.newAccount()
     await opened.operator.seed({
-      accounts: [
-        {
-          name: acme.name,
-          entitlements: [],
-          termsAcceptedAt: null,
-          workspaces: [],
-          customFields: [],
-          policies: [],
-          people: [
-            { email: 't.g@acme.example', firstName: 'Tomás', lastName: 'García-Núñez', title: null },
-            { email: 'k.ob@acme.example', firstName: 'Kay', lastName: "O'Brien", title: null },
-            { email: 'hc@elsewhere.example', firstName: 'Ørsted', lastName: 'Ny', title: null },
-          ],
-        },
-      ],
+      body: {
+        accounts: [
+          {
+            name: acme.name,
+            entitlements: [],
+            termsAcceptedAt: null,
+            workspaces: [],
+            customFields: [],
+            policies: [],
+            people: [
+              { email: 't.g@acme.example', firstName: 'Tomás', lastName: 'García-Núñez', title: null },
+              { email: 'k.ob@acme.example', firstName: 'Kay', lastName: "O'Brien", title: null },
+              { email: 'hc@elsewhere.example', firstName: 'Ørsted', lastName: 'Ny', title: null },
+            ],
+          },
+        ],
+      },
     })
     const visitor = await signedIn(opened, acme.name)
 
@@ -163,7 +165,7 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
       params: { connectionId },
       body: [{ identityId: 'x', email: 'x@acme.example', firstName: hostile, lastName: hostile, isContractor: false }],
     })
-    await opened.operator.syncIdentities(hostile)
+    await opened.operator.syncIdentities({ body: { account: hostile } })
     await opened.platform.database.db
       .updateTable('personnel')
       .set({ status_updated_at: opened.clock.now() })

@@ -11,7 +11,7 @@ describe.each(databases)('signing in to the Personnel page on $name', ({ place }
   beforeAll(async () => {
     opened = await openTestPlatform(place)
     await opened.newAccount()
-    await opened.operator.createOperator({ name: 'ana', account: null, password })
+    await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
   })
   afterAll(async () => {
     await opened[Symbol.asyncDispose]()
@@ -75,7 +75,7 @@ describe.each(databases)('signing in to the Personnel page on $name', ({ place }
   })
 
   test('passwords that look alike are alike', async () => {
-    await opened.operator.createOperator({ name: 'bo', account: null, password: 'caf\u00e9 at the corner' })
+    await opened.operator.createOperator({ body: { name: 'bo', account: null, password: 'caf\u00e9 at the corner' } })
 
     expect((await newVisitor(opened).signIn('bo', 'cafe\u0301 at the corner')).status).toBe(303)
   })
@@ -112,8 +112,11 @@ describe.each(databases)('signing in to the Personnel page on $name', ({ place }
   test('a new password and the removal of an operator end their sessions at once', async () => {
     const [changed, removed, stays] = [await signedIn(opened), await signedIn(opened), await signedIn(opened)]
 
-    await opened.operator.setOperatorPassword({ name: changed.name, password: 'another horse battery' })
-    await opened.operator.removeOperator(removed.name)
+    await opened.operator.setOperatorPassword({
+      params: { operatorName: changed.name },
+      body: { password: 'another horse battery' },
+    })
+    await opened.operator.removeOperator({ params: { operatorName: removed.name } })
 
     const answers = [await changed.get('/personnel'), await removed.get('/personnel'), await stays.get('/personnel')]
     expect(answers.map(({ status }) => status)).toEqual([303, 303, 200])
@@ -122,7 +125,7 @@ describe.each(databases)('signing in to the Personnel page on $name', ({ place }
   })
 
   test('after five wrong passwords for a name nobody there gets in under it for a while; others do', async () => {
-    await opened.operator.createOperator({ name: 'guessed', account: null, password })
+    await opened.operator.createOperator({ body: { name: 'guessed', account: null, password } })
     const visitor = newVisitor(opened)
     for (let attempt = 0; attempt < 5; attempt += 1) await visitor.signIn('guessed', 'wrong horse battery')
 
@@ -158,7 +161,7 @@ test('every answer of the page keeps strangers out: no scripts, no frames, no co
 
 test('behind HTTPS the cookies travel over HTTPS only', async () => {
   await using opened = await openTestPlatform(pglitePlace, { isBehindHttps: true })
-  await opened.operator.createOperator({ name: 'ana', account: null, password })
+  await opened.operator.createOperator({ body: { name: 'ana', account: null, password } })
 
   const { headers } = await newVisitor(opened).signIn('ana')
 

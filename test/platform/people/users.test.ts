@@ -32,7 +32,7 @@ describe.each(databases)('users on $name', ({ place }) => {
 
   const hire = async (...records: { identityId: string; [field: string]: unknown }[]) => {
     await client.upsertHrisUserIdentities({ params: { connectionId }, body: records as never })
-    await opened.operator.syncIdentities(account.name)
+    await opened.operator.syncIdentities({ body: { account: account.name } })
   }
   const list = async (query: Query) => bodyOf(await client.listUsers({ query }), 200).data
   const get = async (userId: number | `email:${string}`, query: Query = {}) =>

@@ -112,7 +112,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
     const before = await everything()
     opened.clock.advance(minuteMs)
 
-    await opened.operator.seed(controlSeed('Dune'))
+    await opened.operator.seed({ body: controlSeed('Dune') })
 
     expect(await everything()).toEqual(before)
   })
@@ -125,7 +125,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
     const cloud = document.accounts[0]?.workspaces[0]
     cloud?.controls.push({ template: 'LIB-9', owners: ['ben@acme.example'], enabled: true, notes: [] })
 
-    await opened.operator.seed(document)
+    await opened.operator.seed({ body: document })
 
     const owners = bodyOf(await client.listControlOwners({ params, query: {} }), 200).data
     expect(owners.map(({ id }) => id)).toEqual([users.ana])
@@ -144,7 +144,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
       workspaces: [{ name: 'Cloud', controls: [{ template: 'NONE-1' }] }],
     }
 
-    const seeding = opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
+    const seeding = opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
 
     await expect(seeding).rejects.toMatchObject({
       code: 'not_found',
@@ -155,7 +155,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
   })
 
   test('a seed without a library uses the one that the platform has', async () => {
-    await opened.operator.seed(SeedDocument.parse({ library: seededLibrary, accounts: [] }))
+    await opened.operator.seed({ body: SeedDocument.parse({ library: seededLibrary, accounts: [] }) })
     const account = {
       name: 'Gale',
       entitlements: [],
@@ -163,7 +163,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
       workspaces: [{ name: 'Cloud', frameworks: ['soc2'], controls: [{ template: 'LIB-1' }] }],
     }
 
-    await opened.operator.seed(SeedDocument.parse({ accounts: [account] }))
+    await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
 
     const client = await opened.clientOf('Gale', 'all')
     const [workspace] = bodyOf(await client.listWorkspaces({ query: {} }), 200).data
@@ -176,7 +176,7 @@ describe.each(databases)('seeding controls on $name', ({ place }) => {
 
   test('the seed that comes with the project fills every table', async () => {
     await using fresh = await openTestPlatform(place)
-    await fresh.operator.seed(await readSeed(shippedSeed))
+    await fresh.operator.seed({ body: await readSeed(shippedSeed) })
 
     const { db } = fresh.platform.database
     for (const table of seeded) {

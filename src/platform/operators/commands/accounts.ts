@@ -29,22 +29,22 @@ export function accountCommands(platform: Command): void {
       })
       return asOperator(
         options,
-        (operator) => operator.createAccount(account),
+        (operator) => operator.createAccount({ body: account }),
         ({ id, name }) => `account ${id}: ${name}`,
       )
     })
   operating(accounts.command('list').description('List all accounts')).action((options: OperatingOptions) =>
-    asOperator(options, (operator) => operator.listAccounts(), renderAccounts),
+    asOperator(options, async (operator) => (await operator.listAccounts({})).data, renderAccounts),
   )
   ofAccount(accounts.command('show').description('Show one account')).action((options: AccountOptions) =>
-    asOperator(options, (operator) => operator.showAccount(nameOf(options)), renderAccount),
+    asOperator(options, (operator) => operator.showAccount({ params: { account: nameOf(options) } }), renderAccount),
   )
   const terms = platform.command('terms').description('The terms of the platform')
   ofAccount(terms.command('accept').description('Record that an account accepts them; the first time counts')).action(
     (options: AccountOptions) =>
       asOperator(
         options,
-        (operator) => operator.acceptTerms(nameOf(options)),
+        (operator) => operator.acceptTerms({ params: { account: nameOf(options) } }),
         ({ name, termsAcceptedAt }) => `account ${name} accepted the terms at ${termsAcceptedAt}`,
       ),
   )

@@ -37,7 +37,7 @@ export function auditRequestCommands(platform: Command): void {
       })
       await asOperator(
         options,
-        (operator) => operator.createAuditRequest(auditId, request),
+        (operator) => operator.createAuditRequest({ params: { auditId: auditId }, body: request }),
         ({ id, status }) => `request ${id}: ${status}`,
       )
     })
@@ -48,7 +48,7 @@ export function auditRequestCommands(platform: Command): void {
       const move = parseInput(RequestMove, { status })
       return asOperator(
         options,
-        (operator) => operator.setAuditRequestStatus(id, move),
+        (operator) => operator.setAuditRequestStatus({ params: { requestId: id }, body: move }),
         (moved) => `request ${moved.id}: ${moved.status}`,
       )
     })
@@ -60,7 +60,7 @@ export function auditRequestCommands(platform: Command): void {
       const message = parseInput(NewAuditMessage, { message: text, by: options.by ?? null })
       return asOperator(
         options,
-        (operator) => operator.addAuditRequestMessage(id, message),
+        (operator) => operator.addAuditRequestMessage({ params: { requestId: id }, body: message }),
         (added) => `message ${added.id} about request ${id}`,
       )
     })

@@ -41,7 +41,7 @@ export function auditCommands(platform: Command): void {
       const input = parseInput(AuditInput, { account, workspace, audit })
       await asOperator(
         options,
-        (operator) => operator.createAudit(input),
+        (operator) => operator.createAudit({ body: input }),
         ({ id, status }) => `audit ${id}: ${status}`,
       )
     })
@@ -55,7 +55,7 @@ export function auditCommands(platform: Command): void {
       const move = parseInput(AuditMove, { status, ...(completedAt !== undefined && { completedAt }) })
       return asOperator(
         options,
-        (operator) => operator.setAuditStatus(auditId, move),
+        (operator) => operator.setAuditStatus({ params: { auditId: auditId }, body: move }),
         (moved) => `audit ${moved.id}: ${moved.status}`,
       )
     })

@@ -11,9 +11,8 @@ import { operatorCommands } from './operators.ts'
 import { seedCommand } from './seed.ts'
 import { serveCommand } from './serve.ts'
 
-/** Adds `platform …`: running the compliance platform on this machine, and operating it. */
-export function platformCommands(program: Command): void {
-  const platform = program.command('platform').description('Run and operate the compliance platform on this machine')
+/** Adds what stands below `platform`: running the compliance platform on this machine, and operating it. */
+export function platformCommands(platform: Command): void {
   serveCommand(platform)
   accountCommands(platform)
   entitlementCommands(platform)

@@ -8,7 +8,11 @@ import { asOperator, parseInput } from './operating.ts'
 export function entitlementCommands(platform: Command): void {
   const entitlements = platform.command('entitlements').description("The features of an account's plan")
   ofAccount(entitlements.command('list').description('List them')).action((options: AccountOptions) =>
-    asOperator(options, async (operator) => namesOf(await operator.showAccount(nameOf(options))), render),
+    asOperator(
+      options,
+      async (operator) => namesOf(await operator.showAccount({ params: { account: nameOf(options) } })),
+      render,
+    ),
   )
   ofAccount(entitlements.command('grant').description('Add features'))
     .argument('<names...>', 'such as CUSTOM_CONNECTIONS_AND_TESTS')
@@ -16,7 +20,8 @@ export function entitlementCommands(platform: Command): void {
       const { names } = parseInput(Entitlements, { names: given })
       return asOperator(
         options,
-        async (operator) => namesOf(await operator.grantEntitlements(nameOf(options), names)),
+        async (operator) =>
+          namesOf(await operator.grantEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),
         render,
       )
     })
@@ -26,7 +31,8 @@ export function entitlementCommands(platform: Command): void {
       const { names } = parseInput(Entitlements, { names: given })
       return asOperator(
         options,
-        async (operator) => namesOf(await operator.revokeEntitlements(nameOf(options), names)),
+        async (operator) =>
+          namesOf(await operator.revokeEntitlements({ params: { account: nameOf(options) }, body: { names: names } })),
         render,
       )
     })

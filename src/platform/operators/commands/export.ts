@@ -1,9 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { errorCode, Failure } from '../../../errors.ts'
-import { importPlatform } from '../../export/import-platform.ts'
 import { writeOwnFile } from '../../export/own-file.ts'
-import { openPlatformDatabase } from '../../core/database.ts'
 import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
 
 type FileOption = { readonly file: string }
@@ -24,6 +22,7 @@ export function exportCommands(platform: Command): void {
     .requiredOption('--file <path>', 'what `platform export` wrote')
     .action(async (options: LocatedOptions & FileOption) => {
       await using source = await openExport(options.file)
+      const { importPlatform } = await import('../../export/import-platform.ts')
       await using database = await openUnused(options.database)
       const result = await importPlatform(database.db, source.createReadStream())
       show(options, result, ({ rows, tables }) => `took over ${rows} rows of ${tables} tables`)
@@ -42,6 +41,7 @@ async function openExport(file: string): Promise<FileHandle> {
 
 async function openUnused(database: string) {
   try {
+    const { openPlatformDatabase } = await import('../../core/database.ts')
     return await openPlatformDatabase(database)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'already_active') throw error

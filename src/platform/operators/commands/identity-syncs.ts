@@ -7,7 +7,7 @@ export function identitySyncCommands(platform: Command): void {
   operating(platform.command('sync-identities').description('Fold the HR records of an account into its personnel now'))
     .requiredOption('--account <name>', 'the account')
     .action((options: OperatingOptions & { account: string }) =>
-      asOperator(options, (operator) => operator.syncIdentities(options.account), renderSync),
+      asOperator(options, (operator) => operator.syncIdentities({ body: { account: options.account } }), renderSync),
     )
 }
 

@@ -19,7 +19,8 @@ export function keyCommands(platform: Command): void {
   const keys = platform.command('keys').description('API keys of the platform')
   addCreate(keys)
   operating(keys.command('list').description('List all API keys, without the keys themselves')).action(
-    (options: OperatingOptions) => asOperator(options, (operator) => operator.listKeys(), renderKeys),
+    (options: OperatingOptions) =>
+      asOperator(options, async (operator) => (await operator.listKeys({})).data, renderKeys),
   )
   operating(keys.command('revoke').description('End an API key for good'))
     .argument('<id>', 'its number, as `keys list` shows it', wholeNumber)
@@ -27,7 +28,7 @@ export function keyCommands(platform: Command): void {
       asOperator(
         options,
         async (operator) => {
-          await operator.revokeKey(id)
+          await operator.revokeKey({ params: { keyId: id } })
           return { id, state: 'revoked' }
         },
         () => `key ${id} is revoked`,
@@ -64,7 +65,7 @@ function addCreate(keys: Command): void {
       })
       return asOperator(
         options,
-        (operator) => operator.createKey(key),
+        (operator) => operator.createKey({ body: key }),
         (created) => created.key,
       )
     })

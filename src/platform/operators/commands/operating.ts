@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import { Failure } from '../../../errors.ts'
 import { describeIssues } from '../../../http/issues.ts'
 import type { Operator } from '../operator.ts'
-import { openOperator } from '../access.ts'
 
 export type LocatedOptions = { readonly json?: boolean; readonly database: string }
 export type OperatingOptions = LocatedOptions & { readonly url?: string }
@@ -41,6 +40,7 @@ export async function withOperator<T>(
   { database, url }: OperatingOptions,
   work: (operator: Operator) => Promise<T>,
 ): Promise<T> {
+  const { openOperator } = await import('../access.ts')
   await using access = await openOperator({ database, url, token: process.env.PLATFORM_OPERATOR_TOKEN || undefined })
   return await work(access.operator)
 }

@@ -8,7 +8,7 @@ type PasswordOptions = OperatingOptions & { readonly name: string; readonly pass
 /** Adds `platform operators …`. */
 export function operatorCommands(platform: Command): void {
   const operators = platform.command('operators').description('Who may use the Personnel page')
-  withPassword(operators.command('create').description('Let somebody use the Personnel page'))
+  withPassword(operators.command('create').description('Let a person use the Personnel page'))
     .option('--account <name>', 'the one account to see (default: all)')
     .action(async (options: PasswordOptions & { account?: string }) => {
       const operator = parseInput(OperatorInput, {
@@ -18,36 +18,37 @@ export function operatorCommands(platform: Command): void {
       })
       await asOperator(
         options,
-        (access) => access.createOperator(operator),
+        (access) => access.createOperator({ body: operator }),
         ({ id, name, account }) => `operator ${id}: ${name}, ${account ?? 'all accounts'}`,
       )
     })
   operating(operators.command('list').description('List who may use the Personnel page')).action(
-    (options: OperatingOptions) => asOperator(options, (access) => access.listOperators(), renderOperators),
+    (options: OperatingOptions) =>
+      asOperator(options, async (access) => (await access.listOperators({})).data, renderOperators),
   )
   withPassword(operators.command('set-password').description('Replace a password and end the sessions with it')).action(
     async (options: PasswordOptions) => {
-      const operator = parseInput(OperatorPassword, {
+      const { name, password } = parseInput(OperatorPassword, {
         name: options.name,
         password: await readPassword(options.passwordFile),
       })
       await asOperator(
         options,
         async (access) => {
-          await access.setOperatorPassword(operator)
-          return { name: operator.name, state: 'changed' }
+          await access.setOperatorPassword({ params: { operatorName: name }, body: { password } })
+          return { name, state: 'changed' }
         },
-        ({ name }) => `the password of ${name} is changed; every session of theirs has ended`,
+        () => `the password of ${name} is changed; every session of theirs has ended`,
       )
     },
   )
-  operating(operators.command('remove').description('Let somebody no longer use the Personnel page'))
+  operating(operators.command('remove').description('Let a person no longer use the Personnel page'))
     .requiredOption('--name <name>', 'the operator')
     .action(({ name, ...options }: OperatingOptions & { name: string }) =>
       asOperator(
         options,
         async (access) => {
-          await access.removeOperator(name)
+          await access.removeOperator({ params: { operatorName: name } })
           return { name, state: 'removed' }
         },
         () => `operator ${name} is removed`,

@@ -12,7 +12,7 @@ export function seedCommand(platform: Command): void {
       const document = await readSeed(options.file)
       await asOperator(
         options,
-        (operator) => operator.seed(document),
+        (operator) => operator.seed({ body: document }),
         ({ accounts, workspaces, people }) =>
           `added ${accounts} accounts, ${workspaces} workspaces and ${people} people`,
       )

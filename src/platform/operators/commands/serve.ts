@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { pino } from 'pino'
 import { AddressRange } from '../../accounts/contract.ts'
-import { startService, untilStopped } from '../../serve.ts'
 import { baseAddresses, type LocatedOptions, located, show, wholeNumber } from './operating.ts'
 
 type ServeOptions = LocatedOptions & {
@@ -49,6 +47,7 @@ export function serveCommand(platform: Command): void {
       baseAddresses,
     )
     .action(async (options: ServeOptions) => {
+      const [{ pino }, { startService, untilStopped }] = await Promise.all([import('pino'), import('../../serve.ts')])
       await using service = await startService({
         ...options,
         sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,

@@ -18,7 +18,7 @@ let service: Platform
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rollcall-audits-'))
   service = await startService({ database: join(folder, 'data'), host: '127.0.0.1', port: 0, sync: null })
-  await databaseOperator(service.database.db).seed(auditSeed('Acme', []))
+  await databaseOperator(service.database.db).seed({ body: auditSeed('Acme', []) })
 })
 afterAll(async () => {
   await service[Symbol.asyncDispose]()
@@ -70,7 +70,7 @@ test('a request is added, moved and talked about', async () => {
   const [account] = auditSeed('Acme', [{ framework: 'PCI4', startDate: '2026-01-01', endDate: '2026-12-31' }]).accounts
   const [audit] = account?.workspaces[0]?.audits ?? []
   if (!audit) throw new Error('the seed holds no audit')
-  const { id } = await operator.createAudit({ account: 'Acme', workspace: 'Cloud', audit })
+  const { id } = await operator.createAudit({ body: { account: 'Acme', workspace: 'Cloud', audit } })
 
   const added = await run('requests', 'create', '--audit', id, '--code', 'R-1', '--title', 'Show us', '--json')
   const request = Made.parse(JSON.parse(added.stdout))

@@ -1,11 +1,11 @@
 import { Agent, request } from 'undici'
-import type { Config, WebhookConfig } from '../daemon/config/config.ts'
-import { type WebhookSample, webhookSample } from '../daemon/webhooks/sample.ts'
-import { errorCode, Failure, type FailureCode } from '../errors.ts'
-import { findDaemon } from './find-daemon.ts'
-import { createOutput } from './output.ts'
-import { type CommonOptions, configOf, connectionNamed } from './session.ts'
-import { type Paint, shown } from './render/text.ts'
+import type { Config, WebhookConfig } from '../../daemon/config/config.ts'
+import { type WebhookSample, webhookSample } from '../../daemon/webhooks/sample.ts'
+import { errorCode, Failure, type FailureCode } from '../../errors.ts'
+import { findDaemon } from '../find-daemon.ts'
+import { createOutput } from '../output.ts'
+import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
+import { type Paint, shown } from '../render/text.ts'
 
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 

@@ -1,17 +1,18 @@
 import { CommanderError } from 'commander'
 import { Failure, failures } from '../errors.ts'
 import { createOutput } from './output.ts'
-import { createProgram } from './program.ts'
+import { addPlatformCommands, createProgram } from './program.ts'
 
 const bugExit = 1
 
 /** Runs the command that the arguments name, and resolves to the exit code of the process. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function rollcall(args: readonly string[]): Promise<number> {
   let exit = 0
   const program = createProgram((code) => {
     exit = code
   })
   try {
+    if (args.includes('platform')) await addPlatformCommands(program)
     await program.parseAsync([...args], { from: 'user' })
     return exit
   } catch (error) {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ConnectionStatus } from '../contract/control/shapes.ts'
-import { Failure } from '../errors.ts'
-import { type CommonOptions, connectionNamed, type Session, withSession } from './session.ts'
-import { counted, type Paint } from './render/text.ts'
+import type { ConnectionStatus } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
+import { counted, type Paint } from '../render/text.ts'
 
 export type UnblockOptions = CommonOptions & { readonly by: string; readonly wait: number }
 
@@ -46,7 +46,7 @@ async function probed(session: Session, before: ConnectionStatus, waitSeconds: n
   }
 }
 
-/** Changes whenever the platform has taken or refused somebody of the run at work. */
+/** Changes whenever the platform has taken or refused a person of the run at work. */
 function markOf({ active }: ConnectionStatus): string {
   return JSON.stringify([active?.id, active?.state, active?.confirmed, active?.problems])
 }

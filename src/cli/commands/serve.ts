@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { startDaemon } from '../daemon/start.ts'
-import { createEvents } from '../telemetry/events.ts'
-import { createLogger } from '../telemetry/log.ts'
-import { type CommonOptions, configOf } from './session.ts'
-import { listenForStop } from './stop-signal.ts'
+import { startDaemon } from '../../daemon/start.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { type CommonOptions, configOf } from '../session.ts'
+import { listenForStop } from '../stop-signal.ts'
 
 const stopWithinMs = 20_000
 
@@ -18,7 +18,7 @@ export async function serve(options: CommonOptions): Promise<number> {
 
   const stoppingAt = performance.now()
   events.daemonStopping({ reason: stop.received() ?? 'stopped' })
-  // The store is the truth: ending hard loses nothing, and whoever stops us does not wait for ever.
+  // The store is the truth: ending hard loses nothing, and a stop does not take for ever.
   const deadline = setTimeout(() => process.exit(1), stopWithinMs)
   await daemon[Symbol.asyncDispose]()
   clearTimeout(deadline)

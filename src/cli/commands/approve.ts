@@ -1,11 +1,10 @@
 import { createInterface } from 'node:readline/promises'
-import { Failure, failures } from '../errors.ts'
-import { renderOutcome } from './render/run.ts'
-import { renderRunDetail, runDetail } from './reports.ts'
-import { type CommonOptions, type Session, withSession } from './session.ts'
-import { settle } from './sync.ts'
+import { Failure, failures } from '../../errors.ts'
+import { settle } from '../follow-run.ts'
+import { type CommonOptions, type Session, withSession } from '../session.ts'
+import { renderRunDetail, runDetail } from './run.ts'
 
-export type DecisionOptions = CommonOptions & {
+export type ApproveOptions = CommonOptions & {
   readonly by: string
   readonly digest?: string
   readonly yes?: boolean
@@ -14,7 +13,7 @@ export type DecisionOptions = CommonOptions & {
 }
 
 /** Lets a held run deliver the plan that was seen, and stays until it has. */
-export async function approve(runId: string, options: DecisionOptions): Promise<number> {
+export async function approve(runId: string, options: ApproveOptions): Promise<number> {
   refuseUnseen(options)
   return await withSession(options, { works: true }, async (session) => {
     const digest = options.digest ?? (await seenDigest(session, runId, options))
@@ -24,22 +23,8 @@ export async function approve(runId: string, options: DecisionOptions): Promise<
   })
 }
 
-export async function reject(runId: string, options: DecisionOptions): Promise<number> {
-  return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await control.rejectRun({ params: { runId }, body: { by: options.by } }), renderOutcome)
-    return 0
-  })
-}
-
-export async function cancel(runId: string, options: DecisionOptions): Promise<number> {
-  return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await control.cancelRun({ params: { runId }, body: { by: options.by } }), renderOutcome)
-    return 0
-  })
-}
-
-/** Where nobody can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
-function refuseUnseen({ digest, yes, json }: DecisionOptions): void {
+/** Where no person can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
+function refuseUnseen({ digest, yes, json }: ApproveOptions): void {
   const canAsk = process.stdin.isTTY && process.stderr.isTTY && !json
   if (canAsk || digest !== undefined || yes) return
   throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
@@ -49,7 +34,7 @@ function refuseUnseen({ digest, yes, json }: DecisionOptions): void {
 async function seenDigest(
   { control, output, signal }: Session,
   runId: string,
-  options: DecisionOptions,
+  options: ApproveOptions,
 ): Promise<string | null> {
   const detail = await runDetail(control, runId, { values: options.showValues ?? false })
   if (detail.state !== 'held' || detail.digest === null) {

@@ -1,6 +1,6 @@
-import { failures } from '../errors.ts'
-import { renderPlan } from './render/plan.ts'
-import { type CommonOptions, connectionNamed, withSession } from './session.ts'
+import { failures } from '../../errors.ts'
+import { renderPlan } from '../render/plan.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
 export type PlanOptions = CommonOptions & { readonly showValues?: boolean }
 

@@ -1,0 +1,31 @@
+// Plain JavaScript that imports nothing of ours: a Node that is too old for the rest can still say so.
+import { mkdirSync, statSync } from 'node:fs'
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const oldestMajor = 26
+
+if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  process.stderr.write(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
+  process.exitCode = 78
+} else {
+  const folder = compiledFolder()
+  if (folder !== null) module.enableCompileCache(folder)
+  await import('../src/main.ts')
+}
+
+// Code that another account could have written is not run, so the folder lies in a home that belongs to this account.
+function compiledFolder() {
+  const { XDG_CACHE_HOME, HOME } = process.env
+  const home = XDG_CACHE_HOME || HOME
+  try {
+    if (!home || statSync(home).uid !== process.getuid()) return null
+    const folder = `${XDG_CACHE_HOME || `${HOME}/.cache`}/rollcall/compiled`
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return folder
+  } catch {
+    // Without the folder, the command starts as it always does, only later.
+    return null
+  }
+}

@@ -1,0 +1,15 @@
+import type { EventState } from '../../contract/control/shapes.ts'
+import { allEvents } from '../pages.ts'
+import { renderEvents } from '../render/events.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+export type EventsOptions = CommonOptions & { readonly state?: EventState }
+
+/** Lists the events that came in for a connection. */
+export async function events(options: EventsOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const found = await allEvents(control, connectionNamed(options, config), options.state)
+    output.result({ events: found }, ({ events: listed }, paint) => renderEvents(listed, paint))
+    return 0
+  })
+}

@@ -1,0 +1,32 @@
+import type { Problem } from '../../contract/control/shapes.ts'
+import { allEvents, allPages } from '../pages.ts'
+import { renderEvents } from '../render/events.ts'
+import { renderProblems } from '../render/status.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+/** Lists the changes that do not come to pass, and the events that could not be understood. */
+export async function problems(options: CommonOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const found = await allPages((after?: string) =>
+      control.listProblems({ query: { connection: options.connection, after, limit: 1000 } }),
+    )
+    const names = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
+    const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
+    const document = { problems: found.sort(byUrgency), events: events.flat() }
+    output.result(document, (listed, paint) =>
+      [
+        renderProblems(listed.problems, paint),
+        ...(listed.events.length > 0
+          ? ['', paint('bold', 'Events that could not be understood'), renderEvents(listed.events, paint)]
+          : []),
+      ].join('\n'),
+    )
+    return 0
+  })
+}
+
+/** Leavers first, and of those and the others the longest standing first. */
+function byUrgency(a: Problem, b: Problem): number {
+  if (a.leaver !== b.leaver) return a.leaver ? -1 : 1
+  return Date.parse(a.firstAt) - Date.parse(b.firstAt)
+}

@@ -1,0 +1,12 @@
+import { counted } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+/** Has rejected events read again, as when the mapping was mended. */
+export async function retryEvents(ids: readonly string[], options: CommonOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const params = { connection: connectionNamed(options, config) }
+    const done = await control.retryEvents({ params, body: ids.length > 0 ? { ids: [...ids] } : {} })
+    output.result(done, ({ events: count }) => `${counted(count, 'event')} will be read again by the next run`)
+    return 0
+  })
+}

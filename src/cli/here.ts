@@ -1,0 +1,33 @@
+import { control } from '../contract/control/control.ts'
+import { controlContext, openParts } from '../daemon/assembly.ts'
+import type { Config } from '../daemon/config/config.ts'
+import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
+import { startWork } from '../daemon/work.ts'
+import { localCalls } from '../http/calls.ts'
+import { createEvents } from '../telemetry/events.ts'
+import { createLogger } from '../telemetry/log.ts'
+import type { Control } from './control-client.ts'
+
+export type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
+
+/** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
+export async function openHere(
+  config: Config,
+  { works, signal }: { works: boolean; signal: AbortSignal },
+): Promise<Here> {
+  await using opening = new AsyncDisposableStack()
+  // What a run does is told by the command itself; the log is for what was not expected.
+  const events = createEvents(createLogger({ level: 'error' }))
+  const parts = opening.use(await openParts(config, { events, now: () => new Date() }))
+  if (works) opening.use(await startWork(parts))
+  const opened = opening.move()
+  return {
+    control: controlHere(controlContext(parts, { daemon: null, signal })),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** Does in this process what the daemon would do. */
+export function controlHere(context: ControlContext): Control {
+  return localCalls(control, controlHandlers, context)
+}

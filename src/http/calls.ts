@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import type { ArgumentsOf, Operation, OperationTable } from '../contract/operation.ts'
+import { Failure } from '../errors.ts'
+import type { AnyAnswer } from './answer.ts'
+import { type ClientOptions, createClient } from './client.ts'
+import { describeIssues } from './issues.ts'
+import type { Handlers } from './mount.ts'
+
+/** A function for each operation of a table: it answers with the body of the success, or throws a Failure. */
+export type Calls<T extends OperationTable> = {
+  readonly [K in keyof T]: (input: ArgumentsOf<T[K]>) => Promise<BodyOf<T[K]>>
+}
+
+type BodyOf<O extends Operation> = {
+  [S in keyof O['success']]: O['success'][S] extends z.ZodType ? z.output<O['success'][S]> : undefined
+}[keyof O['success']]
+
+type Reply = { readonly status: number; readonly body?: unknown }
+type Success = Extract<AnyAnswer, { readonly status: number; readonly body?: unknown }>
+
+/** Every answer but a success. */
+export type Unsuccessful =
+  | Exclude<AnyAnswer, Success>
+  | Extract<AnyAnswer, { readonly status: number; readonly error: unknown }>
+
+/** The operations as a server elsewhere does them. `failure` says what an answer means that is no success. */
+export function remoteCalls<T extends OperationTable>(
+  table: T,
+  options: ClientOptions,
+  failure: (answer: Unsuccessful) => Failure,
+): Calls<T> {
+  const client: Readonly<Record<keyof T, (input: never) => Promise<AnyAnswer>>> = createClient(table, options)
+  return callsFrom(table, async (name, input) => {
+    const answer = await client[name](input)
+    if (isUnsuccessful(answer)) throw failure(answer)
+    return answer.body
+  })
+}
+
+/** The operations done in this process, with the checks of a server. */
+export function localCalls<T extends OperationTable, Ctx>(
+  table: T,
+  handlers: Handlers<T, Ctx>,
+  context: Ctx,
+): Calls<T> {
+  return callsFrom(table, async (name, input, operation) => {
+    // The table's type ties each handler to its operation; here, where all pass through one line, the tie is lost.
+    const handler: (context: Ctx, input: never) => Promise<Reply> = handlers[name]
+    const { body } = await handler(context, parsed(operation, input))
+    return body
+  })
+}
+
+function callsFrom<T extends OperationTable>(
+  table: T,
+  call: (name: keyof T, input: never, operation: Operation) => Promise<unknown>,
+): Calls<T> {
+  const members = Object.entries(table).map(
+    ([name, operation]) => [name, (input: never) => call(name, input, operation)] as const,
+  )
+  // One member for each operation, as the type says; the type of a table's loop cannot.
+  return Object.fromEntries(members) as Calls<T>
+}
+
+function isUnsuccessful(answer: AnyAnswer): answer is Unsuccessful {
+  return typeof answer.status === 'string' || 'error' in answer
+}
+
+function parsed(operation: Operation, input: Readonly<Record<string, unknown>>): never {
+  const parts = (['params', 'query', 'body'] as const).flatMap((part) => {
+    const schema = operation[part]
+    if (!schema) return []
+    const result = schema.safeParse(input[part])
+    if (!result.success) throw new Failure('usage', describeIssues(result.error))
+    return [[part, result.data] as const]
+  })
+  return Object.fromEntries(parts) as never
+}

@@ -1,0 +1,70 @@
+import { timingSafeEqual } from 'node:crypto'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mount } from '../../http/mount.ts'
+import { Refusal } from '../../http/refusal.ts'
+import { refusing } from '../../http/refusing.ts'
+import { bearerToken } from '../accounts/authorize.ts'
+import { writeOwnFile } from '../export/own-file.ts'
+import { writeExport } from '../export/write.ts'
+import { operatorOperations, operatorPrefix } from './contract.ts'
+import type { OperatorContext } from './context.ts'
+import { operatorHandlers } from './handlers.ts'
+
+/** What an operator can act on keeps its message; anything else is a fault of the server. */
+const statuses = { usage: 400, not_found: 404, conflict: 409 } as const
+
+/** Opens the operator's interface to callers that present `token`. */
+export function serveOperator(app: FastifyInstance, context: OperatorContext, token: string): void {
+  serveExport(app, context, token)
+  const handlers = refusing<typeof operatorOperations, OperatorContext>(operatorHandlers, {
+    refusalOf: ({ code, message }) =>
+      Object.hasOwn(statuses, code) ? new Refusal(statuses[code as keyof typeof statuses], message) : null,
+  })
+  mount(app, operatorOperations, handlers, {
+    prefix: operatorPrefix,
+    authorize: async (request) => {
+      requireToken(request, token)
+      return context
+    },
+  })
+}
+
+function requireToken(request: FastifyRequest, token: string): void {
+  const given = Buffer.from(bearerToken(request.headers.authorization) ?? '')
+  const wanted = Buffer.from(token)
+  if (given.length === wanted.length && timingSafeEqual(given, wanted)) return
+  throw new Refusal(401, 'Unauthorized: the operator token is missing or wrong', {
+    headers: { 'www-authenticate': 'Bearer' },
+  })
+}
+
+/** Serves the export beside the operator's operations, whose answers are small. */
+function serveExport(app: FastifyInstance, context: OperatorContext, token: string): void {
+  app.get(
+    `${operatorPrefix}/export`,
+    { onRequest: async (request) => requireToken(request, token) },
+    async (_request, reply) => {
+      const spooled = await spool(context)
+      const { size } = await spooled.stat()
+      return reply
+        .type('application/json; charset=utf-8')
+        .header('content-length', size)
+        .send(spooled.createReadStream({ start: 0 }))
+    },
+  )
+}
+
+/** The export in a file that has no name any more: the database does not wait for a client that reads slowly. */
+async function spool({ db, now }: OperatorContext): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-export-'))
+  try {
+    const path = join(folder, 'export.json')
+    await writeOwnFile(path, (sink) => writeExport(db, { sink, now: now() }))
+    return await open(path)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

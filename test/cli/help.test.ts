@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { answerAtOnce } from '../../src/cli/at-once.ts'
+import { addPlatformCommands, createProgram } from '../../src/cli/program.ts'
+import { paintFor, wrapped } from '../../src/cli/render/text.ts'
+
+async function everyCommand(): Promise<Command[]> {
+  const program = createProgram(() => {})
+  await addPlatformCommands(program)
+  const below = (command: Command): Command[] => [command, ...command.commands.flatMap(below)]
+  return below(program)
+}
+
+test('the help that is printed at once is the one of the commands', async () => {
+  const program = createProgram(() => {})
+  program.configureHelp({ helpWidth: 80 })
+
+  const help = program.helpInformation()
+
+  await expect(help).toMatchFileSnapshot('../../src/cli/help.txt')
+  expect(await answerAtOnce(['--help'])).toBe(help)
+})
+
+test('the help of no option tells two defaults', async () => {
+  const helps = (await everyCommand()).map((command) => command.helpInformation().replaceAll(/\n {4,}/g, ' '))
+
+  const twice = helps.flatMap((help) => help.match(/^.*\(default.*\(default.*$/gm) ?? [])
+
+  expect(helps.length).toBeGreaterThan(40)
+  expect(twice).toEqual([])
+})
+
+test.each([
+  ['another word beside it', ['--version', '--json']],
+  ['the help of one command', ['sync', '--help']],
+  ['no word at all', []],
+  ['an option that the status does not have', ['status', '--forever']],
+  ['a status of a configuration that is not there', ['status', '--config', '/does/not/exist.yaml']],
+])('what is in doubt is not answered at once: %s', async (_what, args) => {
+  const answer = await answerAtOnce(args)
+
+  expect(answer).toBeNull()
+})
+
+test('a line that is longer than the terminal is broken between words, below its own beginning', () => {
+  const text = wrapped('  ✖ the configuration has several connections: name one\nshort', 30)
+
+  expect(text).toBe('  ✖ the configuration has\n    several connections: name\n    one\nshort')
+})
+
+test('colours take no room, and a word that is longer than a line stays whole', () => {
+  const paint = paintFor(Object.assign(process.stdout, {}))
+  const text = wrapped(`${paint('red', '✖')} https://platform.example/a/long/address is away`, 20)
+
+  expect(text).toBe(`${paint('red', '✖')}\n  https://platform.example/a/long/address\n  is away`)
+})

