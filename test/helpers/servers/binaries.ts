@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
 import type { ServerKind, StartedServer } from './servers.ts'
+import { durable, postgresSettings, type Use } from './use.ts'
 
 const run = promisify(execFile)
 const mostSaid = 10_000
@@ -17,8 +18,8 @@ const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
 type Account = { readonly uid: number; readonly gid: number }
 
 /** Starts a server that is installed on this machine, or says what is missing. */
-export async function startBinary(kind: ServerKind): Promise<StartedServer | string> {
-  return kind === 'redis' ? startRedis() : startPostgres()
+export async function startBinary(kind: ServerKind, use = durable): Promise<StartedServer | string> {
+  return kind === 'redis' ? startRedis() : startPostgres(use)
 }
 
 /** Installs a server with apt where that is possible: null when it is there, else the reason why not. */
@@ -68,7 +69,7 @@ async function startRedis(): Promise<StartedServer | string> {
   return { url: `redis://127.0.0.1:${port}`, origin: program, ...handled }
 }
 
-async function startPostgres(): Promise<StartedServer | string> {
+async function startPostgres(use: Use): Promise<StartedServer | string> {
   const bin = await findPostgres()
   if (bin === null) return 'there is no initdb in PATH or in /usr/lib/postgresql'
   // The server refuses to run as root.
@@ -78,7 +79,12 @@ async function startPostgres(): Promise<StartedServer | string> {
   const password = randomBytes(12).toString('hex')
   await createCluster({ bin, folder, password, account })
   const port = await freePort()
-  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: 300 }
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    ...postgresSettings(use),
+  }
   const program = join(bin, 'postgres')
   const handled = await launch(
     {
@@ -145,7 +151,7 @@ async function createCluster(cluster: {
   await writeFile(passwordFile, password)
   if (account.uid !== undefined && account.gid !== undefined) await chown(passwordFile, account.uid, account.gid)
   const who = ['-U', 'rollcall', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
-  await run(join(bin, 'initdb'), ['-D', join(folder, 'data'), ...who, '-E', 'UTF8', '--locale=C'], {
+  await run(join(bin, 'initdb'), ['-D', join(folder, 'data'), ...who, '-E', 'UTF8', '--locale=C', '--no-sync'], {
     ...account,
     cwd: folder,
   })

@@ -10,7 +10,8 @@ import { startServer } from './servers.ts'
 /** What a run can share, by name: how to make it, for how long it lasts, and the text that leads to it. */
 const resources: Readonly<Record<string, (lifetime: AsyncDisposableStack) => Promise<string>>> = {
   redis: async (lifetime) => lifetime.use(await startServer('redis')).url,
-  postgres: async (lifetime) => lifetime.use(await startServer('postgres')).url,
+  // Tests that kill a PostgreSQL have one of their own.
+  postgres: async (lifetime) => lifetime.use(await startServer('postgres', { durable: false })).url,
   'pglite-image': savePgliteImage,
 }
 
