@@ -11,5 +11,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     teardownTimeout: 60_000,
     retry: 0,
+    tags: [{ name: 'full', description: 'What `npm test` leaves out and `npm run test:full` does not.' }],
   },
 })

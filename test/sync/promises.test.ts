@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { personOf } from '../../src/store/audit/history.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../helpers/servers/databases.ts'
+import { bothDatabases, pglitePlace } from '../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(bothDatabases)('on $name', ({ place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
