@@ -1,19 +1,21 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chown, constants, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chown, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
+import { findProgram, install } from './programs.ts'
 import type { ServerKind, StartedServer } from './servers.ts'
 import { durable, postgresSettings, type Use } from './use.ts'
 
 const run = promisify(execFile)
 const mostSaid = 10_000
 const readyLimitMs = 60_000
-const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
+/** The packages of Debian that bring the servers. */
+export const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
 
 type Account = { readonly uid: number; readonly gid: number }
 
@@ -24,20 +26,12 @@ export async function startBinary(kind: ServerKind, use = durable): Promise<Star
 
 /** Installs a server with apt where that is possible: null when it is there, else the reason why not. */
 export async function installServer(kind: ServerKind): Promise<string | null> {
-  if (process.getuid?.() !== 0) return 'installing needs root'
-  if ((await findProgram('apt-get')) === null) return 'there is no apt-get on this machine'
-  // Run level 1 keeps the packages from starting servers of their own.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const install = () => run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', packages[kind]], { env })
-  try {
-    await install().catch(async () => {
-      await run('apt-get', ['update', '-qq'], { env })
-      await install()
-    })
-    return null
-  } catch (error) {
-    return `apt-get install ${packages[kind]} failed: ${error instanceof Error ? error.message : String(error)}`
-  }
+  return await install(packages[kind])
+}
+
+/** Where `startBinary` finds the server; null where it does not. */
+export async function findServer(kind: ServerKind): Promise<string | null> {
+  return kind === 'redis' ? await findProgram('redis-server') : await findPostgres()
 }
 
 async function startRedis(): Promise<StartedServer | string> {
@@ -163,18 +157,6 @@ async function findPostgres(): Promise<string | null> {
   const found = await Array.fromAsync(glob('/usr/lib/postgresql/*/bin/initdb'))
   const newest = found.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
   return newest === undefined ? null : dirname(newest)
-}
-
-async function findProgram(name: string): Promise<string | null> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const program = join(folder, name)
-    const executable = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (executable) return program
-  }
-  return null
 }
 
 async function findAccount(names: readonly string[]): Promise<Account> {

@@ -25,6 +25,15 @@ export async function startContainer(kind: ServerKind, use = durable): Promise<S
   return kind === 'redis' ? startRedis(container, testcontainers) : startPostgres(container, testcontainers, use)
 }
 
+/** Whether a Docker engine answers. */
+export async function hasEngine(): Promise<boolean> {
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  return await getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  )
+}
+
 type Testcontainers = typeof import('testcontainers')
 
 async function fetchImage({ getContainerRuntimeClient, ImageName }: Testcontainers, image: string): Promise<void> {

@@ -27,8 +27,14 @@ export async function prepareTemplate(server: string, name: string, lifetime: As
 }
 
 /** Makes the folder of an embedded store as a daemon leaves it that was started and stopped. */
-export async function prepareFolder(folder: string): Promise<string> {
+export async function prepareStoreFolder(folder: string): Promise<string> {
   await prepareStore(folder)
+  return folder
+}
+
+/** Makes the folder of an embedded platform that holds no account. */
+export async function preparePlatformFolder(folder: string): Promise<string> {
+  await preparePlatform(folder)
   return folder
 }
 

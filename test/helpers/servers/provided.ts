@@ -30,6 +30,16 @@ export function storeFolder(): Promise<string> {
   return provided('store-folder')
 }
 
+/** The folder of an embedded platform, to be copied. */
+export function platformFolder(): Promise<string> {
+  return provided('platform-folder')
+}
+
+/** The path of a Chromium. */
+export function chromiumProgram(): Promise<string> {
+  return provided('chromium')
+}
+
 async function provided(name: string): Promise<string> {
   const answer = await fetch(`${inject('provider')}/${name}`)
   const text = await answer.text()

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { provideChromium } from './chromium-program.ts'
 import { startServer } from './servers.ts'
 
 type Resource = (lifetime: AsyncDisposableStack, provide: (name: string) => Promise<string>) => Promise<string>
@@ -14,6 +15,7 @@ const resources: Readonly<Record<string, Resource>> = {
   redis: async (lifetime) => lifetime.use(await startServer('redis')).url,
   // Tests that kill a PostgreSQL have one of their own.
   postgres: async (lifetime) => lifetime.use(await startServer('postgres', { durable: false })).url,
+  chromium: provideChromium,
   'postgres-template': async (lifetime, provide) => {
     const { prepareTemplate } = await import('./prepared.ts')
     return prepareTemplate(await provide('postgres'), `template_${randomUUID().replaceAll('-', '')}`, lifetime)
@@ -27,8 +29,12 @@ const resources: Readonly<Record<string, Resource>> = {
     return prepareEmptyImage(await temporaryFolder(lifetime))
   },
   'store-folder': async (lifetime) => {
-    const { prepareFolder } = await import('./prepared.ts')
-    return prepareFolder(await temporaryFolder(lifetime))
+    const { prepareStoreFolder } = await import('./prepared.ts')
+    return prepareStoreFolder(await temporaryFolder(lifetime))
+  },
+  'platform-folder': async (lifetime) => {
+    const { preparePlatformFolder } = await import('./prepared.ts')
+    return preparePlatformFolder(await temporaryFolder(lifetime))
   },
 }
 

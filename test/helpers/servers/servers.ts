@@ -1,5 +1,6 @@
-import { installServer, startBinary } from './binaries.ts'
-import { startContainer } from './containers.ts'
+import { findServer, installServer, packages, startBinary } from './binaries.ts'
+import { hasEngine, startContainer } from './containers.ts'
+import { whyNotInstall } from './programs.ts'
 import { durable, type Use } from './use.ts'
 
 export type ServerKind = 'redis' | 'postgres'
@@ -46,6 +47,23 @@ export async function startServer(kind: ServerKind, use = durable): Promise<Serv
   const server = await nearest({ kind, use, open: ways, only: onlyWay() })
   process.stderr.write(`test servers: ${names[kind]} from ${server.origin}\n`)
   return server
+}
+
+/** Where the servers of a run will come from, the nearest way first, without starting any of them. */
+export async function foreseeServers(): Promise<string[]> {
+  const only = onlyWay()
+  const kinds: readonly ServerKind[] = ['postgres', 'redis']
+  return await Promise.all(kinds.map(async (kind) => `${names[kind]}${await foresee(kind, only)}`))
+}
+
+async function foresee(kind: ServerKind, only: string | undefined): Promise<string> {
+  const may = (way: string) => only === undefined || only === way
+  if (may('environment') && process.env[variables[kind]]) return ` from ${variables[kind]}`
+  if (may('containers') && (await hasEngine())) return ' in a container'
+  const found = may('binaries') ? await findServer(kind) : null
+  if (found !== null) return ` from ${found}`
+  const reason = may('install') ? await whyNotInstall() : `not to be found (${only})`
+  return reason === null ? `, which apt will install (${packages[kind]})` : ` missing (${reason})`
 }
 
 /** Starts a server that nobody else uses: the nearest way of starting one, or the one that `ROLLCALL_TEST_SERVERS` names. */
