@@ -12,7 +12,7 @@ const nextNight = '2026-11-21T01:00:00.000Z'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

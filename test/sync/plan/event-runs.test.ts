@@ -22,7 +22,7 @@ import { change, type Host, openWorld, peopleOn, staff, startHost, type World, w
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
