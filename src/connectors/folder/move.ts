@@ -9,6 +9,11 @@ import { symbolicLink, unreadable } from '../file/failures.ts'
 
 const nameAttempts = 1000
 
+/** What a reserved name leads to until the file comes there: nothing. */
+const reservation = '.rollcall-reserved'
+/** How file systems without symbolic links refuse to make one. */
+const noLinks: readonly string[] = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
+
 /**
  * Moves a file into `folder` under a free name, made of `stamp` and its own name. Only this account can then read it. A file that is
  * no longer the one that was found stays where it is, and no other file is ever overwritten.
@@ -16,6 +21,7 @@ const nameAttempts = 1000
 export async function moveInto(folder: string, file: ExportFile, stamp: string): Promise<void> {
   await telling(`cannot move ${file.name} to ${folder}`, async () => {
     await makeFolder(folder)
+    await freeReserved(folder, file.name)
     const target = await reserve(folder, { name: file.name, stamp })
     try {
       if (!(await take(file, target))) await rm(target, { force: true })
@@ -78,7 +84,7 @@ async function reserve(
   for (let number = 1; number <= nameAttempts; number += 1) {
     const path = join(folder, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
     try {
-      await using _reserved = await open(path, 'wx', 0o600)
+      await hold(path)
       return path
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
