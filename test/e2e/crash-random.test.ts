@@ -64,7 +64,9 @@ describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.roun
         fallen.push(stage)
         expect({ seed, life, findings }).toEqual({ seed, life, findings: [] })
       }
-      process.stderr.write(`${size.name}, ${story.hr.nights.length} nights, killed while ${counted(fallen)}\n`)
+      process.stderr.write(
+        `${size.name}, seed ${seed}, ${story.hr.nights.length} nights, killed while ${counted(fallen)}\n`,
+      )
       const { states, end } = await lastLife(story, dice)
 
       expect({ end, failed: states.filter((state) => state !== 'finished' && state !== 'unchanged') }).toEqual({
