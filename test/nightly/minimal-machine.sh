@@ -29,6 +29,9 @@ for path in etc/apt etc/ssl/certs etc/npmrc usr/etc/npmrc usr/share/keyrings etc
   mkdir -p "$root/$(dirname "$path")"
   cp -RL "/$path" "$root/$(dirname "$path")/" 2>/dev/null || true
 done
+# The Node and the npm of many a machine, from npm, as Debian's own may be older.
+case $(uname -m) in aarch64) processor=arm64 ;; *) processor=x64 ;; esac
+npm install --global --prefix "$root/usr/local" --no-audit --no-fund "node-linux-$processor@20" npm@10
 mkdir -p "$root/project"
 tar -C "$project" --exclude=./node_modules --exclude=./.git --exclude=./data -cf - . | tar -C "$root/project" -xf -
 
@@ -36,7 +39,7 @@ tar -C "$project" --exclude=./node_modules --exclude=./.git --exclude=./data -cf
 unshare --mount --pid --fork --kill-child bash -s "$root" <<'OUTSIDE'
 set -euo pipefail
 root=$1
-mount --bind /dev "$root/dev"
+mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/tmp"
 exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
@@ -47,8 +50,7 @@ set -euo pipefail
 main() {
 apt-get update -qq
 # Node 26 needs libatomic1, as the README says.
-apt-get install -y -qq --no-install-recommends nodejs libatomic1 >/dev/null
-command -v npm >/dev/null || apt-get install -y -qq --no-install-recommends npm >/dev/null
+apt-get install -y -qq --no-install-recommends libatomic1 >/dev/null
 echo "== Node $(node --version), npm $(npm --version), and neither docker, redis-server, initdb, chromium nor git:"
 ! command -v docker redis-server initdb chromium git
 cd /project
