@@ -7,9 +7,13 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Loading the modules again for each file takes longer than most files do.
+    isolate: false,
+    // What takes a second on a machine of its own may take a minute on a busy one.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     teardownTimeout: 60_000,
     retry: 0,
+    tags: [{ name: 'full', description: 'What `npm test` leaves out and `npm run test:full` does not.' }],
   },
 })

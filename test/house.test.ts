@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, matchesGlob, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createProgram } from '../src/cli/program.ts'
@@ -13,7 +11,6 @@ import { moves } from '../src/store/runs/runs.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 
-const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 // A path as short as /app says nothing about a machine.
 const shortestTelling = 5
@@ -157,16 +154,26 @@ describe('the documentation', () => {
   })
 })
 
-/** The files that belong to the project below a folder: those that git knows, or would know. */
+/** The files that belong to the project below a folder: all but what .gitignore names, also on a machine without git. */
 async function projectFiles(folder: string): Promise<string[]> {
-  const there = await gitFiles('--cached', '--others', '--exclude-standard', '--deduplicate', '--', folder)
-  const deleted = new Set(await gitFiles('--deleted', '--', folder))
-  return there.filter((file) => !deleted.has(file))
-}
+  const lines = (await readPage('.gitignore')).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const patterns = ['.git', ...lines]
+    .map((line) => line.replace(/\/$/, ''))
+    .map((line) => (line.startsWith('/') ? line.slice(1) : `**/${line}`))
 
-async function gitFiles(...words: string[]): Promise<string[]> {
-  const { stdout } = await run('git', ['ls-files', ...words], { cwd: root, maxBuffer: 16 * 1024 * 1024 })
-  return stdout.split('\n').filter((file) => file !== '')
+  async function filesIn(path: string): Promise<string[]> {
+    const entries = await readdir(join(root, path), { withFileTypes: true })
+    const found = await Promise.all(
+      entries.map(async (entry) => {
+        const file = join(path, entry.name)
+        if (patterns.some((pattern) => matchesGlob(file, pattern))) return []
+        return entry.isDirectory() ? await filesIn(file) : [file]
+      }),
+    )
+    return found.flat()
+  }
+
+  return await filesIn(folder)
 }
 
 async function json(file: string): Promise<unknown> {

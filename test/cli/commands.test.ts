@@ -1,21 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
 import { lockFolder } from '../../src/database/lock-file.ts'
-import type { Ended } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
+import { type Ended, rollcall } from '../helpers/cli.ts'
 import { install } from '../helpers/installation.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** An installation that feeds an account of its own. */
-async function open() {
+async function open({ hasStore = true } = {}) {
   const { key, client } = await host.tenant()
-  return { key, client, at: await install({ baseUrl: host.platform.baseUrl, key }) }
+  return { key, client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore }) }
 }
 
 function documentOf({ stdout }: Ended): Record<string, unknown> {
@@ -23,7 +22,7 @@ function documentOf({ stdout }: Ended): Record<string, unknown> {
 }
 
 test('a sync delivers everybody, and the same export again sends nothing', async () => {
-  const { at, client } = await open()
+  const { at, client } = await open({ hasStore: false })
   await using _place = at
   await at.hrSays(staff(30))
 
@@ -45,6 +44,39 @@ test('a sync delivers everybody, and the same export again sends nothing', async
     exit: 0,
     stdout: '✔ acme: nothing to change (30 unchanged)\n',
   })
+})
+
+// The other tests run commands in a process that stays; these end theirs by themselves.
+test('as processes of their own, the commands say and answer the same', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(30))
+  const spawned = (...args: string[]) => rollcall([...args, '--config', at.configFile])
+
+  const checked = await spawned('check')
+  const plan = await spawned('plan', '--json')
+  const synced = await spawned('sync', '--json')
+  const { id } = documentOf(synced) as { id: string }
+  const others = await Promise.all([spawned('run', 'abc'), rollcall(['--version']), rollcall(['sync', '--nonsense'])])
+  const told = [
+    await spawned('person', 'E0001'),
+    await spawned('run', id),
+    await spawned('runs'),
+    await spawned('status'),
+  ]
+
+  expect([checked, plan, synced, ...told].map(({ exit, stderr }) => ({ exit, stderr }))).toEqual(
+    [checked, plan, synced, ...told].map(() => ({ exit: 0, stderr: '' })),
+  )
+  expect(documentOf(plan)).toMatchObject({ counts: { join: 30 } })
+  expect((await peopleOn(client)).size).toBe(30)
+  expect(others.map(({ exit }) => exit)).toEqual([2, 0, 2])
+  expect(told.map(({ stdout }) => stdout)).toEqual([
+    (await at.run('person', 'E0001')).stdout,
+    (await at.run('run', id)).stdout,
+    (await at.run('runs')).stdout,
+    expect.stringContaining('acme'),
+  ])
 })
 
 test('a plan shows what would change, personal values only on request, and changes nothing', async () => {
@@ -152,7 +184,7 @@ describe('what stands in the way has an exit code of its own', () => {
 
   test('an unreachable platform is 69, and the next start goes on', async () => {
     const { key, client } = await host.tenant()
-    await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
+    await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
     await away.hrSays(staff(5))
 
     const { exit, stderr } = await away.run('sync', '--wait', '1')
@@ -181,7 +213,7 @@ describe('what stands in the way has an exit code of its own', () => {
   })
 
   test('a store that another process has is 75, with its pid', async () => {
-    const { at } = await open()
+    const { at } = await open({ hasStore: false })
     await using _place = at
     await using _store = await openDatabase({ at: `${at.dataDir}/store`, schemas: ['rollcall'], migrations: [] })
 

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { install } from '../helpers/installation.ts'
 import { change, type Host, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 test('problems list leavers first, with why they wait', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
   await at.hrSays(staff(5))
   await at.run('sync')
   await at.setKey('wrong')

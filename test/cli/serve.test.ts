@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readAddress } from '../../src/daemon/control/address-file.ts'
 import type { Ended } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type Fault, pass, type Seen, startFaultProxy } from '../helpers/faults/proxy.ts'
 import { faults } from '../helpers/faults/faults.ts'
 import { install } from '../helpers/installation.ts'
@@ -14,20 +13,20 @@ const stopWithinMs = 20_000
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 async function open() {
   const { key, client } = await host.tenant()
-  return { client, at: await install({ baseUrl: host.platform.baseUrl, key }) }
+  return { client, at: await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }) }
 }
 
 /** A daemon in the middle of a delivery, whose requests fare as `fate` says, and how to go on once they fare well again. */
 async function openDelivering(fate: Fault, stack: AsyncDisposableStack) {
   const { key, client } = await host.tenant()
   const proxy = stack.use(await startFaultProxy({ target: host.platform.baseUrl }))
-  const at = stack.use(await install({ baseUrl: proxy.baseUrl, key }))
+  const at = stack.use(await install({ baseUrl: proxy.baseUrl, key }, { hasStore: true }))
   await at.configure({ connection: '    delivery: { batchSize: 1 }\n' })
   await at.hrSays(staff(people))
   const daemon = at.start('serve')
@@ -170,7 +169,7 @@ test('after a daemon was killed the commands do without it', async () => {
 
 test('a sync that is interrupted while it waits stays, and the next one goes on', async () => {
   const { key, client } = await host.tenant()
-  await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key })
+  await using away = await install({ baseUrl: 'http://127.0.0.1:9/public/v2', key }, { hasStore: true })
   await away.hrSays(staff(5))
   const sync = away.start('sync')
   await sync.says('delivering, 0 of 5')

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type Installation, install } from '../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -21,7 +20,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
   /** An installation with five people to deliver and a key that the platform does not accept. */
   async function open() {
     const { key, client } = await host.tenant()
-    const at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+    const at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
     await at.hrSays(staff(5))
     await begin(at)
     const blocked = await at.run('sync')
@@ -54,7 +53,7 @@ describe.each(ways)('a blocked connection, $way,', ({ begin }) => {
 
 test('a connection that is not blocked is told from one that was', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
 
   const answer = await at.json('unblock')
 
@@ -63,7 +62,7 @@ test('a connection that is not blocked is told from one that was', async () => {
 
 test('a platform that does not answer is told from one that turns us away', async () => {
   const { key } = await host.tenant()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.hrSays(staff(5))
   await at.run('sync')
   await at.configure({ baseUrl: 'http://127.0.0.1:9/public/v2', key })

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
-import { databases } from '../helpers/servers/databases.ts'
+import { emptyDatabases } from '../helpers/servers/databases.ts'
 
-describe.each(databases)('notifications through $name', ({ place }) => {
+describe.each(emptyDatabases)('notifications through $name', ({ place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

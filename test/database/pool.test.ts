@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import type { PoolClient } from '../../src/database/pool.ts'
 import { prepared } from '../../src/database/prepared.ts'
-import { databases, emptyTables } from '../helpers/servers/databases.ts'
+import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
 
 type Tables = { note: { id: number; text: string | null } }
 
 const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text)' }]
 
-describe.each(databases)('a pool over $name', ({ place }) => {
+describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<Tables>
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../src/database/database.ts'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { type Place, emptyPostgresPlace } from '../helpers/servers/databases.ts'
 
 const secret = 'kGmd8uPw'
 
@@ -14,7 +14,7 @@ describe('a PostgreSQL server', () => {
   let place: Place
 
   beforeAll(async () => {
-    place = await postgresPlace()
+    place = await emptyPostgresPlace()
   })
 
   afterAll(() => place[Symbol.asyncDispose]())

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
-import { databases } from '../helpers/servers/databases.ts'
+import { emptyDatabases } from '../helpers/servers/databases.ts'
 
 const instant = new Date('2026-03-29T00:59:59.123Z')
 
@@ -48,7 +48,7 @@ const cases: readonly { readonly type: string; readonly given: unknown; readonly
   { type: 'jsonb[]', given: [{ a: 1 }, { b: [2] }], read: [{ a: 1 }, { b: [2] }] },
 ]
 
-describe.each(databases)('values through $name', ({ place }) => {
+describe.each(emptyDatabases)('values through $name', ({ place }) => {
   let lifetime: AsyncDisposableStack
   let database: Database<object>
 

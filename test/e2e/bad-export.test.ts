@@ -3,7 +3,6 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { gzipOfZeros, writeLong } from '../helpers/sources/hostile-files.ts'
 import { type HrServer, json, startHrServer } from '../helpers/sources/hr-server.ts'
 import { measured } from '../helpers/peak-memory.ts'
@@ -26,9 +25,9 @@ let idleMebibytes: number
 let tenant: Awaited<ReturnType<Host['tenant']>>
 
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
   tenant = await host.tenant()
-  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key })
+  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key }, { hasStore: true })
   // The first command makes the database, which takes more than all that follow.
   await work.run('status')
   idleMebibytes = (await measured(['status', '--config', work.configFile])).peakMebibytes

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { rollcall } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
@@ -23,9 +22,9 @@ let tenant: Awaited<ReturnType<Host['tenant']>>
 let export_ = 0
 
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
   tenant = await host.tenant()
-  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key })
+  work = await openWorkplace({ baseUrl: host.platform.baseUrl, key: tenant.key }, { hasStore: true })
   await work.drop('people-000.csv', sound)
   const first = await work.run('sync')
   expect(first).toMatchObject({ exit: 0 })

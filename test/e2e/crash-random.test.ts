@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
+import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
-const kills = Number(process.env.ROLLCALL_CRASHES ?? 200)
+const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 20))
 const seed = process.env.ROLLCALL_SEED ?? '1'
 
 const redisDatabase = 8
@@ -46,7 +46,7 @@ const toPlan = [
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -64,7 +64,9 @@ describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.roun
         fallen.push(stage)
         expect({ seed, life, findings }).toEqual({ seed, life, findings: [] })
       }
-      process.stderr.write(`${size.name}, ${story.hr.nights.length} nights, killed while ${counted(fallen)}\n`)
+      process.stderr.write(
+        `${size.name}, seed ${seed}, ${story.hr.nights.length} nights, killed while ${counted(fallen)}\n`,
+      )
       const { states, end } = await lastLife(story, dice)
 
       expect({ end, failed: states.filter((state) => state !== 'finished' && state !== 'unchanged') }).toEqual({

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { worldMapping } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { csvOf, openPlace } from '../helpers/sources/source-place.ts'
 import type { Workplace } from '../helpers/workplace.ts'
 import { type Host, type HrPerson, startHost } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

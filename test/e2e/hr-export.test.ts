@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rollcall } from '../helpers/cli.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const config = fileURLToPath(new URL('../../config/examples/hr-export-1000.yaml', import.meta.url))
@@ -42,7 +41,7 @@ const exports = [
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { company, toCsv } from '../../src/cli/demo/company.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
-import { pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { openWorkplace, type WorkplaceOptions } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
@@ -10,7 +10,7 @@ const headcount = 5000
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

@@ -1,21 +1,20 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { serve } from '../helpers/served.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 test('a name that is nasty to computers arrives as it is, or its row is rejected with a reason', async () => {
   const { key, client } = await host.tenant()
   const { baseUrl } = host.platform
-  await using work = await openWorkplace({ baseUrl, key })
+  await using work = await openWorkplace({ baseUrl, key }, { hasStore: true })
   const source = {
     type: 'csv',
     path: 'exports/*.csv',

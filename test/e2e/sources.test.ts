@@ -5,7 +5,6 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../helpers/cli.ts'
 import { keepSecret, worldMapping } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { json, startHrServer } from '../helpers/sources/hr-server.ts'
 import { encrypted, keyOwner } from '../helpers/sources/openpgp.ts'
 import { fixtures } from '../helpers/presets/fixtures.ts'
@@ -20,7 +19,7 @@ const afterwards = change(people, { id: 'E0004', left: '2026-11-18' }, { id: 'E0
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

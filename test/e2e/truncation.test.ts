@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import type { Change } from '../../src/identity/change.ts'
 import { planOnly, requestRun } from '../../src/sync/sync.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 import { type FolderSettings, folderConnector } from '../helpers/sources/folder-source.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
@@ -39,7 +38,7 @@ const bytesOf = (rows: readonly string[]) => Buffer.from(`${[header, ...rows].jo
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -55,7 +54,7 @@ async function accepting({ accepted, settings = {} }: Before) {
   const { client } = await host.tenant()
   const folder: ExportFolder = stack.use(await exportFolder())
   const connector = folderConnector(folder, { path: 'people.csv', ...settings })
-  const world = stack.use(await openWorld({ at: (await pglitePlace()).at, client, feed: { connector } }))
+  const world = stack.use(await openWorld({ client, feed: { connector } }))
   for (const [hour, bytes] of accepted.entries()) {
     await folder.write('people.csv', bytes, { modifiedAt: new Date(Date.UTC(2026, 10, 19, hour)) })
     const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, keepSecret } from '../helpers/connected.ts'
-import { pglitePlace } from '../helpers/servers/databases.ts'
 import { dawdle, post, type Served, serve, signedAs } from '../helpers/served.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
@@ -10,7 +9,7 @@ const patience = { timeout: 30_000, interval: 200 }
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -27,7 +26,7 @@ const hired = (id: string, more: Employee = {}) => event('hired', { id, start: '
 async function openPlace() {
   const tenant = await host.tenant()
   const { baseUrl } = host.platform
-  const work = await openWorkplace({ baseUrl, key: tenant.key })
+  const work = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true })
   const secrets = [await keepSecret(work, 'hook', secret)]
   async function configure({ dates = 'yyyy-MM-dd' } = {}): Promise<void> {
     const webhook = {

@@ -16,8 +16,11 @@ const mapping =
   'startedAt: Start Date, separatedAt: Leaving Date }, status: { column: Status, leftWhen: [Inactive] }'
 
 /** Makes an installation that feeds the platform at `baseUrl`. It listens on a free port when it serves. */
-export async function install(platform: { baseUrl: string; key: string }): Promise<Installation> {
-  const work = await openWorkplace({ ...platform, source: mapping })
+export async function install(
+  platform: { baseUrl: string; key: string },
+  options: { readonly hasStore?: boolean } = {},
+): Promise<Installation> {
+  const work = await openWorkplace({ ...platform, source: mapping }, options)
   return {
     ...work,
     dataDir: join(work.folder, 'data'),

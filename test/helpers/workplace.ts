@@ -1,7 +1,9 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Ended, type Running, rollcall, startCommand } from './cli.ts'
+import { call } from './called.ts'
+import { type Ended, type Running, startCommand } from './cli.ts'
+import { storeFolder } from './servers/provided.ts'
 
 /** A folder as an operator has it: a configuration, a key, exports, a data folder. Disposing ends what was started there. */
 export type Workplace = AsyncDisposable & {
@@ -30,10 +32,15 @@ export type WorkplaceOptions = {
   readonly connection?: string
 }
 
-export async function openWorkplace(defaults: WorkplaceOptions): Promise<Workplace> {
+/** With `hasStore`, the data folder holds the embedded store of a first start, which takes a second or two of computing to make. */
+export async function openWorkplace(
+  defaults: WorkplaceOptions,
+  { hasStore = false }: { readonly hasStore?: boolean } = {},
+): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const configFile = join(folder, 'rollcall.yaml')
   await mkdir(join(folder, 'exports'))
+  if (hasStore) await cp(await storeFolder(), join(folder, 'data', 'store'), { recursive: true })
   const started: Running[] = []
   let minute = 0
 
@@ -79,9 +86,9 @@ ${connection}`,
       const modifiedAt = new Date(Date.UTC(2026, 10, 20, 1, minute++))
       await utimes(file, modifiedAt, modifiedAt)
     },
-    run: (...args) => rollcall([...args, '--config', configFile]),
+    run: (...args) => call([...args, '--config', configFile]),
     async json(...args) {
-      const { exit, stdout, stderr } = await rollcall([...args, '--config', configFile, '--json'])
+      const { exit, stdout, stderr } = await call([...args, '--config', configFile, '--json'])
       try {
         return { exit, document: JSON.parse(stdout) }
       } catch {

@@ -17,6 +17,7 @@ import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFe
 import { createPace } from '../../src/sync/deliver/pace.ts'
 import { requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
+import { postgresPlace } from './servers/databases.ts'
 
 export const headers = [
   'Worker ID',
@@ -66,11 +67,14 @@ export type Host = AsyncDisposable & {
   tenant(): Promise<{ name: string; key: string; client: PlatformClient }>
 }
 
-/** A real platform over HTTP. */
-export async function startHost(at: string): Promise<Host> {
-  const platform = await startPlatform({ database: at, validateResponses: true })
+/** A real platform over HTTP, on PostgreSQL unless told otherwise. */
+export async function startHost(at?: string): Promise<Host> {
+  await using opening = new AsyncDisposableStack()
+  const database = at ?? opening.use(await postgresPlace()).at
+  const platform = opening.use(await startPlatform({ database, validateResponses: true }))
   const operator = databaseOperator(platform.database.db)
   let tenants = 0
+  const opened = opening.move()
   return {
     platform,
     async tenant() {
@@ -85,7 +89,7 @@ export async function startHost(at: string): Promise<Host> {
       const { key } = await operator.createKey({ body: { account: name, name: 'test', permissions: 'all' } })
       return { name, key, client: createClient(deliveryOperations, { baseUrl: platform.baseUrl, bearer: key }) }
     },
-    [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
@@ -100,7 +104,8 @@ export async function openWorld({
   feed: rules = {},
   webhook,
 }: {
-  at: string
+  /** On PostgreSQL unless told otherwise. */
+  at?: string
   client: PlatformClient
   connection?: Partial<Omit<SyncConnection, 'feeds'>>
   /** What is special about the source. */
@@ -108,7 +113,8 @@ export async function openWorld({
   webhook?: WebhookFeed
 }) {
   await using opening = new AsyncDisposableStack()
-  const store = opening.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+  const database = at ?? opening.use(await postgresPlace()).at
+  const store = opening.use(await openDatabase<StoreSchema>({ at: database, schemas: ['rollcall'], migrations }))
   const lease = opening.use(await takeLease(store))
   const opened = opening.move()
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
+import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { setups, stories } from '../helpers/model/commands.ts'
 import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
 import { openTrial } from '../helpers/model/trial.ts'
@@ -9,7 +9,7 @@ import { type Host, startHost } from '../helpers/world.ts'
 let host: Host
 let place: Place
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
   place = await postgresPlace()
 })
 afterAll(async () => {

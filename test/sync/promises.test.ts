@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { personOf } from '../../src/store/audit/history.ts'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { approveRun, requestRun, restorePerson, retractPerson } from '../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../helpers/servers/databases.ts'
+import { bothDatabases } from '../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-describe.each(databases)('on $name', ({ place }) => {
+describe.each(bothDatabases)('on $name', ({ place }) => {
   async function open() {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglitePlace } from '../helpers/servers/databases.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
 import { runScenario } from '../helpers/scenario.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   'nights in which a quarter of all requests goes wrong end as HR said (seed %i)',
   async (seed) => {
-    await using place = await pglitePlace()
+    await using place = await postgresPlace()
 
     const { findings, faults } = await runScenario(host, place.at, { seed, nights: 8, people: 40, faultRate: 0.25 })
 

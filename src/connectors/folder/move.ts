@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { chmod, link, lstat, mkdir, open, rename, rm, unlink } from 'node:fs/promises'
+import { chmod, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
@@ -9,6 +9,11 @@ import { symbolicLink, unreadable } from '../file/failures.ts'
 
 const nameAttempts = 1000
 
+/** What a reserved name leads to until the file comes there: nothing. */
+const reservation = '.rollcall-reserved'
+/** How file systems without symbolic links refuse to make one. */
+const noLinks: readonly string[] = ['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
+
 /**
  * Moves a file into `folder` under a free name, made of `stamp` and its own name. Only this account can then read it. A file that is
  * no longer the one that was found stays where it is, and no other file is ever overwritten.
@@ -16,6 +21,7 @@ const nameAttempts = 1000
 export async function moveInto(folder: string, file: ExportFile, stamp: string): Promise<void> {
   await telling(`cannot move ${file.name} to ${folder}`, async () => {
     await makeFolder(folder)
+    await freeReserved(folder, file.name)
     const target = await reserve(folder, { name: file.name, stamp })
     try {
       if (!(await take(file, target))) await rm(target, { force: true })
@@ -70,7 +76,22 @@ async function makeFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isSymbolicLink()) throw symbolicLink(folder)
 }
 
-/** Makes an empty file under a free name, so that the later rename replaces nothing else. */
+/** Frees the names that a process had reserved for this file when it was killed. The file is still where it was. */
+async function freeReserved(folder: string, name: string): Promise<void> {
+  for (const entry of await readdir(folder)) {
+    const path = join(folder, entry)
+    if (entry.endsWith(`-${name}`) && (await isReserved(path))) await rm(path, { force: true })
+  }
+}
+
+async function isReserved(path: string): Promise<boolean> {
+  return await readlink(path).then(
+    (target) => target === reservation,
+    () => false,
+  )
+}
+
+/** Reserves a free name, so that the later rename replaces nothing else. */
 async function reserve(
   folder: string,
   { name, stamp }: { readonly name: string; readonly stamp: string },
@@ -78,13 +99,23 @@ async function reserve(
   for (let number = 1; number <= nameAttempts; number += 1) {
     const path = join(folder, number === 1 ? `${stamp}-${name}` : `${stamp}-${number}-${name}`)
     try {
-      await using _reserved = await open(path, 'wx', 0o600)
+      await hold(path)
       return path
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
   }
   throw unreadable(`${folder} holds ${nameAttempts} files named ${stamp}-…-${name}`, 'move them elsewhere')
+}
+
+/** A link is made in one step. A file would be empty at first, and after a kill it would look like an export. */
+async function hold(path: string): Promise<void> {
+  try {
+    await symlink(reservation, path)
+  } catch (error) {
+    if (!noLinks.includes(errorCode(error) ?? '')) throw error
+    await using _empty = await open(path, 'wx', 0o600)
+  }
 }
 
 /** For a folder on another file system: the whole copy is on the disk before the file is deleted. */

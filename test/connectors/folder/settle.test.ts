@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { folderOf } from '../../../src/connectors/folder/choice.ts'
 import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 import { settleExport } from '../../../src/connectors/folder/settle.ts'
+import { startChild } from '../../helpers/servers/children.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import {
   asNobody,
@@ -92,6 +93,20 @@ describe('an export that was read', () => {
 
     expect(names.sort()).toEqual([`${stamp}-2-people.csv`, `${stamp}-3-people.csv`, `${stamp}-people.csv`])
     expect(await readFile(join(folder.path, 'archive', `${stamp}-3-people.csv`), 'utf8')).toBe('id\n333\n')
+  })
+
+  test('is in the archive once, though the process that moved it there was killed', async () => {
+    await using folder = await exportFolder()
+    await folder.write('people.csv', header)
+
+    const killed = startChild(new URL('children/settle-and-die.ts', import.meta.url), folder.path)
+    await killed.finish()
+    const before = await readdir(join(folder.path, 'archive'))
+    await settled(folder, archiving, 'accepted')
+
+    expect(before).toHaveLength(1)
+    expect(await tree(folder.path)).toEqual(['archive', `archive/${stamp}-people.csv`])
+    expect(await readFile(join(folder.path, 'archive', `${stamp}-people.csv`), 'utf8')).toBe(header)
   })
 
   test('is settled once: told again, or after it has gone, nothing happens', async () => {

@@ -7,19 +7,18 @@ import { Secret } from '../../../src/daemon/config/secret.ts'
 import { createClient } from '../../../src/http/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { install } from '../../helpers/installation.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 test('a daemon whose key the platform does not accept tells the receiver and the status', async () => {
   await using receiver = await startAlertReceiver()
-  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' })
+  await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.hrSays(staff(3))
   const config = await loadConfig(at.configFile, process.env)
   const alerts = {

@@ -12,13 +12,13 @@ import { Secret } from '../../../src/daemon/config/secret.ts'
 import { Failure } from '../../../src/errors.ts'
 import { createClient } from '../../../src/http/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { type Installation, install } from '../../helpers/installation.ts'
 import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -40,7 +40,7 @@ async function installed(): Promise<
   Installation & { readonly platform: Awaited<ReturnType<Host['tenant']>>['client'] }
 > {
   const { key, client } = await host.tenant()
-  return { ...(await install({ baseUrl: host.platform.baseUrl, key })), platform: client }
+  return { ...(await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })), platform: client }
 }
 
 /** Asks for a run and waits until it has come to rest. */

@@ -3,7 +3,6 @@ import { controlHere } from '../../../src/cli/here.ts'
 import type { Problem } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
 
@@ -12,14 +11,14 @@ const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: { c
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 /** A world that is asked as the control API is. */
 async function open(...schedules: readonly Scheduled[]) {
   const { client } = await host.tenant()
-  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const world = await openWorld({ client })
   const about = { version: '1.2.3', daemon: null, database: '', queue: '', platform: '' }
   const { signal } = new AbortController()
   const control = controlHere({ sync: world.sync, schedules, alerts: { overdueMinutes: 60 }, about, signal })

@@ -4,14 +4,13 @@ import { scheduleTasks } from '../../../src/daemon/schedules/scheduled-runs.ts'
 import { createSchedules, latestSlot, nextSlotAt, type Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const berlin = (cron: string) => ({ cron, timeZone: 'Europe/Berlin' })
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -21,7 +20,7 @@ const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: ber
 /** A store with schedules, and a daemon that can be started again and again on it. */
 async function openNights(...scheduled: readonly Scheduled[]) {
   const { client } = await host.tenant()
-  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const world = await openWorld({ client })
   const missed: string[] = []
   const schedules = scheduled.length === 0 ? [nightly] : scheduled
   return {

@@ -82,7 +82,7 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const place = await size.open(opening)
   const settings = { baseUrl: proxy.baseUrl, key, ...place }
-  const work = opening.use(await install(settings))
+  const work = opening.use(await install(settings, { hasStore: place.database === undefined }))
   await work.configure({ connection })
   const hr = createHr(staff)
   let asked = true

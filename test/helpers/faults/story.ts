@@ -13,7 +13,7 @@ import type { Run } from '../../../src/store/runs/runs.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { type CircuitOptions, createPace, type Pace } from '../../../src/sync/deliver/pace.ts'
 import { requestRun, sweep } from '../../../src/sync/sync.ts'
-import { pglitePlace } from '../servers/databases.ts'
+import { postgresPlace } from '../servers/databases.ts'
 import { type Fault, type OperationName, type Passed, pass, type Seen, startFaultProxy } from './proxy.ts'
 import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
 import { judge } from '../crash/judge.ts'
@@ -39,7 +39,7 @@ export type StoryOptions = {
 export async function openStory(host: Host, { people = 12, delivery = {} }: StoryOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
-  const { at } = opening.use(await pglitePlace())
+  const { at } = opening.use(await postgresPlace())
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const clientTo = (baseUrl: string, timeoutMs = patientMs): PlatformClient =>
     createClient(deliveryOperations, { baseUrl, bearer: key, timeoutMs })

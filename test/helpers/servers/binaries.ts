@@ -1,42 +1,37 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, chown, constants, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chown, glob, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
+import { findProgram, install } from './programs.ts'
 import type { ServerKind, StartedServer } from './servers.ts'
+import { durable, postgresSettings, type Use } from './use.ts'
 
 const run = promisify(execFile)
 const mostSaid = 10_000
 const readyLimitMs = 60_000
-const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
+/** The packages of Debian that bring the servers. */
+export const packages = { redis: 'redis-server', postgres: 'postgresql' } as const
 
 type Account = { readonly uid: number; readonly gid: number }
 
 /** Starts a server that is installed on this machine, or says what is missing. */
-export async function startBinary(kind: ServerKind): Promise<StartedServer | string> {
-  return kind === 'redis' ? startRedis() : startPostgres()
+export async function startBinary(kind: ServerKind, use = durable): Promise<StartedServer | string> {
+  return kind === 'redis' ? startRedis() : startPostgres(use)
 }
 
 /** Installs a server with apt where that is possible: null when it is there, else the reason why not. */
 export async function installServer(kind: ServerKind): Promise<string | null> {
-  if (process.getuid?.() !== 0) return 'installing needs root'
-  if ((await findProgram('apt-get')) === null) return 'there is no apt-get on this machine'
-  // Run level 1 keeps the packages from starting servers of their own.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const install = () => run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', packages[kind]], { env })
-  try {
-    await install().catch(async () => {
-      await run('apt-get', ['update', '-qq'], { env })
-      await install()
-    })
-    return null
-  } catch (error) {
-    return `apt-get install ${packages[kind]} failed: ${error instanceof Error ? error.message : String(error)}`
-  }
+  return await install(packages[kind])
+}
+
+/** Where `startBinary` finds the server; null where it does not. */
+export async function findServer(kind: ServerKind): Promise<string | null> {
+  return kind === 'redis' ? await findProgram('redis-server') : await findPostgres()
 }
 
 async function startRedis(): Promise<StartedServer | string> {
@@ -68,7 +63,7 @@ async function startRedis(): Promise<StartedServer | string> {
   return { url: `redis://127.0.0.1:${port}`, origin: program, ...handled }
 }
 
-async function startPostgres(): Promise<StartedServer | string> {
+async function startPostgres(use: Use): Promise<StartedServer | string> {
   const bin = await findPostgres()
   if (bin === null) return 'there is no initdb in PATH or in /usr/lib/postgresql'
   // The server refuses to run as root.
@@ -78,7 +73,12 @@ async function startPostgres(): Promise<StartedServer | string> {
   const password = randomBytes(12).toString('hex')
   await createCluster({ bin, folder, password, account })
   const port = await freePort()
-  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', max_connections: 300 }
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    ...postgresSettings(use),
+  }
   const program = join(bin, 'postgres')
   const handled = await launch(
     {
@@ -145,7 +145,7 @@ async function createCluster(cluster: {
   await writeFile(passwordFile, password)
   if (account.uid !== undefined && account.gid !== undefined) await chown(passwordFile, account.uid, account.gid)
   const who = ['-U', 'rollcall', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
-  await run(join(bin, 'initdb'), ['-D', join(folder, 'data'), ...who, '-E', 'UTF8', '--locale=C'], {
+  await run(join(bin, 'initdb'), ['-D', join(folder, 'data'), ...who, '-E', 'UTF8', '--locale=C', '--no-sync'], {
     ...account,
     cwd: folder,
   })
@@ -157,18 +157,6 @@ async function findPostgres(): Promise<string | null> {
   const found = await Array.fromAsync(glob('/usr/lib/postgresql/*/bin/initdb'))
   const newest = found.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
   return newest === undefined ? null : dirname(newest)
-}
-
-async function findProgram(name: string): Promise<string | null> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const program = join(folder, name)
-    const executable = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (executable) return program
-  }
-  return null
 }
 
 async function findAccount(names: readonly string[]): Promise<Account> {

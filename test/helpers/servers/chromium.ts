@@ -1,9 +1,9 @@
-import { access, constants, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { type Browser, launch, TimeoutError } from 'puppeteer-core'
+import { chromiumProgram } from './provided.ts'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync', '--disable-component-update']
 
 /**
@@ -11,7 +11,7 @@ const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-s
  * it rarely does on a busy machine, is given up for a second one: it is the tool here and not what is tested.
  */
 export async function startChromium(): Promise<AsyncDisposable & { readonly browser: Browser }> {
-  const executablePath = await findChromium()
+  const executablePath = await chromiumProgram()
   try {
     return await startOnce(executablePath)
   } catch (error) {
@@ -34,22 +34,4 @@ async function startOnce(executablePath: string): Promise<AsyncDisposable & { re
   opening.defer(() => browser.close())
   const opened = opening.move()
   return { browser, [Symbol.asyncDispose]: () => opened.disposeAsync() }
-}
-
-async function findChromium(): Promise<string> {
-  const chosen = process.env.ROLLCALL_TEST_CHROMIUM
-  if (chosen) return chosen
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of names) {
-      const program = join(folder, name)
-      const isThere = await access(program, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-      if (isThere) return program
-    }
-  }
-  throw new Error(
-    `there is no Chromium on this machine: none of ${names.join(', ')} is in PATH; install one (apt-get install chromium), or name it in ROLLCALL_TEST_CHROMIUM`,
-  )
 }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { GenericContainer, StartedTestContainer } from 'testcontainers'
 import { freePort } from './free-port.ts'
 import type { ServerKind, StartedServer } from './servers.ts'
+import { durable, postgresSettings, type Use } from './use.ts'
 
 const pullLimitMs = 120_000
 const readyLimitMs = 60_000
@@ -10,7 +11,7 @@ const askAgainMs = 100
 const images = { redis: 'redis:8-alpine', postgres: 'postgres:18-alpine' } as const
 
 /** Starts a server in a container, or says why it cannot. */
-export async function startContainer(kind: ServerKind): Promise<StartedServer | string> {
+export async function startContainer(kind: ServerKind, use = durable): Promise<StartedServer | string> {
   // The reaper is one more image; what is started here is removed here.
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true'
   const testcontainers = await import('testcontainers')
@@ -21,7 +22,16 @@ export async function startContainer(kind: ServerKind): Promise<StartedServer | 
     return error instanceof Error ? error.message : String(error)
   }
   const container = new testcontainers.GenericContainer(image)
-  return kind === 'redis' ? startRedis(container, testcontainers) : startPostgres(container, testcontainers)
+  return kind === 'redis' ? startRedis(container, testcontainers) : startPostgres(container, testcontainers, use)
+}
+
+/** Whether a Docker engine answers. */
+export async function hasEngine(): Promise<boolean> {
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  return await getContainerRuntimeClient().then(
+    () => true,
+    () => false,
+  )
 }
 
 type Testcontainers = typeof import('testcontainers')
@@ -53,13 +63,25 @@ async function startRedis(container: GenericContainer, testcontainers: Testconta
   }
 }
 
-async function startPostgres(container: GenericContainer, testcontainers: Testcontainers): Promise<StartedServer> {
+async function startPostgres(
+  container: GenericContainer,
+  testcontainers: Testcontainers,
+  use: Use,
+): Promise<StartedServer> {
   const password = randomBytes(12).toString('hex')
   const port = await freePort()
   const isReady = ['pg_isready', '-h', '127.0.0.1', '-U', 'rollcall']
   const started = await container
-    .withEnvironment({ POSTGRES_USER: 'rollcall', POSTGRES_PASSWORD: password, POSTGRES_DB: 'rollcall' })
-    .withCommand(['postgres', '-c', 'max_connections=300'])
+    .withEnvironment({
+      POSTGRES_USER: 'rollcall',
+      POSTGRES_PASSWORD: password,
+      POSTGRES_DB: 'rollcall',
+      POSTGRES_INITDB_ARGS: '--no-sync',
+    })
+    .withCommand([
+      'postgres',
+      ...Object.entries(postgresSettings(use)).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ])
     .withExposedPorts({ container: 5432, host: port })
     // The image starts a first server, without TCP, to prepare the second one.
     .withWaitStrategy(testcontainers.Wait.forSuccessfulCommand(isReady.join(' ')))

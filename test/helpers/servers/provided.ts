@@ -10,9 +10,34 @@ export function postgresUrl(): Promise<string> {
   return provided('postgres')
 }
 
-/** A file that holds a fresh embedded database, for `memory:<file>`. */
+/** The clause that has `CREATE DATABASE` begin with all tables. */
+export function postgresTemplate(): Promise<string> {
+  return provided('postgres-template')
+}
+
+/** A file that holds an embedded database with all tables, for `memory:<file>`. */
 export function pgliteImage(): Promise<string> {
   return provided('pglite-image')
+}
+
+/** A file that holds an embedded database with no table, for `memory:<file>`. */
+export function emptyImage(): Promise<string> {
+  return provided('empty-image')
+}
+
+/** The folder of an embedded store, to be copied. */
+export function storeFolder(): Promise<string> {
+  return provided('store-folder')
+}
+
+/** The folder of an embedded platform, to be copied. */
+export function platformFolder(): Promise<string> {
+  return provided('platform-folder')
+}
+
+/** The path of a Chromium. */
+export function chromiumProgram(): Promise<string> {
+  return provided('chromium')
 }
 
 async function provided(name: string): Promise<string> {

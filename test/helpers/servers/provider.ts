@@ -1,17 +1,41 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
+import { provideChromium } from './chromium-program.ts'
 import { startServer } from './servers.ts'
 
+type Resource = (lifetime: AsyncDisposableStack, provide: (name: string) => Promise<string>) => Promise<string>
+
 /** What a run can share, by name: how to make it, for how long it lasts, and the text that leads to it. */
-const resources: Readonly<Record<string, (lifetime: AsyncDisposableStack) => Promise<string>>> = {
+const resources: Readonly<Record<string, Resource>> = {
   redis: async (lifetime) => lifetime.use(await startServer('redis')).url,
-  postgres: async (lifetime) => lifetime.use(await startServer('postgres')).url,
-  'pglite-image': savePgliteImage,
+  // Tests that kill a PostgreSQL have one of their own.
+  postgres: async (lifetime) => lifetime.use(await startServer('postgres', { durable: false })).url,
+  chromium: provideChromium,
+  'postgres-template': async (lifetime, provide) => {
+    const { prepareTemplate } = await import('./prepared.ts')
+    return prepareTemplate(await provide('postgres'), `template_${randomUUID().replaceAll('-', '')}`, lifetime)
+  },
+  'pglite-image': async (lifetime) => {
+    const { prepareImage } = await import('./prepared.ts')
+    return prepareImage(await temporaryFolder(lifetime))
+  },
+  'empty-image': async (lifetime) => {
+    const { prepareEmptyImage } = await import('./prepared.ts')
+    return prepareEmptyImage(await temporaryFolder(lifetime))
+  },
+  'store-folder': async (lifetime) => {
+    const { prepareStoreFolder } = await import('./prepared.ts')
+    return prepareStoreFolder(await temporaryFolder(lifetime))
+  },
+  'platform-folder': async (lifetime) => {
+    const { preparePlatformFolder } = await import('./prepared.ts')
+    return preparePlatformFolder(await temporaryFolder(lifetime))
+  },
 }
 
 export type Provider = AsyncDisposable & { readonly address: string }
@@ -23,14 +47,21 @@ export type Provider = AsyncDisposable & { readonly address: string }
 export async function startProvider(): Promise<Provider> {
   const lifetime = new AsyncDisposableStack()
   const made = new Map<string, Promise<string>>()
+
+  function provide(name: string): Promise<string> {
+    const resource = resources[name]
+    if (resource === undefined) throw new Error(`no one knows how to provide "${name}"`)
+    const promise = made.get(name) ?? resource(lifetime, provide)
+    made.set(name, promise)
+    return promise
+  }
+
   const server = createServer(async (request, response) => {
     const name = request.url?.slice(1) ?? ''
     // A connection kept open could be closed from here just when a test uses it again.
     response.setHeader('connection', 'close')
     try {
-      const promise = made.get(name) ?? make(name, lifetime)
-      made.set(name, promise)
-      response.end(await promise)
+      response.end(await provide(name))
     } catch (error) {
       response.writeHead(500).end(error instanceof Error ? error.message : String(error))
     }
@@ -47,19 +78,8 @@ export async function startProvider(): Promise<Provider> {
   }
 }
 
-async function make(name: string, lifetime: AsyncDisposableStack): Promise<string> {
-  const resource = resources[name]
-  if (resource === undefined) throw new Error(`nobody knows how to provide "${name}"`)
-  return resource(lifetime)
-}
-
-/** Creating an embedded database takes seconds of computing; loading a saved one takes a fraction of one. */
-async function savePgliteImage(lifetime: AsyncDisposableStack): Promise<string> {
+async function temporaryFolder(lifetime: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-image-'))
   lifetime.defer(() => rm(folder, { recursive: true, force: true }))
-  await using pglite = await PGlite.create('memory://')
-  const image = await pglite.dumpDataDir('none')
-  const file = join(folder, 'pglite.tar')
-  await writeFile(file, Buffer.from(await image.arrayBuffer()))
-  return file
+  return folder
 }

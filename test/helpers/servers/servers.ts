@@ -1,5 +1,7 @@
-import { installServer, startBinary } from './binaries.ts'
-import { startContainer } from './containers.ts'
+import { findServer, installServer, packages, startBinary } from './binaries.ts'
+import { hasEngine, startContainer } from './containers.ts'
+import { whyNotInstall } from './programs.ts'
+import { durable, type Use } from './use.ts'
 
 export type ServerKind = 'redis' | 'postgres'
 
@@ -24,7 +26,7 @@ export type StartedServer = Server & {
 }
 
 /** Gives a server, or the reason why this way is closed. */
-type Way<S extends Server> = (kind: ServerKind) => Promise<S | string>
+type Way<S extends Server> = (kind: ServerKind, use: Use) => Promise<S | string>
 type Ways<S extends Server> = Readonly<Record<string, Way<S>>>
 
 const names = { redis: 'Redis', postgres: 'PostgreSQL' } as const
@@ -33,7 +35,7 @@ const variables = { redis: 'REDIS_URL', postgres: 'DATABASE_URL' } as const
 const ownWays: Ways<StartedServer> = {
   containers: startContainer,
   binaries: startBinary,
-  install: async (kind) => (await installServer(kind)) ?? startBinary(kind),
+  install: async (kind, use) => (await installServer(kind)) ?? startBinary(kind, use),
 }
 const ways: Ways<Server> = { environment: fromEnvironment, ...ownWays }
 
@@ -41,16 +43,38 @@ const ways: Ways<Server> = { environment: fromEnvironment, ...ownWays }
  * Finds or starts a server, the nearest way first, and prints on stderr which way it took. `ROLLCALL_TEST_SERVERS` names
  * one way and closes the others. Where no way leads anywhere, it throws with the reason of each.
  */
-export async function startServer(kind: ServerKind): Promise<Server> {
-  const server = await nearest(kind, ways, onlyWay())
+export async function startServer(kind: ServerKind, use = durable): Promise<Server> {
+  const server = await nearest({ kind, use, open: ways, only: onlyWay() })
   process.stderr.write(`test servers: ${names[kind]} from ${server.origin}\n`)
   return server
+}
+
+/** Where the servers of a run will come from, the nearest way first, without starting any of them. */
+export async function foreseeServers(): Promise<string[]> {
+  const only = onlyWay()
+  const kinds: readonly ServerKind[] = ['postgres', 'redis']
+  return await Promise.all(kinds.map(async (kind) => `${names[kind]}${await foresee(kind, only)}`))
+}
+
+async function foresee(kind: ServerKind, only: string | undefined): Promise<string> {
+  const may = (way: string) => only === undefined || only === way
+  if (may('environment') && process.env[variables[kind]]) return ` from ${variables[kind]}`
+  if (may('containers') && (await hasEngine())) return ' in a container'
+  const found = may('binaries') ? await findServer(kind) : null
+  if (found !== null) return ` from ${found}`
+  const reason = may('install') ? await whyNotInstall() : `not to be found (${only})`
+  return reason === null ? `, which apt will install (${packages[kind]})` : ` missing (${reason})`
 }
 
 /** Starts a server that nobody else uses: the nearest way of starting one, or the one that `ROLLCALL_TEST_SERVERS` names. */
 export async function startOwnServer(kind: ServerKind): Promise<StartedServer> {
   const only = onlyWay()
-  return await nearest(kind, ownWays, only !== undefined && only in ownWays ? only : undefined)
+  return await nearest({
+    kind,
+    use: durable,
+    open: ownWays,
+    only: only !== undefined && only in ownWays ? only : undefined,
+  })
 }
 
 function onlyWay(): string | undefined {
@@ -59,11 +83,17 @@ function onlyWay(): string | undefined {
   throw new Error(`ROLLCALL_TEST_SERVERS is "${only}"; it can be ${Object.keys(ways).join(', ')}`)
 }
 
-async function nearest<S extends Server>(kind: ServerKind, open: Ways<S>, only: string | undefined): Promise<S> {
+async function nearest<S extends Server>(wanted: {
+  kind: ServerKind
+  use: Use
+  open: Ways<S>
+  only: string | undefined
+}): Promise<S> {
+  const { kind, use, open, only } = wanted
   const reasons: string[] = []
   for (const [name, way] of Object.entries(open)) {
     if (only !== undefined && name !== only) continue
-    const server = await way(kind)
+    const server = await way(kind, use)
     if (typeof server !== 'string') return server
     reasons.push(`${name}: ${server}`)
   }

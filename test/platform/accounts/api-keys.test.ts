@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import { knownPermissions } from '../../../src/platform/accounts/permissions.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { openTestPlatform } from '../helpers/platforms.ts'
 
 const dayMs = 86_400_000
 
-describe.each(databases)('keys on $name', ({ place }) => {
+describe.each(bothDatabases)('keys on $name', ({ place }) => {
   test('for certain addresses answer 401 to everybody else, as if they did not exist', async () => {
     await using opened = await openTestPlatform(place, { trustedProxies: ['127.0.0.1'] })
     const { name } = await opened.newAccount()

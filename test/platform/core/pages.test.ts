@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../../helpers/servers/databases.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
 import {
   bodyOf,
   newHrisConnection,
@@ -17,7 +17,7 @@ const orders: readonly (Order & { name: string })[] = [
   { name: 'updatedAt backwards', sort: 'updatedAt', sortDir: 'DESC' },
 ]
 
-describe.each(databases)('pages on $name', ({ place }) => {
+describe.each(bothDatabases)('pages on $name', ({ place }) => {
   let opened: TestPlatform
   let client: PlatformClient
   let accountName: string

@@ -7,7 +7,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { generateSource } from 'oazapfts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../../src/contract/operation.ts'
-import { databases } from '../../helpers/servers/databases.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { type Document, documentOf, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { everyOperation, isReading, type NamedOperation, suspicion, validCall } from './operations.ts'
@@ -20,7 +20,7 @@ type Settings = { readonly defaults: { baseUrl: string } }
 
 const packages = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
-describe.each(databases)('a client generated from the document on $name', ({ place }) => {
+describe.each(bothDatabases)('a client generated from the document on $name', ({ place }) => {
   let opened: TestPlatform
   let company: Company
   let document: Document

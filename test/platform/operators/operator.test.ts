@@ -8,7 +8,7 @@ import { openOperator } from '../../../src/platform/operators/access.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
 import { startService } from '../../../src/platform/serve.ts'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { bothDatabases, pglitePlace } from '../../helpers/servers/databases.ts'
 import { bodyOf, openTestPlatform } from '../helpers/platforms.ts'
 
 const seedFile = 'config/platform-seed.yaml'
@@ -32,7 +32,7 @@ async function mode(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
 
-describe.each(databases)('seeding on $name', ({ place }) => {
+describe.each(bothDatabases)('seeding on $name', ({ place }) => {
   test('a seed opens accounts with workspaces and people, and a second time adds nothing', async () => {
     await using opened = await openTestPlatform(place)
     const seed = await readSeed(seedFile)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { databases } from '../../helpers/servers/databases.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
 import { hostSchema, newRecords } from '../helpers/data-records.ts'
 import {
   bodyOf,
@@ -12,7 +12,7 @@ import {
 const minuteMs = 60_000
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
-describe.each(databases)('custom data records on $name', ({ place }) => {
+describe.each(bothDatabases)('custom data records on $name', ({ place }) => {
   let opened: TestPlatform
   let account: TestAccount
 

@@ -13,11 +13,11 @@ import { claimRun, dueRuns } from '../../../src/store/runs/claims.ts'
 import { addWaitingRun, ensureConnection, getRun, moveRun } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Lease, releaseStranded, takeLease, workingOn } from '../../../src/store/workers/leases.ts'
-import { databases } from '../../helpers/servers/databases.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
 
 const now = new Date('2026-11-20T03:00:00.000Z')
 
-describe.each(databases)('claims on $name', ({ place }) => {
+describe.each(bothDatabases)('claims on $name', ({ place }) => {
   async function open() {
     await using opening = new AsyncDisposableStack()
     const { at } = opening.use(await place())

@@ -4,7 +4,7 @@ import { listProblems, noProblems, problemTallies } from '../../../src/store/del
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
 import { nobody, reach, refusing, withWrongKey } from '../../helpers/reach.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 const minuteMs = 60_000
@@ -12,7 +12,7 @@ const nextNight = '2026-11-21T01:00:00.000Z'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

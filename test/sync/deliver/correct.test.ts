@@ -2,20 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changesOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 async function open() {
   const { client } = await host.tenant()
-  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const world = await openWorld({ client })
   return { world, client, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 

@@ -4,7 +4,6 @@ import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import type { Pace } from '../../../src/sync/deliver/pace.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import {
   between,
   change,
@@ -21,13 +20,13 @@ const nextNight = '2026-11-21T01:00:00.000Z'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 async function open(overrides: Parameters<typeof openWorld>[0]['connection'] = {}) {
   const { client } = await host.tenant()
-  const world = await openWorld({ at: (await pglitePlace()).at, client, connection: overrides })
+  const world = await openWorld({ client, connection: overrides })
   return { world, client, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 

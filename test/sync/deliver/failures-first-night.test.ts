@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faults } from '../../helpers/faults/faults.ts'
 import { openStory } from '../../helpers/faults/story.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { json, makeCertificates, startHrServer } from '../../helpers/sources/hr-server.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

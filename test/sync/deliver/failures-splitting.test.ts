@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { faults } from '../../helpers/faults/faults.ts'
 import { openStory, type Story } from '../../helpers/faults/story.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 const people = 1000
@@ -10,7 +9,7 @@ const mostInOneAttempt = 1 + 100
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

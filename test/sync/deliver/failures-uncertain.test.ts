@@ -3,12 +3,11 @@ import { cancelRun } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
 import type { Seen } from '../../helpers/faults/proxy.ts'
 import { openStory } from '../../helpers/faults/story.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, peopleOn, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DeliveryAction, type DeliveryFailureCode, deliveryFailures } from '../../../src/contract/failures.ts'
 import { everythingHappens, openStory } from '../../helpers/faults/story.ts'
 import { type Trouble, troubles } from '../../helpers/faults/troubles.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { type Host, startHost } from '../../helpers/world.ts'
 
 type Row = { readonly code: DeliveryFailureCode; readonly name: string; readonly trouble: Trouble }
@@ -17,7 +16,7 @@ const firstRetryMs = 2000
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

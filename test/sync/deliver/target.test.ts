@@ -3,18 +3,17 @@ import { connectionStates } from '../../../src/store/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { resolveTarget } from '../../../src/sync/deliver/target.ts'
-import { pglitePlace } from '../../helpers/servers/databases.ts'
 import { between, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
 async function open() {
   const { client } = await host.tenant()
-  const world = await openWorld({ at: (await pglitePlace()).at, client })
+  const world = await openWorld({ client })
   return { world, client, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
@@ -98,7 +97,7 @@ test.each([
 ] as const)('a connection id that %s blocks the delivery and changes nothing', async (_name, idOf, reason) => {
   const { client } = await host.tenant()
   const id = await idOf(client)
-  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { target: { id } } })
+  await using world = await openWorld({ client, connection: { target: { id } } })
 
   const run = await world.night(staff(5))
 

@@ -16,13 +16,13 @@ import {
   restorePerson,
   retractPerson,
 } from '../../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { lastRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

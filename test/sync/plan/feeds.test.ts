@@ -4,7 +4,7 @@ import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context.ts'
 import { approveRun, requestEventRuns, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import {
   change,
@@ -19,7 +19,7 @@ import {
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

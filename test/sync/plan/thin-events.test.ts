@@ -6,12 +6,12 @@ import { listEvents } from '../../../src/store/inbox/review.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import { approveRun, rejectRun } from '../../../src/sync/sync.ts'
 import { lastRun, later, receive, webhookFeed } from '../../helpers/events.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 

@@ -8,7 +8,7 @@ import { type Lease, takeLease } from '../../../src/store/workers/leases.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import type { Pace } from '../../../src/sync/deliver/pace.ts'
 import { cancelRun, requestRun, sweep, unblock } from '../../../src/sync/sync.ts'
-import { databases, pglitePlace } from '../../helpers/servers/databases.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
 const nextNight = '2026-11-21T01:00:00.000Z'
@@ -16,7 +16,7 @@ const hourMs = 60 * 60_000
 
 let host: Host
 beforeAll(async () => {
-  host = await startHost((await pglitePlace()).at)
+  host = await startHost()
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
@@ -310,7 +310,7 @@ describe.each(databases)('on $name', ({ place }) => {
 test('of all batches of a blocked connection one is the probe when its time has come', async () => {
   const { client } = await host.tenant()
   const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
-  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { delivery } })
+  await using world = await openWorld({ client, connection: { delivery } })
   let requests = 0
   const { platform } = world.sync
   const refused = async () => {
@@ -341,7 +341,7 @@ test('of all batches of a blocked connection one is the probe when its time has 
 test('what was left alone beside a probe goes on as soon as the probe has passed', async () => {
   const { client } = await host.tenant()
   const delivery = { batchSize: 2, batchBytes: 1_000_000, updateWave: 100 }
-  await using world = await openWorld({ at: (await pglitePlace()).at, client, connection: { delivery } })
+  await using world = await openWorld({ client, connection: { delivery } })
   const { platform } = world.sync
   await world.night(staff(2))
   const refused = async () => ({ status: 401, error: { message: 'no', code: null, name: null }, headers: {} }) as const
@@ -375,7 +375,7 @@ test('what was left alone beside a probe goes on as soon as the probe has passed
 
 test('people behind an open circuit count as failing since it opened', async () => {
   const { client } = await host.tenant()
-  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  await using world = await openWorld({ client })
   const { platform } = world.sync
   const open: Pace = {
     ...platform.pace,
@@ -395,7 +395,7 @@ test('people behind an open circuit count as failing since it opened', async () 
 
 test('a target by name that vanished blocks, and once unblocked it is made again with everybody', async () => {
   const { client } = await host.tenant()
-  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  await using world = await openWorld({ client })
   await world.night(staff(5))
   const [connection] = await connectionStates(world.sync.store.db)
   await client.deleteCustomConnection({ params: { connectionId: connection?.targetId ?? 0 } })
@@ -413,7 +413,7 @@ test('a target by name that vanished blocks, and once unblocked it is made again
 
 test('other connections go on while one is blocked', async () => {
   const { client } = await host.tenant()
-  await using world = await openWorld({ at: (await pglitePlace()).at, client })
+  await using world = await openWorld({ client })
   const other = { ...world.connection, name: 'other', target: { name: 'Other HRIS' } }
   Object.assign(world.sync, { connections: new Map([...world.sync.connections, ['other', other]]) })
   for (const _ of [1, 2]) await client.createCustomConnection({ body: { name: 'Acme HRIS', providerTypes: ['HRIS'] } })

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { databaseOperator } from '../../../../src/platform/operators/operator.ts'
 import { startService } from '../../../../src/platform/serve.ts'
 import type { Platform } from '../../../../src/platform/start.ts'
+import { call } from '../../../helpers/called.ts'
 import { auditSeed } from '../../helpers/audit-company.ts'
 
 const Made = z.object({ id: z.union([z.string(), z.number()]), status: z.string() })
@@ -28,12 +27,7 @@ afterAll(async () => {
 // The folder belongs to the service, so each of these goes through its operator's interface.
 async function run(...args: string[]) {
   const env = { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
-  const child = promisify(execFile)(process.execPath, ['src/main.ts', 'platform', ...args], { env })
-  const { stdout, stderr, code } = await child.then(
-    (output) => ({ ...output, code: 0 }),
-    (error: unknown) => z.object({ stdout: z.string(), stderr: z.string(), code: z.number() }).parse(error),
-  )
-  return { stdout, stderr, exit: code }
+  return await call(['platform', ...args], { env })
 }
 
 test('an audit is opened with options or from a file, and moved', async () => {

@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../../../src/platform/serve.ts'
+import { call } from '../../../helpers/called.ts'
+import { platformFolder } from '../../../helpers/servers/provided.ts'
 
 const seedFile = 'config/platform-seed.yaml'
 const Started = z.object({ baseUrl: z.string(), operatorUrl: z.string() })
@@ -16,14 +18,19 @@ let folder: string
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
+  await cp(await platformFolder(), join(folder, 'data'), { recursive: true })
 })
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+function environment() {
+  return { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
+}
+
 function start(...args: string[]) {
-  const env = { PATH: process.env.PATH, PLATFORM_DATABASE_URL: join(folder, 'data') }
-  return spawn(process.execPath, ['src/main.ts', 'platform', ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const stdio = ['pipe', 'pipe', 'pipe'] as const
+  return spawn(process.execPath, ['src/main.ts', 'platform', ...args], { env: environment(), stdio: [...stdio] })
 }
 
 function run(...args: string[]) {
@@ -31,6 +38,11 @@ function run(...args: string[]) {
 }
 
 async function runWith(input: string, ...args: string[]) {
+  return await call(['platform', ...args], { env: environment(), input })
+}
+
+/** The same in a process of its own. */
+async function spawned(input: string, ...args: string[]) {
   const child = start(...args)
   child.stdin.end(input)
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), exitOf(child)])
@@ -49,6 +61,7 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 }
 
 test('the platform serves until SIGTERM, is operated meanwhile, and leaves with 0', async () => {
+  await rm(join(folder, 'data'), { recursive: true })
   const service = start('serve', '--port', '0', '--seed', seedFile, '--json', '--requests-per-minute', '2')
   const errors = text(service.stderr)
   const ended = exitOf(service)
@@ -87,7 +100,7 @@ test('operators get their passwords from standard input or a file, and never fro
   const file = join(folder, 'password')
   await writeFile(file, `${password}\r\n`)
 
-  const created = await runWith(`${password}\n`, 'operators', 'create', '--name', 'ana')
+  const created = await spawned(`${password}\n`, 'operators', 'create', '--name', 'ana')
   const short = await runWith('short\n', 'operators', 'create', '--name', 'bo')
   const none = await run('operators', 'create', '--name', 'bo', '--password-file', join(folder, 'none'))
   const unknown = await run('operators', 'create', '--name', 'bo', '--password', password)
@@ -155,7 +168,7 @@ test('everything goes into a file while the platform runs, and out of it into an
 
   const written = await run('export', '--file', file, '--json')
   const [refused, taken] = await Promise.all([run('import', '--file', file), run('import', '--file', file, ...other)])
-  const piped = await run('export', '--file', '-', ...other)
+  const piped = await spawned('', 'export', '--file', '-', ...other)
 
   expect([written, refused, taken, piped].map(({ exit }) => exit)).toEqual([0, 75, 0, 0])
   expect(JSON.parse(written.stdout)).toEqual({ file, bytes: expect.any(Number) })

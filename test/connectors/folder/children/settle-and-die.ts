@@ -1,0 +1,21 @@
+/** Reads the export of a folder, settles it, and dies by SIGKILL where it would move the file: `node settle-and-die.ts <folder>`. */
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+
+fs.rename = async () => {
+  process.kill(process.pid, 'SIGKILL')
+}
+// What is imported from here on sees that.
+syncBuiltinESMExports()
+const { csvConnector } = await import('../../../../src/connectors/folder/open.ts')
+const { CsvSource } = await import('../../../../src/connectors/folder/settings.ts')
+
+const [baseDir = ''] = process.argv.slice(2)
+const source = CsvSource.parse({
+  ...{ type: 'csv', path: '*.csv', mode: 'snapshot', complete: { quietSeconds: 0 } },
+  afterwards: { accepted: 'archive' },
+})
+const connector = csvConnector(source, { baseDir, spoolDir: `${baseDir}/spool`, secret: () => null })
+const signal = new AbortController().signal
+const reading = await connector.open({ now: () => new Date(), signal, last: null, taken: async () => new Set() })
+if (reading.source) await connector.settle?.(reading.source, 'accepted')

@@ -1,0 +1,47 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Ended } from './cli.ts'
+
+/** What a host of commands is sent. */
+export type Asked = {
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly input: string
+}
+/** What it sends back. */
+export type Answered = Ended
+
+const program = fileURLToPath(new URL('command-host.ts', import.meta.url))
+/** Hosts that wait for their next command. Each ends with this process. */
+const idle: ChildProcess[] = []
+
+/**
+ * Runs a command to its end as `rollcall` in `cli.ts` does, but in a process that stays for the next one: loading the program takes
+ * longer than most commands do. What only a process of its own can show (signals, memory, the terminal) is started there.
+ */
+export async function call(
+  args: readonly string[],
+  { env = { ...process.env, NO_COLOR: '1' }, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+): Promise<Ended> {
+  const host = idle.pop() ?? startHost()
+  host.ref()
+  host.channel?.ref()
+  const answer = once(host, 'message').then(([answered]): Answered => answered)
+  const gone = once(host, 'exit').then(([code]): Answered => {
+    throw new Error(`the process of the command "${args.join(' ')}" ended with ${code}`)
+  })
+  gone.catch(() => undefined)
+  host.send({ args, env, input } satisfies Asked)
+  const ended = await Promise.race([answer, gone])
+  host.unref()
+  host.channel?.unref()
+  idle.push(host)
+  return ended
+}
+
+function startHost(): ChildProcess {
+  const host = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] })
+  host.setMaxListeners(0)
+  return host
+}

@@ -1,0 +1,35 @@
+/**
+ * Runs commands one after the other, each as `bin/rollcall` runs it but for a process of its own: the arguments, the environment and
+ * the standard input come as a message, and the exit code and what was printed go back as one. It ends with the process that started it.
+ */
+import { Readable } from 'node:stream'
+import { answerAtOnce } from '../../src/cli/at-once.ts'
+import { rollcall } from '../../src/cli/rollcall.ts'
+import type { Answered, Asked } from './called.ts'
+
+const said = { stdout: '', stderr: '' }
+capture('stdout')
+capture('stderr')
+
+process.on('message', async ({ args, env, input }: Asked) => {
+  Object.assign(said, { stdout: '', stderr: '' })
+  process.env = { ...env }
+  Object.defineProperty(process, 'stdin', { value: Readable.from(Buffer.from(input)), configurable: true })
+  const answer = await answerAtOnce(args)
+  if (answer !== null) process.stdout.write(answer)
+  const exit = answer === null ? await rollcall(args) : 0
+  process.send?.({ exit, ...said } satisfies Answered)
+})
+process.on('disconnect', () => process.exit())
+
+function capture(name: 'stdout' | 'stderr'): void {
+  const stream = process[name]
+  const decoder = new TextDecoder()
+  // What is given to `write` is all there is to be seen: a text or bytes, perhaps an encoding, perhaps somebody who waits.
+  stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
+    said[name] += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const done = rest.findLast((one) => typeof one === 'function')
+    if (done) process.nextTick(done as () => void)
+    return true
+  }
+}
