@@ -440,7 +440,9 @@ describe.each(databases)('controls on $name', ({ place }) => {
   })
 
   async function send(body: FormData | Buffer<ArrayBuffer>, type?: string): Promise<Response> {
-    const { key } = await opened.operator.createKey({ account: company.name, name: 'form', permissions: 'all' })
+    const { key } = await opened.operator.createKey({
+      body: { account: company.name, name: 'form', permissions: 'all' },
+    })
     const headers = { authorization: `Bearer ${key}`, ...(type !== undefined && { 'content-type': type }) }
     const url = `${opened.platform.baseUrl}/workspaces/${company.workspaceId}/controls`
     return fetch(url, { method: 'POST', headers, body })
