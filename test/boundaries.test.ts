@@ -2,35 +2,9 @@ import { glob, readFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { areas, rooms, top } from './helpers/arrows.ts'
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))
-
-/**
- * What each area of src/ may import of ours, besides itself. Arrows point inwards, and the platform and the daemon's side meet
- * over HTTP only: both appear together in the commands alone, which start the one or the other.
- */
-const arrows: Readonly<Record<string, readonly string[]>> = {
-  'errors.ts': [],
-  'version.ts': [],
-  'main.ts': ['cli'],
-  contract: [],
-  identity: [],
-  telemetry: ['errors.ts'],
-  // What we ask of the machine and Node lacks: a file replaced as a whole, a thread with a time limit.
-  system: ['errors.ts'],
-  http: ['contract', 'errors.ts', 'telemetry'],
-  database: ['errors.ts', 'telemetry'],
-  platform: ['contract', 'http', 'database', 'system', 'errors.ts', 'telemetry', 'version.ts'],
-  connectors: ['identity', 'system', 'errors.ts', 'telemetry'],
-  store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
-  queue: ['database', 'errors.ts', 'telemetry'],
-  sync: ['identity', 'connectors', 'store', 'contract', 'http', 'queue', 'database', 'errors.ts', 'telemetry'],
-  daemon: [
-    ...['identity', 'connectors', 'store', 'sync', 'queue', 'database'],
-    ...['contract', 'http', 'system', 'errors.ts', 'telemetry', 'version.ts'],
-  ],
-  cli: ['contract', 'http', 'daemon', 'platform', 'errors.ts', 'telemetry', 'version.ts'],
-}
 
 /** Packages that an inner area lives on; the others may use whatever package.json lists. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -40,14 +14,31 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 
 describe('the boundaries of src/', () => {
   test('hold for every import', async () => {
-    const files = await Array.fromAsync(glob('**/*.ts', { cwd: source }))
+    const files = await sourceFiles()
 
-    const violations = await Promise.all(
-      files.map(async (file) => violationsOf(file, await readFile(join(source, file), 'utf8'))),
+    const violations = [...files].flatMap(([file, text]) => violationsOf(file, text))
+
+    expect(files.size).toBeGreaterThan(0)
+    expect(violations).toEqual([])
+  })
+
+  test('have no circle of files, also not of types alone', async () => {
+    const files = await sourceFiles()
+
+    const circles = circlesOf(new Map([...files].map(([file, text]) => [file, targetsOf(file, text)])))
+
+    expect(circles).toEqual([])
+  })
+
+  test('name only rooms and files that exist', async () => {
+    const files = await sourceFiles()
+    const places = new Set([...files.keys()].flatMap((file) => [file, dirname(file)]))
+
+    const named = Object.entries(rooms).flatMap(([area, arrows]) =>
+      Object.entries(arrows).flatMap(([room, others]) => [room, ...others].map((place) => join(area, pathOf(place)))),
     )
 
-    expect(files.length).toBeGreaterThan(0)
-    expect(violations.flat()).toEqual([])
+    expect(named.filter((place) => !places.has(place))).toEqual([])
   })
 
   test.each([
@@ -69,11 +60,30 @@ describe('the boundaries of src/', () => {
     ['a module while running', 'daemon/work.ts', "const late = await import('../platform/start.ts')", /platform/],
     [
       'an import over several lines',
-      'store/runs.ts',
+      'store/schema.ts',
       "\nimport {\n  a,\n  b,\n} from '../sync/run.ts'",
       /store .*sync/,
     ],
     ['an area that the table does not name', 'new/thing.ts', "import { z } from 'zod'", /new/],
+    ['a room that the table does not name', 'connectors/ftp/list.ts', "import { z } from 'zod'", /connectors\/ftp/],
+    [
+      'a room that it must not know',
+      'connectors/sftp/sftp.ts',
+      "import { move } from '../folder/move.ts'",
+      /connectors\/sftp .*connectors\/folder/,
+    ],
+    [
+      'a file that is not public in its room',
+      'sync/deliver/upsert.ts',
+      "import { verify } from '../repair/verify.ts'",
+      /sync\/deliver .*repair\/verify\.ts/,
+    ],
+    [
+      'the top of its area',
+      'contract/platform/users.ts',
+      "import { all } from '../../platform/start.ts'",
+      /contract .*platform/,
+    ],
     ['a default export', 'cli/run.ts', 'export default function run() {}', /default/],
   ])('are told apart: %s', (_case, file, text, expected) => {
     const violations = violationsOf(file, text)
@@ -81,22 +91,44 @@ describe('the boundaries of src/', () => {
     expect(violations).toEqual([expect.stringMatching(expected)])
   })
 
+  test('find a circle over three files, and none where paths only meet', () => {
+    const meeting = { 'a.ts': ['b.ts', 'c.ts'], 'b.ts': ['d.ts'], 'c.ts': ['d.ts'], 'd.ts': [] }
+    const turning = { ...meeting, 'd.ts': ['a.ts'] }
+
+    const found = [meeting, turning].map((imports) => circlesOf(new Map(Object.entries(imports))))
+
+    expect(found).toEqual([[], ['a.ts → b.ts → d.ts → a.ts']])
+  })
+
   test('name file and line of what crosses them', () => {
-    const text = "import { z } from 'zod'\n\nimport { startDaemon } from '../daemon/compose.ts'\n"
+    const text = "import { z } from 'zod'\n\nimport { startDaemon } from '../../daemon/start.ts'\n"
 
-    const violations = violationsOf('contract/common.ts', text)
+    const violations = violationsOf('contract/platform/common.ts', text)
 
-    expect(violations).toEqual(['src/contract/common.ts:3: contract must not import daemon (../daemon/compose.ts)'])
+    expect(violations).toEqual([
+      'src/contract/platform/common.ts:3: contract must not import daemon (../../daemon/start.ts)',
+    ])
   })
 })
 
 type Import = { readonly specifier: string; readonly line: number }
+type Importing = { readonly file: string; readonly area: string; readonly allowed: readonly string[] }
+
+async function sourceFiles(): Promise<Map<string, string>> {
+  const files = await Array.fromAsync(glob('**/*.ts', { cwd: source }))
+  const read = async (file: string) => [file, await readFile(join(source, file), 'utf8')] as const
+  return new Map(await Promise.all(files.sort().map(read)))
+}
 
 /** Every rule that a file of src/ breaks, one line each. */
 function violationsOf(file: string, text: string): string[] {
   const area = areaOf(file)
-  const allowed = arrows[area]
-  if (allowed === undefined) return [`src/${file}:1: ${area} is not in the table of arrows (test/boundaries.test.ts)`]
+  const allowed = areas[area]
+  if (allowed === undefined) return [`src/${file}:1: ${area} is not in the table of arrows (test/helpers/arrows.ts)`]
+  const room = roomOf(file)
+  if (room !== null && rooms[area]?.[room] === undefined) {
+    return [`src/${file}:1: ${area}/${room} is not in the table of arrows (test/helpers/arrows.ts)`]
+  }
   const crossed = importsOf(text).flatMap((found) => {
     const problem = found.specifier.startsWith('.')
       ? problemOfFile(found.specifier, { file, area, allowed })
@@ -110,16 +142,23 @@ function violationsOf(file: string, text: string): string[] {
   ]
 }
 
-function problemOfFile(
-  specifier: string,
-  { file, area, allowed }: { file: string; area: string; allowed: readonly string[] },
-): string | null {
+function problemOfFile(specifier: string, { file, area, allowed }: Importing): string | null {
   if (!/\.(ts|json)$/.test(specifier)) return `an import of ours ends in .ts (${specifier})`
-  const target = relative(source, join(source, dirname(file), specifier))
+  const target = targetOf(file, specifier)
   // What lies outside of src/ is data, such as package.json.
   if (target.startsWith('..')) return null
   const imported = areaOf(target)
-  return imported === area || allowed.includes(imported) ? null : `${area} must not import ${imported} (${specifier})`
+  if (imported === area) return problemOfRoom(target, file)
+  return allowed.includes(imported) ? null : `${area} must not import ${imported} (${specifier})`
+}
+
+function problemOfRoom(target: string, file: string): string | null {
+  const area = areaOf(file)
+  const [from, to] = [roomOf(file), roomOf(target)]
+  if (from === null || to === null || from === to) return null
+  const allowed = rooms[area]?.[from] ?? []
+  if (allowed.includes(to) || allowed.includes(target.slice(area.length + 1))) return null
+  return `${area}/${from} must not import ${target}`
 }
 
 function problemOfPackage(specifier: string, area: string): string | null {
@@ -132,6 +171,46 @@ function problemOfPackage(specifier: string, area: string): string | null {
 /** The area of a path below src/: its folder, or the file itself at the top. */
 function areaOf(path: string): string {
   return path.split('/')[0] ?? path
+}
+
+/** The room of a file within its area; null in an area without rooms. */
+function roomOf(path: string): string | null {
+  const [area = '', room = '', ...rest] = path.split('/')
+  if (rooms[area] === undefined) return null
+  return rest.length === 0 ? top : room
+}
+
+/** Where a place that the table names lies within its area. */
+function pathOf(place: string): string {
+  return place === top ? '.' : place
+}
+
+/** The circles among imports, each once, from its first file on. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const path: string[] = []
+
+  for (const file of imports.keys()) visit(file)
+  return circles
+
+  function visit(file: string): void {
+    const start = path.indexOf(file)
+    if (start >= 0) circles.push([...path.slice(start), file].join(' → '))
+    if (start >= 0 || done.has(file)) return
+    path.push(file)
+    for (const target of imports.get(file) ?? []) visit(target)
+    path.pop()
+    done.add(file)
+  }
+}
+
+function targetsOf(file: string, text: string): string[] {
+  return importsOf(text).flatMap(({ specifier }) => (specifier.startsWith('.') ? [targetOf(file, specifier)] : []))
+}
+
+function targetOf(file: string, specifier: string): string {
+  return relative(source, join(source, dirname(file), specifier))
 }
 
 function importsOf(text: string): Import[] {

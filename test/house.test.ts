@@ -9,6 +9,7 @@ import { control } from '../src/contract/control/control.ts'
 import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs/runs.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
+import { designPage } from './helpers/pages/design.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -118,6 +119,12 @@ describe('the documentation', () => {
     const page = deliveriesPage(await readPage('docs/deliveries.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/deliveries.md')
+  })
+
+  test('shows the table of arrows as the boundaries hold it', async () => {
+    const page = designPage(await readPage('docs/design.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/design.md')
   })
 
   test('explains every exit code of a failure', async () => {

@@ -1,11 +1,19 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { IdentityRecord, Origin } from '../identity/record.ts'
-import type { RunSource } from './sources.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
 type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | null>
+
+/** What a run read, as its connector names it. */
+export type RunSource = {
+  readonly name: string
+  readonly bytes: number
+  readonly version: string
+  readonly validator?: string
+  readonly more?: boolean
+}
 
 export type RunOptions = {
   /** Send all people again, also those without a difference. */

@@ -1,14 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from './schema.ts'
-
-/** What a run read, as its connector names it. */
-export type RunSource = {
-  readonly name: string
-  readonly bytes: number
-  readonly version: string
-  readonly validator?: string
-  readonly more?: boolean
-}
+import type { Db, RunSource } from './schema.ts'
 
 /** What the last accepted plan of a connection's source was made from. */
 export type AcceptedSource = {

@@ -7,8 +7,7 @@ import { markUncertain } from '../deliveries/uncertain.ts'
 import { freeEvents } from '../inbox/inbox.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
-import type { Db, RunOptions, Verification } from '../schema.ts'
-import type { RunSource } from '../sources.ts'
+import type { Db, RunOptions, RunSource, Verification } from '../schema.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 

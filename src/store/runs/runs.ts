@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import type { Db, RunOptions, RunRow, Verification } from '../schema.ts'
-import type { RunSource } from '../sources.ts'
+import type { Db, RunOptions, RunRow, RunSource, Verification } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const

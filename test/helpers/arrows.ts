@@ -1,0 +1,108 @@
+/** What each area of src/ may import of ours, besides itself. The platform and the daemon's side meet over HTTP only. */
+export const areas: Readonly<Record<string, readonly string[]>> = {
+  'errors.ts': [],
+  'version.ts': [],
+  'main.ts': ['cli'],
+  contract: [],
+  identity: [],
+  telemetry: ['errors.ts'],
+  system: ['errors.ts'],
+  http: ['contract', 'errors.ts', 'telemetry'],
+  database: ['errors.ts', 'telemetry'],
+  platform: ['contract', 'http', 'database', 'system', 'errors.ts', 'telemetry', 'version.ts'],
+  connectors: ['identity', 'system', 'errors.ts', 'telemetry'],
+  store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
+  queue: ['database', 'errors.ts', 'telemetry'],
+  sync: ['identity', 'connectors', 'store', 'contract', 'http', 'queue', 'database', 'errors.ts', 'telemetry'],
+  daemon: [
+    ...['identity', 'connectors', 'store', 'sync', 'queue', 'database'],
+    ...['contract', 'http', 'system', 'errors.ts', 'telemetry', 'version.ts'],
+  ],
+  cli: ['contract', 'http', 'daemon', 'platform', 'errors.ts', 'telemetry', 'version.ts'],
+}
+
+/** The files of an area that lie in none of its rooms. */
+export const top = '(top)'
+
+/**
+ * Inside an area, what each of its rooms may import of the others: a whole room, or single files of it, which then are its public
+ * ones. An area that is not listed has no rooms.
+ */
+export const rooms: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  contract: {
+    [top]: [],
+    platform: [top],
+    control: [top],
+  },
+  identity: {
+    [top]: [],
+    mapping: [top],
+    lint: [top, 'mapping'],
+  },
+  connectors: {
+    [top]: [],
+    file: [top],
+    csv: [top, 'file'],
+    json: [top, 'file'],
+    expressions: [top, 'file'],
+    folder: [top, 'file', 'csv'],
+    sftp: [top, 'file', 'csv'],
+    http: [top, 'file', 'csv', 'json'],
+    webhook: [top, 'json'],
+  },
+  store: {
+    [top]: ['workers'],
+    migrations: [],
+    workers: [top],
+    roster: [top],
+    inbox: [top],
+    alerts: [top],
+    runs: [top, 'workers'],
+    deliveries: [top, 'runs', 'workers'],
+    plans: [top, 'runs', 'deliveries', 'inbox'],
+    audit: [top, 'plans', 'roster', 'inbox'],
+  },
+  sync: {
+    [top]: ['plan', 'deliver', 'repair'],
+    plan: [top],
+    deliver: [top, 'plan/stage.ts', 'repair/uncertain.ts'],
+    repair: [top, 'plan/stage.ts', 'deliver'],
+  },
+  daemon: {
+    [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules'],
+    config: ['alerts/alerts.ts'],
+    control: ['config/secret.ts', 'alerts/message.ts', 'schedules/schedules.ts'],
+    webhooks: ['config/config.ts'],
+    alerts: ['config/secret.ts', 'repeat.ts'],
+    schedules: [],
+  },
+  cli: {
+    [top]: ['commands', 'render', 'demo/demo.ts'],
+    commands: [top, 'render'],
+    render: [],
+    demo: [top, 'render'],
+  },
+  platform: {
+    [top]: [
+      ...['core', 'events', 'accounts', 'company', 'connections', 'identities', 'identity-sync', 'records', 'people'],
+      ...['inventory', 'controls', 'audits', 'seed', 'operators', 'page'],
+    ],
+    migrations: [],
+    core: ['migrations'],
+    events: ['core'],
+    accounts: ['core', 'events'],
+    company: ['core', 'events'],
+    connections: ['core', 'events'],
+    'identity-sync': ['core', 'events'],
+    identities: ['core', 'events', 'connections/access.ts'],
+    records: ['core', 'events', 'connections/access.ts'],
+    people: [...['core', 'events', 'company/custom-fields.ts', 'identities/rows.ts'], 'identity-sync/identity-sync.ts'],
+    inventory: ['core', 'events', 'company/custom-fields.ts', 'people/personnel.ts', 'people/users.ts'],
+    controls: ['core', 'events', 'company/custom-fields.ts', 'company/workspaces.ts'],
+    audits: ['core', 'events', 'company/workspaces.ts'],
+    export: ['core'],
+    seed: ['core', 'events', 'accounts', 'audits', 'controls'],
+    operators: ['core', 'accounts', 'audits', 'identity-sync', 'seed', 'export', 'serve.ts'],
+    page: ['core', 'identity-sync', 'people', 'operators/sessions.ts'],
+  },
+}
