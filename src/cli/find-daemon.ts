@@ -1,6 +1,6 @@
 import { control, controlPrefix } from '../contract/control/control.ts'
-import { readAddress } from '../daemon/control/address-file.ts'
 import type { Config } from '../daemon/config/config.ts'
+import { readAddress } from '../daemon/control/address-file.ts'
 import { readControlToken } from '../daemon/control/token.ts'
 import { createClient } from '../http/client.ts'
 

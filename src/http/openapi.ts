@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import type { Example, FirstOf, Operation, OperationTable } from '../contract/operation.ts'
+import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import { isNamedStatus } from './refusal.ts'
 
 export type Area = { readonly tag: string; readonly operations: OperationTable }

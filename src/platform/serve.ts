@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Kysely } from 'kysely'
-import { ensureKeyFile } from './operators/key-file.ts'
-import type { SyncSchedule } from './identity-sync/nightly.ts'
-import { databaseOperator } from './operators/operator.ts'
 import type { PlatformSchema } from './core/schema.ts'
-import { readSeed } from './seed/file.ts'
+import type { SyncSchedule } from './identity-sync/nightly.ts'
+import { ensureKeyFile } from './operators/key-file.ts'
+import { databaseOperator } from './operators/operator.ts'
 import { announceService } from './operators/service-file.ts'
+import { readSeed } from './seed/file.ts'
 import { type Platform, startPlatform } from './start.ts'
 
 export type ServeOptions = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { DeliveryFailureCode } from '../contract/failures.ts'
-import { type Lease, unleased } from './workers/leases.ts'
 import type { Db } from './schema.ts'
+import { type Lease, unleased } from './workers/leases.ts'
 
 export type Block = {
   readonly status: number

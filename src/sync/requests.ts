@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
+import { retractChange } from '../identity/decide.ts'
 import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
-import { retractChange } from '../identity/decide.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount } from '../store/inbox/inbox.ts'

@@ -2,7 +2,6 @@ import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
-import { workingOn } from '../store/workers/leases.ts'
 import {
   type Committed,
   clearPlan,
@@ -16,14 +15,15 @@ import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/c
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
+import { workingOn } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
-import { readBackUncertain } from './repair/uncertain.ts'
+import { noteTarget } from './deliver/target.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
 import { preparePlan } from './plan/prepare.ts'
-import { asFailure } from './repair/read-back.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
-import { noteTarget } from './deliver/target.ts'
+import { asFailure } from './repair/read-back.ts'
+import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
 
 /** An unforeseen error does not block the connection for ever. */

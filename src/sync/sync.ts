@@ -4,12 +4,12 @@ import { deliver } from './deliver/deliver.ts'
 import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
-export { mainFeed } from './plan/feeds.ts'
+export { lookUpTarget } from './deliver/target.ts'
 export { requestEventRuns } from './plan/event-runs.ts'
+export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'
 export { sweep } from './sweep.ts'
-export { lookUpTarget } from './deliver/target.ts'
 
 /** What the queue's jobs do. */
 export const syncWorkers: Workers<SyncContext> = { run: executeRun, upsert: deliver, update: deliver, delete: deliver }

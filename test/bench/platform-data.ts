@@ -1,7 +1,7 @@
 import pg from 'pg'
+import { openPlatformDatabase } from '../../src/platform/core/database.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { readSeed } from '../../src/platform/seed/file.ts'
-import { openPlatformDatabase } from '../../src/platform/core/database.ts'
 
 export type Sizes = { readonly identities: number; readonly assets: number; readonly controls: number }
 

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
-import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openPlatform, openStore } from '../../src/daemon/assembly.ts'
+import { loadConfig } from '../../src/daemon/config/config.ts'
 import { report } from './tasks.ts'
 
 // The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.

@@ -3,12 +3,12 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../helpers/connected.ts'
+import { measured } from '../helpers/peak-memory.ts'
 import { gzipOfZeros, writeLong } from '../helpers/sources/hostile-files.ts'
 import { type HrServer, json, startHrServer } from '../helpers/sources/hr-server.ts'
-import { measured } from '../helpers/peak-memory.ts'
+import { zipOf } from '../helpers/sources/zip.ts'
 import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
-import { zipOf } from '../helpers/sources/zip.ts'
 
 const gibibyte = 1024 ** 3
 /** What no source may cost beyond what a command takes that reads none. */

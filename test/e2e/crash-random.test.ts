@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
+import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'

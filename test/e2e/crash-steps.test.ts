@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import type { CrashDaemon } from '../helpers/crash/crashes.ts'
+import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'

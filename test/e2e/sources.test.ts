@@ -5,14 +5,14 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../helpers/cli.ts'
 import { keepSecret, worldMapping } from '../helpers/connected.ts'
+import { fixtures } from '../helpers/presets/fixtures.ts'
 import { json, startHrServer } from '../helpers/sources/hr-server.ts'
 import { encrypted, keyOwner } from '../helpers/sources/openpgp.ts'
-import { fixtures } from '../helpers/presets/fixtures.ts'
 import { csvOf, openPlace } from '../helpers/sources/source-place.ts'
 import { account, keyPair, sshServer } from '../helpers/sources/ssh-server.ts'
+import { zipOf } from '../helpers/sources/zip.ts'
 import type { Workplace } from '../helpers/workplace.ts'
 import { change, type Host, type HrPerson, staff, startHost } from '../helpers/world.ts'
-import { zipOf } from '../helpers/sources/zip.ts'
 
 const people = staff(12)
 const afterwards = change(people, { id: 'E0004', left: '2026-11-18' }, { id: 'E0005', title: 'Director' })

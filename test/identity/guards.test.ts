@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
 import { decide } from '../../src/identity/decide.ts'
+import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const calm: GuardFacts = {

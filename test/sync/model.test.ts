@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { setups, stories } from '../helpers/model/commands.ts'
 import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
 import { openTrial } from '../helpers/model/trial.ts'
+import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host

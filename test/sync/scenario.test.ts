@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgresPlace } from '../helpers/servers/databases.ts'
 import { runScenario } from '../helpers/scenario.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host

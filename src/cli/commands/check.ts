@@ -2,9 +2,9 @@ import { type Check, checkAll } from '../../daemon/check.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
 import { createOutput } from '../output.ts'
+import { type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
 import { listenForStop } from '../stop-signal.ts'
-import { type Paint, shown } from '../render/text.ts'
 
 /** Tests everything that a run needs; the exit code is that of the first thing that failed. */
 export async function check(options: CommonOptions): Promise<number> {

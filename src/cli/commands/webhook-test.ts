@@ -4,8 +4,8 @@ import { type WebhookSample, webhookSample } from '../../daemon/webhooks/sample.
 import { errorCode, Failure, type FailureCode } from '../../errors.ts'
 import { findDaemon } from '../find-daemon.ts'
 import { createOutput } from '../output.ts'
-import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
 import { type Paint, shown } from '../render/text.ts'
+import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
 
 export type WebhookTestOptions = CommonOptions & { readonly url?: string }
 

@@ -11,13 +11,13 @@ import { startPlatform } from '../../platform/start.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import type { Control } from '../control-client.ts'
-import { arrivedAt } from './arrival.ts'
-import { company, nextNight, type Person, toCsv } from './company.ts'
-import { type DemoNight, type DemoSummary, renderDemo, renderNight } from './report.ts'
 import { followRun } from '../follow-run.ts'
 import { openHere } from '../here.ts'
 import { createOutput } from '../output.ts'
 import { listenForStop } from '../stop-signal.ts'
+import { arrivedAt } from './arrival.ts'
+import { company, nextNight, type Person, toCsv } from './company.ts'
+import { type DemoNight, type DemoSummary, renderDemo, renderNight } from './report.ts'
 
 export type DemoOptions = { readonly once?: boolean; readonly json?: boolean }
 

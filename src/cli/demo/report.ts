@@ -1,10 +1,10 @@
 import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
 import type { SyncResult } from '../../platform/identity-sync/sync-result.ts'
-import type { Arrival, Told } from './arrival.ts'
-import type { NightEvent } from './company.ts'
 import { renderChanges, renderRejects } from '../render/plan.ts'
 import { countsText, renderOutcome } from '../render/run.ts'
 import { aligned, counted, day, duration, number, type Paint } from '../render/text.ts'
+import type { Arrival, Told } from './arrival.ts'
+import type { NightEvent } from './company.ts'
 
 /** What one night brought: the plan, the run, the identity sync after it. */
 export type DemoNight = {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import {
   ChangeView,
   EventState,
@@ -11,7 +12,6 @@ import {
   Run,
   Status,
 } from './shapes.ts'
-import { operations } from '../operation.ts'
 
 /** Where the control API is mounted. */
 export const controlPrefix = '/api/v1'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Alert } from './alerts.ts'
 import type { DeliveryAction } from '../failures.ts'
+import { Alert } from './alerts.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import {
   CustomFieldSubmit,
   CustomFieldValue,
@@ -12,7 +13,6 @@ import {
   text,
 } from './common.ts'
 import { Device } from './devices.ts'
-import { operations } from '../operation.ts'
 import { EmploymentStatus } from './personnel.ts'
 import { User } from './users.ts'
 

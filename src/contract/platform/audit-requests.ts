@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { AuditControl, AuditId } from './audits.ts'
 import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
-import { operations } from '../operation.ts'
 
 export const AuditRequestStatus = z
   .enum(['OUTSTANDING', 'IN_REVIEW', 'ACCEPTED', 'CHANGES_REQUESTED'])

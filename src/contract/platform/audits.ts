@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 import { operations } from '../operation.ts'
+import { AnsweredEmail, expandQuery, Id, Timestamp, UserCompact, uncountedListQuery, uncountedPage } from './common.ts'
 
 export const AuditFramework = z
   .enum([

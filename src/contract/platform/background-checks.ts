@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { Id, Timestamp, text, urlLimit } from './common.ts'
 import { BackgroundCheckType } from './company-choices.ts'
-import { operations } from '../operation.ts'
 import { EmploymentStatus } from './personnel.ts'
 
 const firstYear = '1000'

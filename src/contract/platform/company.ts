@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { Timestamp } from './common.ts'
 import { BackgroundCheckType, HipaaTrainingType, Language, SecurityTrainingType } from './company-choices.ts'
-import { operations } from '../operation.ts'
 
 const Entitlement = z.object({
   name: z.string().optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { expandQuery, FrameworkTag, Id, listQuery, page, shortTextLimit, text } from './common.ts'
 import { ControlCategory, ControlDomain } from './control-classes.ts'
-import { operations } from '../operation.ts'
 
 const entitlement = 'CUSTOM_FRAMEWORKS'
 const permission = 'controls-get'

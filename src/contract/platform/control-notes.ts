@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
 import { operations } from '../operation.ts'
+import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text, UserCompact } from './common.ts'
 
 export const ControlNotesExpand = z.enum(['owner']).meta({ id: 'ControlNotesExpandEnum' })
 

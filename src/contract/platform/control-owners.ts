@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Id, listQuery, page, shortTextLimit, text, UserCompact } from './common.ts'
 import { operations } from '../operation.ts'
+import { Id, listQuery, page, shortTextLimit, text, UserCompact } from './common.ts'
 
 const includedUsersLimit = 300
 

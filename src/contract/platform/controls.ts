@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import {
   CustomFieldSubmit,
   CustomFieldValue,
@@ -15,7 +16,6 @@ import {
   urlLimit,
 } from './common.ts'
 import { TrustServiceCriterion } from './control-classes.ts'
-import { operations } from '../operation.ts'
 
 const codeLimit = 20
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.ts'
 import { operations } from '../operation.ts'
+import { Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { Id, listQuery, page, Timestamp } from './common.ts'
 import { resourceParams, SessionKey, SessionUpload, uploadResults } from './custom-data-records.ts'
-import { operations } from '../operation.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { customConnections } from './custom-connections.ts'
 import { hrisUserIdentities, Identity, ItemResult } from './hris-user-identities.ts'
-import { operations } from '../operation.ts'
 
 const ItemOutcome = ItemResult.extend({ data: Identity.pick({ identityId: true, separatedAt: true }).nullable() })
 const ItemOutcomes = z.compile(z.array(ItemOutcome))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { expandQuery, Id, listQuery, longTextLimit, page, shortTextLimit, Timestamp, text } from './common.ts'
 import { operations } from '../operation.ts'
+import { expandQuery, Id, listQuery, longTextLimit, page, shortTextLimit, Timestamp, text } from './common.ts'
 import { CheckFrequency, ComplianceCheckStatus, ComplianceCheckType, PersonRef } from './personnel.ts'
 import { SignedUrl } from './users.ts'
 

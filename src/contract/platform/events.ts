@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import {
   expandQuery,
   Id,
@@ -10,7 +11,6 @@ import {
   text,
   UserCompact,
 } from './common.ts'
-import { operations } from '../operation.ts'
 import { ConnectionCompact } from './users.ts'
 
 export const EventCategory = z

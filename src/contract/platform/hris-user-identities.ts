@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import {
   AnsweredEmail,
   Email,
@@ -10,7 +11,6 @@ import {
   Timestamp,
   text,
 } from './common.ts'
-import { operations } from '../operation.ts'
 
 const entitlement = 'CUSTOM_CONNECTIONS_AND_TESTS'
 const batchLimit = 1000

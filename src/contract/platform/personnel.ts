@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
 import { operations } from '../operation.ts'
+import { CustomFieldValue, expandQuery, Id, listQuery, page, Timestamp, UserCompact } from './common.ts'
 
 export const EmploymentStatus = z
   .enum([

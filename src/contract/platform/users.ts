@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { operations } from '../operation.ts'
 import { BackgroundCheck } from './background-checks.ts'
 import { expandQuery, Id, listQuery, page, shortTextLimit, Timestamp, text } from './common.ts'
-import { operations } from '../operation.ts'
 import { PersonRef } from './personnel.ts'
 
 export const UserExpand = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 import { operations } from '../operation.ts'
+import { expandQuery, Id, listQuery, page, Timestamp } from './common.ts'
 
 export const WorkspaceExpand = z.enum(['frameworks', 'personnelScope']).meta({ id: 'WorkspaceExpandEnum' })
 

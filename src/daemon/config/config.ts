@@ -10,6 +10,7 @@ import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { AlertSettings } from '../alerts/alerts.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
+import { type Presets, readPresets } from './presets.ts'
 import {
   ConfigFile,
   type ConnectionSettings,
@@ -19,7 +20,6 @@ import {
   regions,
   type SourceSettings,
 } from './schema.ts'
-import { type Presets, readPresets } from './presets.ts'
 import { Secret } from './secret.ts'
 
 /** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */

@@ -1,13 +1,13 @@
 import { CronPattern } from 'croner'
 import { z } from 'zod'
+import { secretReference } from '../../connectors/file/source-settings.ts'
 import { CsvSource } from '../../connectors/folder/settings.ts'
 import { HttpSource } from '../../connectors/http/settings.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
-import { secretReference } from '../../connectors/file/source-settings.ts'
-import { TimeZone } from '../../identity/mapping/zones.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { Guards } from '../../identity/guards.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
+import { TimeZone } from '../../identity/mapping/zones.ts'
 
 /** The base addresses of the platform's regions. */
 export const regions = {

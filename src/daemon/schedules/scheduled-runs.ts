@@ -1,6 +1,6 @@
 import { addWaitingRun, ensureConnection, type FeedName } from '../../store/runs/runs.ts'
-import type { RunOptions } from '../../store/schema.ts'
 import { hasTakenSlots, slotKey, takeSlot } from '../../store/runs/slots.ts'
+import type { RunOptions } from '../../store/schema.ts'
 import { mainFeed, type SyncContext, sweep } from '../../sync/sync.ts'
 import type { Due, ScheduleTasks } from './schedules.ts'
 

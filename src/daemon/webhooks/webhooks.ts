@@ -13,8 +13,8 @@ import { ensureConnection } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { createEventBatches, type EventBatches, type Receipt } from './event-batches.ts'
 import { createInboxCapacity, type InboxCapacity } from './capacity.ts'
+import { createEventBatches, type EventBatches, type Receipt } from './event-batches.ts'
 import { type RawBody, takeRawBodies } from './raw-bodies.ts'
 
 export type ServedWebhook = {

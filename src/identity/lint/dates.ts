@@ -1,5 +1,5 @@
-import { column, countRows, type Found, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 import type { Sighting } from '../record.ts'
+import { column, countRows, type Found, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^(?<first>\d{1,2})(?<sign>[ ./-])(?<second>\d{1,2})\k<sign>\d{4}$/

@@ -1,9 +1,9 @@
+import { isReject, type MappableRow } from '../mapping/rows.ts'
+import type { Reject, Sighting } from '../record.ts'
 import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts'
 import { watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import type { LintScope, Watch } from './watch.ts'
-import type { Reject, Sighting } from '../record.ts'
-import { isReject, type MappableRow } from '../mapping/rows.ts'
 
 /** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
 const checks = {

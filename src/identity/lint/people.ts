@@ -1,5 +1,5 @@
-import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 import { type FieldName, fieldNames, type Sighting } from '../record.ts'
+import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
 export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {

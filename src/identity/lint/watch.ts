@@ -1,6 +1,6 @@
 import type { CompiledMapping } from '../mapping/mapping.ts'
-import type { Reject, Sighting } from '../record.ts'
 import type { MappableRow } from '../mapping/rows.ts'
+import type { Reject, Sighting } from '../record.ts'
 
 /** How many people an export must hold before what they all have in common says something about it. */
 export const fewestTelling = 10

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { foldValue } from './fold-value.ts'
 import { type Action, actions } from '../record.ts'
+import { foldValue } from './fold-value.ts'
 
 /** Why a cell cannot be used. Speaks about the column and never quotes what may be personal. */
 export type CellFault = { readonly reason: string }

@@ -1,7 +1,7 @@
+import { utcMidnight } from '../employment.ts'
 import { blankReader, type CellFault, type CellReader, type OnBlank } from './cells.ts'
 import type { DateWords } from './date-formats.ts'
 import { dateReader, momentReader } from './dates.ts'
-import { utcMidnight } from '../employment.ts'
 import { isTimeZone } from './zones.ts'
 
 // What may be quoted from a column of dates. Anything else could be a name or a number of the person in the wrong column.

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { type Action, actions } from '../record.ts'
 import { checkFormats, dateFormat, rankFormat } from './date-rules.ts'
 import { foldValue } from './fold-value.ts'
-import { type Action, actions } from '../record.ts'
 import {
   addProblem,
   blankWhen,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type FieldName, fieldNames, type Reject, type Sighting } from '../record.ts'
 import {
   actionReader,
   booleanReader,
@@ -24,7 +25,6 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
-import { type FieldName, fieldNames, type Reject, type Sighting } from '../record.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'

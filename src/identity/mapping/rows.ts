@@ -1,6 +1,3 @@
-import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
-import type { ActionValues } from './field-rules.ts'
-import { foldValue } from './fold-value.ts'
 import {
   type Action,
   actions,
@@ -10,6 +7,9 @@ import {
   type Reject,
   type Sighting,
 } from '../record.ts'
+import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
+import type { ActionValues } from './field-rules.ts'
+import { foldValue } from './fold-value.ts'
 import type { BoundText, RowValues } from './text-of.ts'
 
 /** A row as a connector delivers it; its cells stand in the order of the header. */

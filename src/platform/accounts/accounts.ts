@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
 import type { AccountInput, AccountListing, AccountSummary } from './contract.ts'
 import { addEntitlements, dropEntitlements } from './entitlements.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 type AccountRow = Pick<AccountListing, 'id' | 'name' | 'entitlements'> &
   AccountListing['counts'] & { readonly created_at: Date; readonly terms_accepted_at: Date | null }

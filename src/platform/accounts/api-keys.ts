@@ -3,10 +3,10 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import { Failure } from '../../errors.ts'
-import { findAccount } from './accounts.ts'
-import { operatorWith, storeEvent } from '../events/events.ts'
-import type { CreatedKey, KeyInput, KeyListing } from './contract.ts'
 import type { KeyAccess, PlatformSchema } from '../core/schema.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
+import { findAccount } from './accounts.ts'
+import type { CreatedKey, KeyInput, KeyListing } from './contract.ts'
 
 const secretBytes = 32
 const soonMs = 30 * 24 * 60 * 60 * 1000

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { operatorWith, storeEvent } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { operatorWith, storeEvent } from '../events/events.ts'
 
 type Features = {
   readonly accountId: number

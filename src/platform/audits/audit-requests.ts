@@ -7,11 +7,11 @@ import type {
 } from '../../contract/platform/audit-requests.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { controlsOfRequests, messagesOf, ownersOf } from './expansions.ts'
-import { findAudit } from './audits.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { findAudit } from './audits.ts'
+import { controlsOfRequests, messagesOf, ownersOf } from './expansions.ts'
 
 type Row = Selectable<PlatformSchema['audit_requests']>
 type Expansions = readonly ('owners' | 'messages' | 'controls')[]

@@ -2,11 +2,11 @@ import { type Selectable, sql } from 'kysely'
 import type { Audit, AuditItem, audits } from '../../contract/platform/audits.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { auditorsOf, controlsOfAudits, internalAuditorsOf } from './expansions.ts'
+import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { requireWorkspace } from '../company/workspaces.ts'
+import { auditorsOf, controlsOfAudits, internalAuditorsOf } from './expansions.ts'
 
 type Row = Selectable<PlatformSchema['audits']>
 type Expansions = readonly ('auditors' | 'internalAuditors' | 'controls')[]

@@ -2,9 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import type { AuditRequestMessage } from '../../contract/platform/audit-requests.ts'
 import type { AuditControl, Auditor } from '../../contract/platform/audits.ts'
 import type { UserCompact } from '../../contract/platform/common.ts'
+import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../core/compact.ts'
 
 type Grouped<T> = ReadonlyMap<number, T[]>
 

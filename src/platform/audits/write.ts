@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import { auditorsOf, controlsOf, usersOf } from './names.ts'
-import { type EventType, storeEvent, type Target, type Targets } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { type EventType, storeEvent, type Target, type Targets } from '../events/events.ts'
 import type { NewAudit, NewAuditMessage, NewAuditRequest } from './audit-input.ts'
+import { auditorsOf, controlsOf, usersOf } from './names.ts'
 
 /** The place of an audit, and who writes it when. */
 export type Writing = {

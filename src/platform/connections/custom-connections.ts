@@ -8,12 +8,12 @@ import type {
 } from '../../contract/platform/custom-connections.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { type AllowedConnection, allowedConnection, requireUsableSchema } from './rules.ts'
+import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { type NewEvent, recordEvent } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../core/compact.ts'
+import { type NewEvent, recordEvent } from '../events/events.ts'
+import { type AllowedConnection, allowedConnection, requireUsableSchema } from './rules.ts'
 
 type Row = Selectable<PlatformSchema['custom_connections']>
 type Expansions = readonly ('createdByUser' | 'customResources')[]

@@ -3,9 +3,9 @@ import type { ControlLibraryItem, controlLibrary } from '../../contract/platform
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { expandTemplate } from './template-expansions.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { expandTemplate } from './template-expansions.ts'
 
 type Row = Selectable<PlatformSchema['control_templates']>
 

@@ -2,12 +2,12 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ControlNote, controlNotes } from '../../contract/platform/control-notes.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { findControl, keepControl } from './find.ts'
-import { type EventType, recordEvent } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../core/compact.ts'
+import { type EventType, recordEvent } from '../events/events.ts'
+import { findControl, keepControl } from './find.ts'
 
 type Row = Selectable<PlatformSchema['control_notes']>
 type Expansions = readonly 'owner'[]

@@ -3,12 +3,12 @@ import type { UserCompact } from '../../contract/platform/common.ts'
 import { controlOwners } from '../../contract/platform/control-owners.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { type ControlRow, findControl, lockControl } from './find.ts'
-import { recordEvent } from '../events/events.ts'
 import { type ListQuery, listPage, type Pagination } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../core/compact.ts'
+import { recordEvent } from '../events/events.ts'
+import { type ControlRow, findControl, lockControl } from './find.ts'
 
 type Trx = Kysely<PlatformSchema>
 type OwnerFilters = {

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Control, ControlExpand, controls } from '../../contract/platform/controls.ts'
 import type { Handlers } from '../../http/mount.ts'
+import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { listPage } from '../core/pages.ts'
+import { createControl } from './create.ts'
 import { expandControls } from './expansions.ts'
 import { matching } from './filters.ts'
-import { createControl } from './create.ts'
 import { type ControlRow, findControl } from './find.ts'
-import { listPage } from '../core/pages.ts'
-import { requireWorkspace } from '../company/workspaces.ts'
 
 export const controlHandlers: Handlers<typeof controls, PlatformContext> = {
   async listControls(ctx, { params: { workspaceId }, query }) {

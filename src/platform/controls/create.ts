@@ -2,13 +2,13 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { shortTextLimit } from '../../contract/platform/common.ts'
 import type { ControlCreate } from '../../contract/platform/controls.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
+import { keepWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { recordEvent } from '../events/events.ts'
 import { evidenceFilesOf, storeEvidenceFiles } from './evidence-files.ts'
 import type { ControlRow } from './find.ts'
-import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
-import { recordEvent } from '../events/events.ts'
-import type { PlatformSchema } from '../core/schema.ts'
-import { keepWorkspace } from '../company/workspaces.ts'
 
 type Trx = Kysely<PlatformSchema>
 

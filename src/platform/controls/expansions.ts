@@ -9,12 +9,12 @@ import type {
   ControlRequirement,
   ControlTestIds,
 } from '../../contract/platform/controls.ts'
+import { customFieldsOf } from '../company/custom-fields.ts'
+import { compactUsers } from '../core/compact.ts'
 import type { PlatformContext } from '../core/context.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { controlFlags } from './filters.ts'
 import type { ControlRow } from './find.ts'
-import { customFieldsOf } from '../company/custom-fields.ts'
-import type { PlatformSchema } from '../core/schema.ts'
-import { compactUsers } from '../core/compact.ts'
 
 type Db = Kysely<PlatformSchema>
 type Extras = Partial<Control>

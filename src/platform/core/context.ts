@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Operation } from '../../contract/operation.ts'
-import type { PlatformSchema } from './schema.ts'
 import type { SchemaJudge } from './json-schema/judge.ts'
+import type { PlatformSchema } from './schema.ts'
 
 /** What a handler of the public interface knows of its caller. Every query it makes must keep to `accountId`. */
 export type PlatformContext = {

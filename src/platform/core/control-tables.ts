@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
-import type { RenewalSchedule } from '../../contract/platform/controls.ts'
 import type { FrameworkTag } from '../../contract/platform/common.ts'
 import type { ControlCategory, ControlDomain, TrustServiceCriterion } from '../../contract/platform/control-classes.ts'
+import type { RenewalSchedule } from '../../contract/platform/controls.ts'
 import type { Instant, Listed, OptionalInstant, Stamped } from './columns.ts'
 
 /** The catalogue, which belongs to no account, and the controls of workspaces with what proves them. */

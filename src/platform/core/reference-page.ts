@@ -1,5 +1,5 @@
-import { compressed } from '../../http/app.ts'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { compressed } from '../../http/app.ts'
 
 export const referencePath = '/reference'
 

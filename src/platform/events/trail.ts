@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { z } from 'zod'
+import type { InputOf } from '../../contract/operation.ts'
 import {
   type Event,
   EventCategory,
@@ -7,7 +8,6 @@ import {
   EventMetadata,
   type events,
 } from '../../contract/platform/events.ts'
-import type { InputOf } from '../../contract/operation.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { compactConnections, compactUsers } from '../core/compact.ts'

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import { Failure } from '../../errors.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { type ExportHeader, type ExportSequences, ownSetting } from './header.ts'
 import { readExport } from './read.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
 
 export type ImportResult = { readonly tables: number; readonly rows: number }

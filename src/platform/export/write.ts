@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Kysely, sql } from 'kysely'
-import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
 import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
 
 const mostRows = 1000

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { Caller } from '../core/context.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { writtenBy } from '../events/events.ts'
 import type { Submission } from './items.ts'
 import { mergeIdentities, type Written } from './merge.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 export type Outcome = { readonly statusCode: 200 | 201; readonly data: Identity | null }
 

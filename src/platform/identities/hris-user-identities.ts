@@ -4,13 +4,13 @@ import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { holdConnection, requireConnection } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { listPage } from '../core/pages.ts'
 import { recordEvents } from '../events/events.ts'
+import { recordEventsOf } from '../events/record-events.ts'
 import { applyBatch, type Outcome } from './batch.ts'
 import { type CheckedItem, checkItems, submittedValues } from './items.ts'
 import { identityRecords } from './merge.ts'
 import { findIdentity, lockIdentity, presentIdentity } from './rows.ts'
-import { listPage } from '../core/pages.ts'
-import { recordEventsOf } from '../events/record-events.ts'
 
 export const hrisUserIdentityHandlers: Handlers<typeof hrisUserIdentities, PlatformContext> = {
   async listHrisUserIdentities(ctx, { params, query }) {

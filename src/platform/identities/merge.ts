@@ -2,11 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import { checkConnection, heldConnection } from '../connections/access.ts'
 import type { Caller } from '../core/context.ts'
+import type { PlatformSchema, ProviderType } from '../core/schema.ts'
 import type { By } from '../events/events.ts'
+import { writtenRecordEvents } from '../events/record-events.ts'
 import type { Submission } from './items.ts'
 import { type IdentityValues, identityColumns } from './values.ts'
-import { writtenRecordEvents } from '../events/record-events.ts'
-import type { PlatformSchema, ProviderType } from '../core/schema.ts'
 
 /** A record that a submission created or changed. Instants are milliseconds since 1970. */
 export type Written = {

@@ -1,11 +1,11 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
-import type { PlatformSchema } from '../core/schema.ts'
-import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
 
 export type SyncOptions = AttemptStart & {
   /** Told once it is certain that this sync runs. */

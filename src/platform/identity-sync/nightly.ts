@@ -1,8 +1,8 @@
 import { Cron } from 'croner'
 import type { Kysely } from 'kysely'
 import { Failure } from '../../errors.ts'
-import { syncIdentities } from './identity-sync.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { syncIdentities } from './identity-sync.ts'
 
 export type SyncSchedule = { readonly cron: string; readonly timeZone: string }
 

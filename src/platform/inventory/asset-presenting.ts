@@ -1,12 +1,12 @@
 import { type Selectable, sql } from 'kysely'
 import type { Asset, AssetExpand, AssetReferenceType } from '../../contract/platform/assets.ts'
 import type { Device, DeviceExpand } from '../../contract/platform/devices.ts'
-import { classesOf } from './asset-classes.ts'
-import type { PlatformContext } from '../core/context.ts'
 import { customFieldsOf } from '../company/custom-fields.ts'
-import { presentDevices } from './device-presenting.ts'
+import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { fullUsers } from '../people/users.ts'
+import { classesOf } from './asset-classes.ts'
+import { presentDevices } from './device-presenting.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 

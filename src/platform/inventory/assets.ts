@@ -2,13 +2,13 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { AssetCreate, AssetUpdate, assets } from '../../contract/platform/assets.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { insertClasses, replaceClasses } from './asset-classes.ts'
-import { presentAssets } from './asset-presenting.ts'
-import type { PlatformContext } from '../core/context.ts'
 import { checkCustomFields, storeCustomFields } from '../company/custom-fields.ts'
-import { type EventType, recordEvent } from '../events/events.ts'
+import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { type EventType, recordEvent } from '../events/events.ts'
+import { insertClasses, replaceClasses } from './asset-classes.ts'
+import { presentAssets } from './asset-presenting.ts'
 
 type Row = Selectable<PlatformSchema['assets']>
 

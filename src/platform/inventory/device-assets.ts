@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { insertClasses } from './asset-classes.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { insertClasses } from './asset-classes.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { AssetCompact, Device, DeviceExpand } from '../../contract/platform/devices.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { complianceOf, identifiersOf } from './device-compliance.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { complianceOf, identifiersOf } from './device-compliance.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 type AssetRow = Selectable<PlatformSchema['assets']>

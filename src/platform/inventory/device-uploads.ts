@@ -4,11 +4,11 @@ import { longTextLimit } from '../../contract/platform/common.ts'
 import type { DeviceUpload, Explanation } from '../../contract/platform/devices.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { followDevice, insertDeviceAsset } from './device-assets.ts'
-import { recordEvent } from '../events/events.ts'
-import { findPerson } from '../people/personnel.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableJson } from '../core/storable-json.ts'
+import { recordEvent } from '../events/events.ts'
+import { findPerson } from '../people/personnel.ts'
+import { followDevice, insertDeviceAsset } from './device-assets.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 /** What a report says, by column. */

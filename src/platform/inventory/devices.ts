@@ -3,12 +3,12 @@ import type { DeviceApp, DeviceExpand, DeviceSource, devices } from '../../contr
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
+import { type ListQuery, listPage } from '../core/pages.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import { recordEvent } from '../events/events.ts'
+import { findPerson } from '../people/personnel.ts'
 import { deviceSource, presentDevices } from './device-presenting.ts'
 import { uploadDevice } from './device-uploads.ts'
-import { recordEvent } from '../events/events.ts'
-import { type ListQuery, listPage } from '../core/pages.ts'
-import { findPerson } from '../people/personnel.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 type Row = Selectable<PlatformSchema['devices']>
 type Place = { readonly connectionId?: number; readonly personnelId?: number | undefined }

@@ -2,11 +2,11 @@ import type { Writable } from 'node:stream'
 import { Agent } from 'undici'
 import { Failure } from '../../errors.ts'
 import { remoteCalls, type Unsuccessful } from '../../http/calls.ts'
+import { openPlatformDatabase } from '../core/database.ts'
+import { operatorOperations } from './contract.ts'
 import { fetchExport } from './fetch-export.ts'
 import { databaseOperator, type Operator } from './operator.ts'
-import { operatorOperations } from './contract.ts'
 import { readService } from './service-file.ts'
-import { openPlatformDatabase } from '../core/database.ts'
 
 type Access = { readonly operator: Operator } & AsyncDisposable
 

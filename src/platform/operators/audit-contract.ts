@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { operations } from '../../contract/operation.ts'
 import { AuditRequestStatus } from '../../contract/platform/audit-requests.ts'
 import { AuditId, AuditStatus } from '../../contract/platform/audits.ts'
 import { Id, SubmittedTimestamp } from '../../contract/platform/common.ts'
-import { operations } from '../../contract/operation.ts'
-import { Name } from '../core/input-texts.ts'
-import { type Checking, complain } from '../core/document-checks.ts'
 import { NewAudit, NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
+import { type Checking, complain } from '../core/document-checks.ts'
+import { Name } from '../core/input-texts.ts'
 
 export const AuditInput = z.strictObject({
   account: Name,

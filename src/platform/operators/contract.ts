@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Id, Timestamp } from '../../contract/platform/common.ts'
 import { operations } from '../../contract/operation.ts'
+import { Id, Timestamp } from '../../contract/platform/common.ts'
 import { AccountInput, AccountListing, AccountSummary, CreatedKey, KeyInput, KeyListing } from '../accounts/contract.ts'
 import { Name } from '../core/input-texts.ts'
 import { SyncResult } from '../identity-sync/sync-result.ts'

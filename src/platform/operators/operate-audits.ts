@@ -2,11 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { findAccount } from '../accounts/accounts.ts'
-import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
-import type { OperatorContext } from './context.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'
+import type { PlatformSchema } from '../core/schema.ts'
+import type { AuditInput, AuditMove, auditOperations, MovedAudit, MovedRequest, RequestMove } from './audit-contract.ts'
+import type { OperatorContext } from './context.ts'
 
 type Db = Kysely<PlatformSchema>
 

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { findAccount } from '../accounts/accounts.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import type { OperatorInput, OperatorListing, OperatorPassword } from './contract.ts'
 import { hashPassword } from './passwords.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 /** Adds an operator of the Personnel page: for one account, or for all. */
 export async function createOperator(

@@ -9,8 +9,8 @@ import { refusing } from '../../http/refusing.ts'
 import { bearerToken } from '../accounts/authorize.ts'
 import { writeOwnFile } from '../export/own-file.ts'
 import { writeExport } from '../export/write.ts'
-import { operatorOperations, operatorPrefix } from './contract.ts'
 import type { OperatorContext } from './context.ts'
+import { operatorOperations, operatorPrefix } from './contract.ts'
 import { operatorHandlers } from './handlers.ts'
 
 /** What an operator can act on keeps its message; anything else is a fault of the server. */

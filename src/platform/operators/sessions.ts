@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { isPassword } from './passwords.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
+import { isPassword } from './passwords.ts'
 
 /** An operator who has signed in to the Personnel page. */
 export type PageOperator = {

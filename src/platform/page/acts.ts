@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely'
 import { Failure } from '../../errors.ts'
 import { Refusal } from '../../http/refusal.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { syncIdentities } from '../identity-sync/identity-sync.ts'
 import type { SyncReport } from '../identity-sync/nightly.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import { resetSync } from '../people/personnel.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 export type ActsOptions = {
   readonly db: Kysely<PlatformSchema>

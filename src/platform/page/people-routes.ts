@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../http/refusal.ts'
-import type { PageOperator } from '../operators/sessions.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
+import type { PageOperator } from '../operators/sessions.ts'
 import type { Acts, ActsOptions } from './acts.ts'
 import type { Html } from './html.ts'
 import { notice, type Send } from './layout.ts'

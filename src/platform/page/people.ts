@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
+import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { Filter, PeopleQuery } from './query.ts'
 
 export type Connection = { readonly id: number; readonly name: string }

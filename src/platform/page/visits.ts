@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { refuse } from '../../http/refusal.ts'
-import { findSession, type PageOperator, sessionSeconds } from '../operators/sessions.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { findSession, type PageOperator, sessionSeconds } from '../operators/sessions.ts'
 import { pagePrefix } from './query.ts'
 
 export type VisitOptions = {

@@ -9,8 +9,8 @@ import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal, type RefusalKind, refuse } from '../../http/refusal.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { recordEvent } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { recordEvent } from '../events/events.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

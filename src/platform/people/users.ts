@@ -3,14 +3,14 @@ import type { PersonRef } from '../../contract/platform/personnel.ts'
 import type { ConnectionCompact, User, UserExpand, UserIdentity, users } from '../../contract/platform/users.ts'
 import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
-import { backgroundChecksOf } from './background-checks.ts'
 import { compactConnections, compactUser, userRows } from '../core/compact.ts'
-import { presentIdentity } from '../identities/rows.ts'
-import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { isStorableText } from '../core/storable-json.ts'
+import { presentIdentity } from '../identities/rows.ts'
+import { leadingRecordFirst } from '../identity-sync/identity-sync.ts'
+import { backgroundChecksOf } from './background-checks.ts'
 
 type Row = Selectable<PlatformSchema['users']>
 

@@ -5,13 +5,13 @@ import type { Handlers } from '../../http/mount.ts'
 import { Refusal, refuse } from '../../http/refusal.ts'
 import { findResource, holdResource, type Resource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { recordEvents } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
+import { isStorableJson } from '../core/storable-json.ts'
+import { recordEvents } from '../events/events.ts'
 import { recordEventsOf } from '../events/record-events.ts'
 import { isTooLarge, recordLimitBytes } from './items.ts'
 import { deleteRecords, findLiveRecord, liveSet, presentRecord, replaceAttributes, setOf } from './rows.ts'
 import { judgeRecords, mismatch, uploadRecords } from './upload.ts'
-import { isStorableJson } from '../core/storable-json.ts'
 
 type RecordPath = { readonly connectionId: number; readonly resourceId: number; readonly recordId: string }
 

@@ -4,12 +4,12 @@ import type { Handlers } from '../../http/mount.ts'
 import { Refusal } from '../../http/refusal.ts'
 import { findResource, holdResource } from '../connections/access.ts'
 import type { PlatformContext } from '../core/context.ts'
-import { type NewEvent, recordEvents } from '../events/events.ts'
 import { listPage } from '../core/pages.ts'
+import { type NewEvent, recordEvents } from '../events/events.ts'
 import { recordEventsOf } from '../events/record-events.ts'
 import { deleteRecords, setOf } from './rows.ts'
-import { uploadRecords } from './upload.ts'
 import { findSession, moveSession, presentSession } from './session-rows.ts'
+import { uploadRecords } from './upload.ts'
 
 export const customDataSessionHandlers: Handlers<typeof customDataSessions, PlatformContext> = {
   async listCustomDataSessions(ctx, { params, query }) {

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { CustomDataRecord, DataRecord } from '../../contract/platform/custom-data-records.ts'
-import { namedTargets } from '../events/events.ts'
 import type { PlatformSchema } from '../core/schema.ts'
+import { namedTargets } from '../events/events.ts'
 
 export type RecordRow = Selectable<PlatformSchema['custom_data_records']>
 

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
+import type { PlatformSchema } from '../core/schema.ts'
 import { addRows } from './add-rows.ts'
 import type { LibraryControl, LibraryDocument, LibraryFramework } from './library-document.ts'
-import type { PlatformSchema } from '../core/schema.ts'
 
 type Trx = Kysely<PlatformSchema>
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { type Lease, unleased } from '../workers/leases.ts'
 import type { Db, RunRow } from '../schema.ts'
+import { type Lease, unleased } from '../workers/leases.ts'
 
 /** The states of which a connection has one run at a time. */
 const activeStates = ['reading', 'planned', 'delivering'] as const

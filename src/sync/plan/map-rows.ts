@@ -1,7 +1,7 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
+import { dateIn } from '../../identity/decide.ts'
 import { createLint } from '../../identity/lint/lint.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
-import { dateIn } from '../../identity/decide.ts'
 import type { Reject, Sighting } from '../../identity/record.ts'
 import type { FeedRules } from '../context.ts'
 

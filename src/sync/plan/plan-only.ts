@@ -3,9 +3,9 @@ import type { Reject } from '../../identity/record.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { SyncContext } from '../context.ts'
+import { connectionOf } from '../requests.ts'
 import { mainFeed, openFeed } from './feeds.ts'
 import { preparePlan } from './prepare.ts'
-import { connectionOf } from '../requests.ts'
 import { memoryStage } from './stage.ts'
 
 /** A plan to look at. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readEvents } from '../../../src/connectors/webhook/events.ts'
-import type { StoredEvent } from '../../../src/identity/record.ts'
 import { WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
+import type { StoredEvent } from '../../../src/identity/record.ts'
 
 const now = new Date('2026-11-20T12:00:00.000Z')
 

@@ -11,11 +11,11 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { type Child, startChild } from '../../helpers/servers/children.ts'
 import { databases, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
-import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
+import { type AlertReceiver, alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 
 /** How long a receiver is waited for. */

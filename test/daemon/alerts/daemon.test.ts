@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
-import { startDaemon } from '../../../src/daemon/start.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
-import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
+import { readControlToken } from '../../../src/daemon/control/token.ts'
+import { startDaemon } from '../../../src/daemon/start.ts'
 import { createClient } from '../../../src/http/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { install } from '../../helpers/installation.ts'
+import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host

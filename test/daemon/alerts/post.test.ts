@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createPoster } from '../../../src/daemon/alerts/post.ts'
 import { Failure } from '../../../src/errors.ts'
-import { alertSecret } from '../../helpers/sources/alert-receiver.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
+import { alertSecret } from '../../helpers/sources/alert-receiver.ts'
 import { serveRaw, serveResponse } from '../../http/raw-server.ts'
 
 /** For receivers that never answer; whoever answers may take its time. */

@@ -1,9 +1,9 @@
 import type { DeliveryFailureCode } from '../../../src/contract/failures.ts'
-import type { Fault, Seen } from './proxy.ts'
-import type { Story, StoryOptions } from './story.ts'
-import { faults, refusedItem, resultChanges } from './faults.ts'
 import { temporaryFolder } from '../sources/folders.ts'
 import { json, makeCertificates, startHrServer } from '../sources/hr-server.ts'
+import { faults, refusedItem, resultChanges } from './faults.ts'
+import type { Fault, Seen } from './proxy.ts'
+import type { Story, StoryOptions } from './story.ts'
 
 /** Something that goes wrong in the night in which everything happens. */
 export type Trouble = {

@@ -5,11 +5,11 @@ import type { RunRow } from '../../../src/store/schema.ts'
 import type { SyncContext } from '../../../src/sync/context.ts'
 import { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
 import { receive } from '../events.ts'
+import { peopleOn } from '../world.ts'
 import { acts, carryOut, names, pick, place, said } from './acts.ts'
 import { faultNames } from './faults.ts'
 import { expectedNow, keyOf, listen, type Model, nothingUnsaid, takeExport } from './story.ts'
 import type { Setup, Trial } from './trial.ts'
-import { peopleOn } from '../world.ts'
 
 export type Command = fc.AsyncCommand<Model, Trial>
 

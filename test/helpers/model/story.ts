@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { RunRow } from '../../../src/store/schema.ts'
 import { requestRun } from '../../../src/sync/sync.ts'
-import type { HrEvent } from '../events.ts'
-import { createHr, type ExpectedPerson, type Hr, type Telling } from './hr-model.ts'
 import { judge } from '../crash/judge.ts'
-import type { Setup, Trial } from './trial.ts'
+import type { HrEvent } from '../events.ts'
 import { peopleOn, type World } from '../world.ts'
+import { createHr, type ExpectedPerson, type Hr, type Telling } from './hr-model.ts'
+import type { Setup, Trial } from './trial.ts'
 
 /** What should be: HR, what of its words was accepted so far, and whom an operator withholds. */
 export type Model = {

@@ -6,9 +6,9 @@ import { Guards } from '../../../src/identity/guards.ts'
 import { type Enqueued, Postponed } from '../../../src/queue/jobs.ts'
 import { requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
-import type { Night } from './hr-model.ts'
-import { faultyClient, type Outage } from './faults.ts'
 import { type Host, openWorld, type World } from '../world.ts'
+import { faultyClient, type Outage } from './faults.ts'
+import type { Night } from './hr-model.ts'
 
 /** With how many people a story begins, how many of them have left, and how they are delivered. */
 export type Setup = {

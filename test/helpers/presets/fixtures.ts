@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
+import { openExport } from '../../../src/connectors/csv/open-export.ts'
 import { exportFileAt } from '../../../src/connectors/file/export-file.ts'
 import { ExportFormat } from '../../../src/connectors/file/format.ts'
-import { openExport } from '../../../src/connectors/csv/open-export.ts'
 import { type Preset, readPresets } from '../../../src/daemon/config/presets.ts'
 import { createLint } from '../../../src/identity/lint/lint.ts'
 import { compileMapping, Mapping, type MappingPatch, mergePreset } from '../../../src/identity/mapping/mapping.ts'

@@ -1,8 +1,8 @@
-import { ExceptionResponse, NamedExceptionResponse } from '../../../src/contract/platform/common.ts'
 import type { Operation } from '../../../src/contract/operation.ts'
+import { ExceptionResponse, NamedExceptionResponse } from '../../../src/contract/platform/common.ts'
 import { isNamedStatus } from '../../../src/http/refusal.ts'
-import type { NamedOperation } from './operations.ts'
 import type { RawAnswer, RawRequest } from '../helpers/raw-requests.ts'
+import type { NamedOperation } from './operations.ts'
 import type { World } from './world.ts'
 
 /** One request that must change nothing, with the statuses that may answer it. */

@@ -8,10 +8,10 @@ import { generateSource } from 'oazapfts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../../src/contract/operation.ts'
 import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 import { type Document, documentOf, strictReader } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { everyOperation, isReading, type NamedOperation, suspicion, validCall } from './operations.ts'
-import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 import { openCompany } from './world.ts'
 
 type Answer = { readonly status: number; readonly data: unknown }

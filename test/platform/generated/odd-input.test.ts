@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../../helpers/servers/databases.ts'
-import { declaredStatuses, type Document, documentOf } from './document.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
+import { type Document, declaredStatuses, documentOf } from './document.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { largeRequests, oddRequest } from './odd-requests.ts'
 import { everyOperation, isReading, suspicion } from './operations.ts'
-import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
-import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
 import { openCompany } from './world.ts'
 
 describe.each(databases)('input that is odd and allowed, on $name', ({ place }) => {

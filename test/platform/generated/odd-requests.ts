@@ -1,8 +1,8 @@
+import type { RawClient, RawRequest } from '../helpers/raw-requests.ts'
 import { allows } from './bad-bodies.ts'
 import { bodySchemaOf, bodyWith, type Field, fieldsOf } from './body-fields.ts'
 import type { Company } from './fixtures/fixture.ts'
 import { type NamedOperation, validCall } from './operations.ts'
-import type { RawClient, RawRequest } from '../helpers/raw-requests.ts'
 
 const largest = [
   ...[2_147_483_647, 2_147_483_648, Number.MAX_SAFE_INTEGER],

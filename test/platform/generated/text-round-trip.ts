@@ -1,3 +1,4 @@
+import type { RawClient, RawRequest } from '../helpers/raw-requests.ts'
 import { bodyWith, type Field, valueAt } from './body-fields.ts'
 import { fixtureOf } from './fixtures/areas.ts'
 import type { Company } from './fixtures/fixture.ts'
@@ -10,7 +11,6 @@ import {
   suspicion,
   validCall,
 } from './operations.ts'
-import type { RawClient, RawRequest } from '../helpers/raw-requests.ts'
 import { fieldName, isAllowed, otherwiseOf } from './text-fields.ts'
 
 /** Where texts are written and read. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databases } from '../../helpers/servers/databases.ts'
-import type { Company, Thing } from './fixtures/fixture.ts'
-import { alternativesOf, jsonSchemaOf } from './json-schema.ts'
-import { everyList, type NamedOperation } from './operations.ts'
 import { pagesOf } from '../helpers/pages-of.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
+import type { Company, Thing } from './fixtures/fixture.ts'
+import { alternativesOf, jsonSchemaOf } from './json-schema.ts'
+import { everyList, type NamedOperation } from './operations.ts'
 import { openCompany, rowsFor } from './world.ts'
 
 const steady = 14

@@ -1,11 +1,11 @@
 import type { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import type { Place } from '../../helpers/servers/databases.ts'
+import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
+import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
 import { type Fingerprint, fingerprints } from './fingerprint.ts'
 import { areaFixtures, fixtureOf } from './fixtures/areas.ts'
 import type { Company, Rows, Things } from './fixtures/fixture.ts'
 import { everyEntitlement, everyList, everyOperation, type NamedOperation, permissionsOf } from './operations.ts'
-import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
-import { openRawClient, type RawClient } from '../helpers/raw-requests.ts'
 
 /** A platform with two companies that hold one of every thing, and keys of every sort. */
 export type World = AsyncDisposable & {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { findAccount } from '../../../src/platform/accounts/accounts.ts'
-import { sessionSeconds } from '../../../src/platform/operators/sessions.ts'
 import { hashPassword } from '../../../src/platform/operators/passwords.ts'
+import { sessionSeconds } from '../../../src/platform/operators/sessions.ts'
 import { newCompany } from './companies.ts'
 import type { TestPlatform } from './platforms.ts'
 

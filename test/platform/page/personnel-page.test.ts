@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
 import { openPlatformDatabase } from '../../../src/platform/core/database.ts'
+import { lockForSync } from '../../../src/platform/identity-sync/identity-sync.ts'
 import { databases, postgresPlace } from '../../helpers/servers/databases.ts'
 import { namesOn, newPageCompany, newVisitor, signedIn } from '../helpers/page-visitors.ts'
 import { newHrisConnection, openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { codeOf } from '../../../src/platform/seed/account-document.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { readSeed } from '../../../src/platform/seed/file.ts'
-import { codeOf } from '../../../src/platform/seed/account-document.ts'
 
 const acme = await readSeed('config/platform-seed.yaml')
 const [company] = acme.accounts

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ControlCategory, ControlDomain } from '../../../src/contract/platform/control-classes.ts'
-import { type LibraryControl, LibraryDocument } from '../../../src/platform/seed/library-document.ts'
 import { readLibrary, readSeed } from '../../../src/platform/seed/file.ts'
+import { type LibraryControl, LibraryDocument } from '../../../src/platform/seed/library-document.ts'
 
 const library = await readLibrary('config/control-library.yaml')
 

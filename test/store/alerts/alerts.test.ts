@@ -4,15 +4,15 @@ import {
   type ClaimedNotification,
   claimNotification,
   hastenNotifications,
-  noteSent,
   noteConditions,
+  noteSent,
   noteUnsent,
   openAlerts,
 } from '../../../src/store/alerts/alerts.ts'
+import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
 
 const start = new Date('2026-11-20T12:00:00.000Z')

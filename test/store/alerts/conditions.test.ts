@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { blockConnection } from '../../../src/store/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
-import { conditions } from '../../../src/store/alerts/conditions.ts'
 import { databases, emptyTables, type Place } from '../../helpers/servers/databases.ts'
 import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 

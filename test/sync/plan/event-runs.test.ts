@@ -10,14 +10,14 @@ import type { SourceFeed, SyncConnection } from '../../../src/sync/context.ts'
 import {
   approveRun,
   cancelRun,
-  requestEventRuns,
   rejectRun,
+  requestEventRuns,
   requestRun,
   restorePerson,
   retractPerson,
 } from '../../../src/sync/sync.ts'
-import { databases } from '../../helpers/servers/databases.ts'
 import { lastRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host

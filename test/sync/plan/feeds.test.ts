@@ -3,9 +3,9 @@ import type { Connector, Reading, SourceIdentity } from '../../../src/connectors
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context.ts'
-import { approveRun, requestEventRuns, planOnly, rejectRun, requestRun } from '../../../src/sync/sync.ts'
-import { databases } from '../../helpers/servers/databases.ts'
+import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
+import { databases } from '../../helpers/servers/databases.ts'
 import {
   change,
   type Host,

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
-import { RequestMove } from '../audit-contract.ts'
 import { NewAuditMessage, NewAuditRequest } from '../../audits/audit-input.ts'
 import { readAuditRequest } from '../../seed/file.ts'
+import { RequestMove } from '../audit-contract.ts'
 import { asOperator, type OperatingOptions, operating, parseInput, wholeNumber } from './operating.ts'
 
 type CreateOptions = OperatingOptions & {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AuditId } from '../../../contract/platform/audits.ts'
-import { AuditInput, AuditMove } from '../audit-contract.ts'
 import { readAudit } from '../../seed/file.ts'
+import { AuditInput, AuditMove } from '../audit-contract.ts'
 import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
 
 type CreateOptions = OperatingOptions & {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
-import { readPassword } from './read-password.ts'
 import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+import { readPassword } from './read-password.ts'
 
 type PasswordOptions = OperatingOptions & { readonly name: string; readonly passwordFile?: string }
 
