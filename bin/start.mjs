@@ -21,11 +21,21 @@ function compiledFolder() {
   const home = XDG_CACHE_HOME || HOME
   try {
     if (!home || statSync(home).uid !== process.getuid()) return null
-    const folder = `${XDG_CACHE_HOME || `${HOME}/.cache`}/rollcall/compiled`
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const cache = XDG_CACHE_HOME || `${HOME}/.cache`
+    const folder = `${cache}/rollcall/compiled`
+    // One by one: below /proc, where a folder is there and none can be made, mkdir with `recursive` never ends.
+    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path)
     return folder
   } catch {
     // Without the folder, the command starts as it always does, only later.
     return null
+  }
+}
+
+function makeFolder(path) {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
   }
 }
