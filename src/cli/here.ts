@@ -1,5 +1,5 @@
 import { control } from '../contract/control/control.ts'
-import { controlContext, openParts } from '../daemon/assembly.ts'
+import { controlContext, assemble } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
 import { startWork } from '../daemon/work.ts'
@@ -18,11 +18,11 @@ export async function openHere(
   await using opening = new AsyncDisposableStack()
   // What a run does is told by the command itself; the log is for what was not expected.
   const events = createEvents(createLogger({ level: 'error' }))
-  const parts = opening.use(await openParts(config, { events, now: () => new Date() }))
-  if (works) opening.use(await startWork(parts))
+  const assembly = opening.use(await assemble(config, { events, now: () => new Date() }))
+  if (works) opening.use(await startWork(assembly))
   const opened = opening.move()
   return {
-    control: controlHere(controlContext(parts, { daemon: null, signal })),
+    control: controlHere(controlContext(assembly, { daemon: null, signal })),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

@@ -23,14 +23,14 @@ import type { ControlContext } from './control/control.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
-export type Parts = {
+export type Assembly = {
   readonly config: Config
   readonly queue: Queue
   readonly sync: SyncContext
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type PartsOptions = { readonly events: Events; readonly now: () => Date }
+export type AssemblyOptions = { readonly events: Events; readonly now: () => Date }
 
 const connectTimeoutMs = 10_000
 const poolSize = 16
@@ -38,7 +38,7 @@ const poolSize = 16
 const embeddedLockSeconds = 600
 
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
-export async function openParts(config: Config, { events, now }: PartsOptions): Promise<Parts> {
+export async function assemble(config: Config, { events, now }: AssemblyOptions): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openStore(config))
   const queue = opening.use(await openJobs(config, { store, events }))
@@ -54,10 +54,10 @@ export async function openParts(config: Config, { events, now }: PartsOptions): 
 
 /** What the control API is served from: by the daemon, or by a command that does the work itself. */
 export function controlContext(
-  parts: Parts,
+  assembly: Assembly,
   { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
 ): ControlContext {
-  const { config, sync, queue } = parts
+  const { config, sync, queue } = assembly
   const about = {
     version,
     daemon,

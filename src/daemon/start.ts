@@ -4,7 +4,7 @@ import { requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
-import { controlContext, openParts, type Parts, schedulesOf } from './assembly.ts'
+import { type Assembly, assemble, controlContext, schedulesOf } from './assembly.ts'
 import type { Config } from './config/config.ts'
 import { announceAddress } from './control/address-file.ts'
 import { startServer } from './control/server.ts'
@@ -29,22 +29,22 @@ const scheduleMs = 5000
 export async function startDaemon(config: Config, { events, now = () => new Date() }: DaemonOptions): Promise<Daemon> {
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
-  const parts = opening.use(await openParts(config, { events, now }))
-  opening.use(await startWork(parts))
-  opening.use(await startSchedules(parts))
-  opening.use(await startWatches(parts))
-  opening.use(startAlerts(alertContext(parts)))
+  const assembly = opening.use(await assemble(config, { events, now }))
+  opening.use(await startWork(assembly))
+  opening.use(await startSchedules(assembly))
+  opening.use(await startWatches(assembly))
+  opening.use(startAlerts(alertContext(assembly)))
 
   const startedAt = now().toISOString()
   const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
-  const context = controlContext(parts, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
+  const context = controlContext(assembly, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
   const server = opening.use(
     await startServer({
       ...config.server,
       token,
       context,
-      alsoServe: (app) => serveWebhooks(app, webhooksOf(parts)),
-      checks: { store: () => checkStore(parts), queue: () => parts.queue.check() },
+      alsoServe: (app) => serveWebhooks(app, webhooksOf(assembly)),
+      checks: { store: () => checkStore(assembly), queue: () => assembly.queue.check() },
     }),
   )
   const { file, changedMs } = config
@@ -62,13 +62,13 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   return { url: server.url, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-function alertContext({ config, sync }: Parts): AlertContext {
+function alertContext({ config, sync }: Assembly): AlertContext {
   const { store, connections, events, now } = sync
   return { db: store.db, settings: config.alerts, connections: [...connections.keys()], events, now }
 }
 
-async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
-  const { sync, config } = parts
+async function startSchedules(assembly: Assembly): Promise<AsyncDisposable> {
+  const { sync, config } = assembly
   const takeDueSlots = createSchedules(schedulesOf(config), scheduleTasks(sync))
   await takeDueSlots()
   return repeat(takeDueSlots, {
@@ -78,7 +78,7 @@ async function startSchedules(parts: Parts): Promise<AsyncDisposable> {
 }
 
 /** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
-async function startWatches({ sync }: Parts): Promise<AsyncDisposable> {
+async function startWatches({ sync }: Assembly): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   for (const { name, feeds } of sync.connections.values()) {
     const failed = (error: unknown): void => {
@@ -94,7 +94,7 @@ async function startWatches({ sync }: Parts): Promise<AsyncDisposable> {
   return starting.move()
 }
 
-function webhooksOf({ config, sync }: Parts): WebhooksOptions {
+function webhooksOf({ config, sync }: Assembly): WebhooksOptions {
   const feeds = new Map(
     [...config.connections].flatMap(([name, { webhook }]) => {
       if (!webhook) return []
@@ -105,6 +105,6 @@ function webhooksOf({ config, sync }: Parts): WebhooksOptions {
   return { feeds, db: sync.store.db, now: sync.now, events: sync.events }
 }
 
-async function checkStore({ sync }: Parts): Promise<void> {
+async function checkStore({ sync }: Assembly): Promise<void> {
   await sql`select 1`.execute(sync.store.db)
 }

@@ -1,7 +1,7 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
-import type { Parts } from './assembly.ts'
+import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
 const concurrency = 5
@@ -12,7 +12,7 @@ const forgetMs = 60 * 60_000
 const stopWithinMs = 12_000
 
 /** Starts the workers, and the sweep that enqueues now and then whatever is due and the queue does not have. */
-export async function startWork({ queue, sync }: Parts): Promise<AsyncDisposable> {
+export async function startWork({ queue, sync }: Assembly): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   const working = await queue.work(boundTo(sync), { concurrency })
   starting.defer(() => working.stop({ withinMs: stopWithinMs }))

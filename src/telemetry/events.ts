@@ -53,7 +53,7 @@ export type EventFields = {
     readonly kind: string
     readonly since: string
   }
-  'alert.untold': {
+  'alert.unsent': {
     readonly alertId: string
     readonly connection: string
     readonly attempt: number
@@ -135,7 +135,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
     alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
     alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),
-    alertUntold: tells('warn', 'alert.untold', 'alert could not be posted, trying again'),
+    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be posted, trying again'),
     enqueueFailed: tells('warn', 'enqueue.failed', 'queue was not told; the next sweep tells it'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: tells('debug', 'job.finished', 'job finished'),

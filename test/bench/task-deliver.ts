@@ -1,4 +1,4 @@
-import { openParts } from '../../src/daemon/assembly.ts'
+import { assemble } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { startWork } from '../../src/daemon/work.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
@@ -18,11 +18,11 @@ const events = silentEvents((event) => {
   if (event.problems === 0) finished.resolve(event.confirmed)
   else finished.reject(new Error(`${event.problems} people were refused`))
 })
-await using parts = await openParts(config, { events, now: () => new Date() })
+await using assembly = await assemble(config, { events, now: () => new Date() })
 await using work = new AsyncDisposableStack()
 
 await report(async (beginNow) => {
   begin = beginNow
-  work.use(await startWork(parts))
+  work.use(await startWork(assembly))
   return await finished.promise
 })

@@ -1,4 +1,4 @@
-import { openParts } from '../../src/daemon/assembly.ts'
+import { assemble } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { getRun } from '../../src/store/runs/runs.ts'
 import { requestRun, syncWorkers } from '../../src/sync/sync.ts'
@@ -7,8 +7,8 @@ import { report } from './tasks.ts'
 
 // A whole run up to the moment at which its first request would go out: read, map, validate, compare, store, judge, commit.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
-await using parts = await openParts(config, { events: silentEvents(), now: () => new Date() })
-const { sync } = parts
+await using assembly = await assemble(config, { events: silentEvents(), now: () => new Date() })
+const { sync } = assembly
 
 await report(async () => {
   const { id } = await requestRun(sync, { connection: 'hr', trigger: 'operator' })

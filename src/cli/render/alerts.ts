@@ -6,11 +6,11 @@ export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
   return alerts.map((alert) => {
     const { connection, kind, since, reason } = alert
     const what = `${connection}: ${kind} since ${moment(since)}: ${shown(reason)}`
-    return `${paint('red', 'alert')}     ${what} (${toldText(alert)})`
+    return `${paint('red', 'alert')}     ${what} (${sentText(alert)})`
   })
 }
 
-function toldText({ toldAt, untold }: Alert): string {
-  if (untold !== null) return `not told: ${shown(untold)}`
-  return toldAt === null ? 'not told yet' : `told ${moment(toldAt)}`
+function sentText({ notifiedAt, lastFailure }: Alert): string {
+  if (lastFailure !== null) return `not sent: ${shown(lastFailure)}`
+  return notifiedAt === null ? 'not sent yet' : `sent ${moment(notifiedAt)}`
 }

@@ -23,16 +23,16 @@ const about = {
   runId: z.string().nullable().describe('The run that it is about.'),
 }
 
-/** What is wrong now, and how far it has been told. */
+/** What is wrong now, and whether that was sent. */
 export const Alert = z
   .object({
     ...about,
     id: z.string().nullable().describe('Null until a daemon has looked.'),
     raisedAt: Instant.nullable(),
-    toldAt: Instant.nullable().describe(
-      'When it was told last: accepted by alerts.url, or logged where there is none.',
+    notifiedAt: Instant.nullable().describe(
+      'When it was last sent: accepted by alerts.url, or only logged if there is none.',
     ),
-    untold: z.string().nullable().describe('Why telling it failed the last time; null where it did not.'),
+    lastFailure: z.string().nullable().describe('Why the last attempt to send it failed; null if it did not.'),
   })
   .meta({ id: 'Alert' })
 export type Alert = z.infer<typeof Alert>

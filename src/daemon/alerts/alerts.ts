@@ -113,7 +113,7 @@ async function notify(
   }
   const pauseMs = signal.aborted ? 0 : backoffMs(attempt, retry)
   await noteUnsent(db, claim, { failure, retryAt: new Date(now().getTime() + pauseMs) })
-  if (!signal.aborted) events.alertUntold({ alertId: alert.id, connection: alert.connection, attempt, reason: failure })
+  if (!signal.aborted) events.alertUnsent({ alertId: alert.id, connection: alert.connection, attempt, reason: failure })
   return false
 }
 

@@ -30,8 +30,8 @@ function alertView(condition: Condition, alert: Alert | undefined): AlertView {
     ...about(condition),
     id: alert?.id ?? null,
     raisedAt: alert?.raisedAt.toISOString() ?? null,
-    toldAt: alert?.notifiedAt?.toISOString() ?? null,
-    untold: alert?.lastFailure ?? null,
+    notifiedAt: alert?.notifiedAt?.toISOString() ?? null,
+    lastFailure: alert?.lastFailure ?? null,
   }
 }
 

@@ -15,25 +15,30 @@ function alert(given: Partial<Alert>): Alert {
     leavers: 1,
     runId: null,
     raisedAt: '2026-11-20T02:00:05.000Z',
-    toldAt: '2026-11-20T02:01:00.000Z',
-    untold: null,
+    notifiedAt: '2026-11-20T02:01:00.000Z',
+    lastFailure: null,
     ...given,
   }
 }
 
-test('each alert is a line that says what, since when and whether somebody was told', () => {
+test('each alert is a line that says what, since when and whether it was sent', () => {
   const lines = alertLines(
     [
       alert({}),
-      alert({ kind: 'held', reason: 'a run waits for an approval: \u001b[2Jleavers', toldAt: null }),
-      alert({ connection: 'beta', kind: 'problems', reason: 'the platform refuses', untold: 'a.example answers 500' }),
+      alert({ kind: 'held', reason: 'a run waits for an approval: \u001b[2Jleavers', notifiedAt: null }),
+      alert({
+        connection: 'beta',
+        kind: 'problems',
+        reason: 'the platform refuses',
+        lastFailure: 'a.example answers 500',
+      }),
     ],
     plain,
   )
 
   expect(lines).toEqual([
-    'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401) (told 2026-11-20 02:01 UTC)',
-    'alert     acme: held since 2026-11-20 02:00 UTC: a run waits for an approval: \\u001b[2Jleavers (not told yet)',
-    'alert     beta: problems since 2026-11-20 02:00 UTC: the platform refuses (not told: a.example answers 500)',
+    'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401) (sent 2026-11-20 02:01 UTC)',
+    'alert     acme: held since 2026-11-20 02:00 UTC: a run waits for an approval: \\u001b[2Jleavers (not sent yet)',
+    'alert     beta: problems since 2026-11-20 02:00 UTC: the platform refuses (not sent: a.example answers 500)',
   ])
 })

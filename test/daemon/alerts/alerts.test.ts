@@ -155,8 +155,8 @@ describe('a receiver', () => {
     expect(second?.id).toBe(first?.id)
     expect(opened.told.map((event) => ('reason' in event ? `${event.event}: ${event.reason}` : event.event))).toEqual([
       'alert.raised: the platform does not accept the API key (401)',
-      `alert.untold: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
-      `alert.untold: 127.0.0.1:${port} answers 503`,
+      `alert.unsent: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
+      `alert.unsent: 127.0.0.1:${port} answers 503`,
     ])
     expect(await openAlerts(opened.db)).toMatchObject([{ notifiedAt: expect.any(Date), lastFailure: null }])
   })
@@ -220,7 +220,7 @@ describe('a receiver', () => {
     expect(receiver.received).toHaveLength(1)
     expect([elsewhere.received.length, elsewhere.untrusted()]).toEqual([0, 0])
     expect(opened.told.at(-1)).toMatchObject({
-      event: 'alert.untold',
+      event: 'alert.unsent',
       reason: expect.stringContaining('redirects (307)'),
     })
   })
@@ -317,8 +317,8 @@ describe('the secret of alerts', () => {
     await opened.look(4)
 
     expect(opened.told.slice(1)).toMatchObject([
-      { event: 'alert.untold', reason: expect.stringContaining('cannot read the file') },
-      { event: 'alert.untold', reason: expect.stringContaining('answers 401') },
+      { event: 'alert.unsent', reason: expect.stringContaining('cannot read the file') },
+      { event: 'alert.unsent', reason: expect.stringContaining('answers 401') },
     ])
     expect(receiver.untrusted()).toBe(1)
     expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
