@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { access, constants } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Installations take turns, as apt has one lock. */
-let installing: Promise<unknown> = Promise.resolve()
+/** Held by the process that installs, as apt refuses a second one. */
+const turns = join(tmpdir(), 'rollcall-tests-install.lock')
 
 /** The path of the first of these programs that is in PATH. */
 export async function findProgram(...names: readonly string[]): Promise<string | null> {
@@ -29,24 +30,15 @@ export async function whyNotInstall(): Promise<string | null> {
   return (await findProgram('apt-get')) === null ? 'there is no apt-get on this machine' : null
 }
 
-/** Installs a package with apt: null when it is there, else the reason why not. */
+/** Installs a package with apt: null when it is there, else the reason why not. Processes that install at the same time take turns. */
 export async function install(name: string): Promise<string | null> {
   const reason = await whyNotInstall()
   if (reason !== null) return reason
-  const done = installing.then(() => installWithApt(name))
-  installing = done
-  return await done
-}
-
-async function installWithApt(name: string): Promise<string | null> {
   // Run level 1 keeps the packages from starting servers of their own.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const installOnce = () => run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], { env })
+  const once = `apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends ${name}`
   try {
-    await installOnce().catch(async () => {
-      await run('apt-get', ['update', '-qq'], { env })
-      await installOnce()
-    })
+    await run('flock', [turns, 'sh', '-c', `${once} || { apt-get update -qq && ${once}; }`], { env })
     return null
   } catch (error) {
     return `apt-get install ${name} failed: ${error instanceof Error ? error.message : String(error)}`
