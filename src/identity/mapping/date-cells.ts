@@ -38,7 +38,7 @@ export function rankReader({
   const read = format === undefined ? paddedNumber : momentReader(format, words)
   return (cell) => {
     const text = cell.trim()
-    if (text === '') return { reason: 'the cell is blank, so that nobody knows which row is the latest' }
+    if (text === '') return { reason: 'the cell is blank, so it is unknown which row is the latest' }
     return read(text) ?? (format === undefined ? { reason: 'the cell holds no whole number' } : noDate(text, [format]))
   }
 }

@@ -1,6 +1,6 @@
 import { areas, rooms, top } from '../arrows.ts'
 
-const title = '## Who may import whom\n'
+const title = '## Import rules\n'
 const end = '\n## A run\n'
 
 const note = `Made from \`test/helpers/arrows.ts\` by \`npx vitest run test/house.test.ts -u\`; \`test/boundaries.test.ts\` reads the same table and every import
