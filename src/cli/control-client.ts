@@ -1,6 +1,6 @@
 import { control, controlPrefix } from '../contract/control/control.ts'
 import { Failure, type FailureCode, failures } from '../errors.ts'
-import { type Calls, remoteCalls, type Unsuccessful } from '../http/calls.ts'
+import { type Calls, remoteCalls, type Unsuccessful } from '../http/client/calls.ts'
 
 // The plan of a large company takes a while to make, and is one long document.
 const timeoutMs = 600_000

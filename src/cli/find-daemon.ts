@@ -2,7 +2,7 @@ import { control, controlPrefix } from '../contract/control/control.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { readAddress } from '../daemon/control/address-file.ts'
 import { readControlToken } from '../daemon/control/token.ts'
-import { createClient } from '../http/client.ts'
+import { createClient } from '../http/client/client.ts'
 
 const answerMs = 3000
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Example, FirstOf, Operation, OperationTable } from '../contract/operation.ts'
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
-import { isNamedStatus } from './refusal.ts'
+import { isNamedStatus } from './server/refusal.ts'
 
 export type Area = { readonly tag: string; readonly operations: OperationTable }
 

@@ -34,6 +34,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     platform: [top],
     control: [top],
   },
+  http: {
+    [top]: ['server/refusal.ts'],
+    client: [top, 'server/mount.ts'],
+    server: [top],
+  },
   identity: {
     [top]: [],
     mapping: [top],

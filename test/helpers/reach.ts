@@ -1,5 +1,5 @@
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
-import { createClient } from '../../src/http/client.ts'
+import { createClient } from '../../src/http/client/client.ts'
 import type { PlatformClient } from '../../src/sync/context.ts'
 import type { Host, World } from './world.ts'
 

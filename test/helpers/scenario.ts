@@ -1,6 +1,6 @@
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import { Failure } from '../../src/errors.ts'
-import { createClient } from '../../src/http/client.ts'
+import { createClient } from '../../src/http/client/client.ts'
 import { Guards } from '../../src/identity/guards.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { acceptedExports, judge } from './crash/judge.ts'

@@ -2,9 +2,9 @@ import { pino } from 'pino'
 import { z } from 'zod'
 import { operations } from '../../src/contract/operation.ts'
 import { listQuery, page } from '../../src/contract/platform/common.ts'
-import { type AppOptions, createApp } from '../../src/http/app.ts'
-import { type ClientOptions, createClient } from '../../src/http/client.ts'
-import { type Handlers, type MountOptions, mount } from '../../src/http/mount.ts'
+import { type ClientOptions, createClient } from '../../src/http/client/client.ts'
+import { type AppOptions, createApp } from '../../src/http/server/app.ts'
+import { type Handlers, type MountOptions, mount } from '../../src/http/server/mount.ts'
 
 const Note = z.object({ id: z.int().min(1), text: z.string().max(20), pinned: z.boolean() }).meta({ id: 'Note' })
 const NoteDraft = z.object({ text: z.string().max(20), pinned: z.boolean().optional() }).meta({ id: 'NoteDraft' })

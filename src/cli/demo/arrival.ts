@@ -1,7 +1,7 @@
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { platformOperations } from '../../contract/platform/platform.ts'
-import { createClient } from '../../http/client.ts'
-import { walk } from '../../http/walk.ts'
+import { createClient } from '../../http/client/client.ts'
+import { walk } from '../../http/client/walk.ts'
 import type { Night, NightEvent, Person } from './company.ts'
 
 /** What happened to one person, as the platform tells it afterwards. */

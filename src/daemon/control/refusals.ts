@@ -1,8 +1,8 @@
 import type { control } from '../../contract/control/control.ts'
 import type { FailureCode } from '../../errors.ts'
-import type { Handlers } from '../../http/mount.ts'
-import { Refusal } from '../../http/refusal.ts'
-import { refusing } from '../../http/refusing.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { Refusal } from '../../http/server/refusal.ts'
+import { refusing } from '../../http/server/refusing.ts'
 import { type ControlContext, controlHandlers } from './control.ts'
 
 /** How the control API says each failure. The name in the body is the failure's code, so that a command can end with its exit code. */

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Company, company } from '../../contract/platform/company.ts'
-import type { Handlers } from '../../http/mount.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import type { PlatformContext } from '../core/context.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Control, ControlExpand, controls } from '../../contract/platform/controls.ts'
-import type { Handlers } from '../../http/mount.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { requireWorkspace } from '../company/workspaces.ts'
 import type { PlatformContext } from '../core/context.ts'
 import { listPage } from '../core/pages.ts'

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { compressed } from '../../http/app.ts'
+import { compressed } from '../../http/server/app.ts'
 
 export const referencePath = '/reference'
 

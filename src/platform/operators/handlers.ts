@@ -1,4 +1,4 @@
-import type { Handlers } from '../../http/mount.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import {
   acceptTerms,
   createAccount,

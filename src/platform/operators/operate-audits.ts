@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
-import type { Handlers } from '../../http/mount.ts'
+import type { Handlers } from '../../http/server/mount.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import type { NewAuditMessage, NewAuditRequest } from '../audits/audit-input.ts'
 import { insertAudit, insertMessages, insertRequests, record } from '../audits/write.ts'

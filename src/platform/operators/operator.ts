@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Kysely } from 'kysely'
-import { type Calls, localCalls } from '../../http/calls.ts'
+import { type Calls, localCalls } from '../../http/client/calls.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { writeExport } from '../export/write.ts'
 import { operatorOperations } from './contract.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../../http/refusal.ts'
+import { Refusal } from '../../http/server/refusal.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import type { Acts, ActsOptions } from './acts.ts'

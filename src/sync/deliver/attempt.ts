@@ -1,4 +1,4 @@
-import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
+import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type ClaimedDelivery, type Step, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
 import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'

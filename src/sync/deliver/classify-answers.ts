@@ -1,6 +1,6 @@
 import { type DeliveryFailureCode, deliveryFailures } from '../../contract/failures.ts'
-import type { AnyAnswer, UnreachableReason } from '../../http/answer.ts'
-import { retryAfterMs } from '../../http/retry-after.ts'
+import type { AnyAnswer, UnreachableReason } from '../../http/client/answer.ts'
+import { retryAfterMs } from '../../http/client/retry-after.ts'
 
 /**
  * What an answer of the platform means for a delivery. Which code an answer has is decided here; what follows from a code is in the

@@ -1,5 +1,5 @@
 import { byIdentityId } from '../../contract/platform/hris-user-identities.ts'
-import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
+import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { Platform } from '../context.ts'
 
 /** A custom connection of the platform as requests reach it. Counts them. */

@@ -1,5 +1,5 @@
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
-import { WalkInterrupted, walk } from '../../http/walk.ts'
+import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
 import type { PendingChange } from '../../store/deliveries/claim.ts'
 import { rosterSize } from '../../store/roster/roster.ts'

@@ -9,7 +9,7 @@ import {
 } from 'cockatiel'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../database/pool.ts'
-import type { AnyAnswer, Unreachable } from '../../http/answer.ts'
+import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { isPlatformFailing } from './classify-answers.ts'
 
 /** What every request to one platform passes. */

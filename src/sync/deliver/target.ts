@@ -1,4 +1,4 @@
-import { WalkInterrupted, walk } from '../../http/walk.ts'
+import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'

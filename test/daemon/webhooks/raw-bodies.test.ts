@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { type RawBodiesOptions, type RawBody, takeRawBodies } from '../../../src/daemon/webhooks/raw-bodies.ts'
-import { createApp } from '../../../src/http/app.ts'
+import { createApp } from '../../../src/http/server/app.ts'
 
 const bodyLimit = 1000
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { CustomConnection } from '../../../src/contract/platform/custom-connections.ts'
 import type { Identity } from '../../../src/contract/platform/hris-user-identities.ts'
-import { walk } from '../../../src/http/walk.ts'
+import { walk } from '../../../src/http/client/walk.ts'
 import { type AccountedChange, changesOf } from '../../../src/store/audit/history.ts'
 import type { Db, RunRow } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'

@@ -5,7 +5,7 @@ import {
   type IdentityRecord,
 } from '../../../src/contract/platform/hris-user-identities.ts'
 import { Failure } from '../../../src/errors.ts'
-import { createClient } from '../../../src/http/client.ts'
+import { createClient } from '../../../src/http/client/client.ts'
 import { Postponed } from '../../../src/queue/jobs.ts'
 import { claimTarget, connectionStates, releaseTarget } from '../../../src/store/connections.ts'
 import type { Run } from '../../../src/store/runs/runs.ts'

@@ -1,5 +1,5 @@
 import type { ItemResult } from '../../../src/contract/platform/hris-user-identities.ts'
-import type { AnyAnswer } from '../../../src/http/answer.ts'
+import type { AnyAnswer } from '../../../src/http/client/answer.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 
 /** How a request goes wrong. `answer` takes the way to the platform and says what comes back. */

@@ -4,7 +4,7 @@ import { recipeOf, WebhookSettings } from '../../../src/connectors/webhook/setti
 import { signWebhook } from '../../../src/connectors/webhook/sign.ts'
 import { serveWebhooks, type WebhooksOptions } from '../../../src/daemon/webhooks/webhooks.ts'
 import { openDatabase } from '../../../src/database/database.ts'
-import { createApp } from '../../../src/http/app.ts'
+import { createApp } from '../../../src/http/server/app.ts'
 import { listEvents } from '../../../src/store/inbox/review.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'

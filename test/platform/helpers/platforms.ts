@@ -1,6 +1,6 @@
 import { customConnections } from '../../../src/contract/platform/custom-connections.ts'
 import { platformOperations } from '../../../src/contract/platform/platform.ts'
-import { type Client, createClient } from '../../../src/http/client.ts'
+import { type Client, createClient } from '../../../src/http/client/client.ts'
 import type { KeyInput } from '../../../src/platform/accounts/contract.ts'
 import { databaseOperator, type Operator } from '../../../src/platform/operators/operator.ts'
 import { type Platform, type PlatformOptions, startPlatform } from '../../../src/platform/start.ts'

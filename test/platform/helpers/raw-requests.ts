@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import { requestPath } from '../../../src/http/address.ts'
+import { requestPath } from '../../../src/http/client/address.ts'
 import type { Call, NamedOperation } from '../generated/operations.ts'
 
 /** A request as it goes over the wire; nothing in it is checked or put right on this side. */

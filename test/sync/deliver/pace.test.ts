@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
-import type { AnyAnswer, Unreachable } from '../../../src/http/answer.ts'
+import type { AnyAnswer, Unreachable } from '../../../src/http/client/answer.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { createPace, type PaceOptions } from '../../../src/sync/deliver/pace.ts'

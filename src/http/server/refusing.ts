@@ -1,5 +1,5 @@
-import type { OperationTable } from '../contract/operation.ts'
-import { Failure } from '../errors.ts'
+import type { OperationTable } from '../../contract/operation.ts'
+import { Failure } from '../../errors.ts'
 import type { Handlers } from './mount.ts'
 import type { Refusal } from './refusal.ts'
 

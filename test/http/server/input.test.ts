@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ask, serveNotes } from './notes.ts'
+import { ask, serveNotes } from '../notes.ts'
 
 const json = { 'content-type': 'application/json' }
 

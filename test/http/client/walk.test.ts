@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { WalkInterrupted, walk } from '../../src/http/walk.ts'
-import { type NoteHandlers, serveNotes } from './notes.ts'
+import { WalkInterrupted, walk } from '../../../src/http/client/walk.ts'
+import { type NoteHandlers, serveNotes } from '../notes.ts'
 
 type ListNotes = NoteHandlers['listNotes']
 

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
+import type { Operation } from '../../contract/operation.ts'
+import { describeIssues } from '../issues.ts'
 import type { AnswerError, AnyAnswer, Unreachable, Unreadable } from './answer.ts'
-import { describeIssues } from './issues.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 type Response = Dispatcher.ResponseData

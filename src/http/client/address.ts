@@ -1,5 +1,5 @@
-import type { Operation } from '../contract/operation.ts'
-import { writeText } from './text.ts'
+import type { Operation } from '../../contract/operation.ts'
+import { writeText } from '../text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { clientOf, serveNotes } from './notes.ts'
-import { serveRaw, serveResponse } from './raw-server.ts'
+import { clientOf, serveNotes } from '../notes.ts'
+import { serveRaw, serveResponse } from '../raw-server.ts'
 
 const json = { 'content-type': 'application/json' }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Agent } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { clientOf, serveNotes } from './notes.ts'
-import { serveRaw } from './raw-server.ts'
+import { clientOf, serveNotes } from '../notes.ts'
+import { serveRaw } from '../raw-server.ts'
 
 describe('requests', () => {
   test('carry the key, and a body only where there is one', async () => {

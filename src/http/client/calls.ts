@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { ArgumentsOf, Operation, OperationTable } from '../contract/operation.ts'
-import { Failure } from '../errors.ts'
+import type { ArgumentsOf, Operation, OperationTable } from '../../contract/operation.ts'
+import { Failure } from '../../errors.ts'
+import { describeIssues } from '../issues.ts'
+import type { Handlers } from '../server/mount.ts'
 import type { AnyAnswer } from './answer.ts'
 import { type ClientOptions, createClient } from './client.ts'
-import { describeIssues } from './issues.ts'
-import type { Handlers } from './mount.ts'
 
 /** A function for each operation of a table: it answers with the body of the success, or throws a Failure. */
 export type Calls<T extends OperationTable> = {

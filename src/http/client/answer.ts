@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
+import type { Operation } from '../../contract/operation.ts'
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 

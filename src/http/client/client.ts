@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import type { ArgumentsOf, Operation, OperationTable } from '../contract/operation.ts'
+import type { ArgumentsOf, Operation, OperationTable } from '../../contract/operation.ts'
 import { requestPath } from './address.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { errorCode } from '../errors.ts'
+import { errorCode } from '../../errors.ts'
 import type { Unreachable, UnreachableReason } from './answer.ts'
 
 /** What ended a request, beside the error itself. */

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { Refusal, refuse } from '../../src/http/refusal.ts'
-import { ask, serveNotes } from './notes.ts'
+import { Refusal, refuse } from '../../../src/http/server/refusal.ts'
+import { ask, serveNotes } from '../notes.ts'
 
 const json = { 'content-type': 'application/json' }
 

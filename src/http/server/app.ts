@@ -7,7 +7,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { errorCode } from '../errors.ts'
+import { errorCode } from '../../errors.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'

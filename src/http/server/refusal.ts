@@ -1,4 +1,4 @@
-import type { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
+import type { ExceptionResponse, NamedExceptionResponse } from '../../contract/platform/common.ts'
 
 /** Every kind of refusal a body can name, with its status and its stable number. Numbers are never given to another kind. */
 export const refusalKinds = {
