@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
-import { resolveTarget } from '../../../src/sync/deliver/target.ts'
+import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
 import { between, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -23,12 +23,13 @@ const unknownKey = {
   headers: {},
 } as const
 
-/** What each worker does before it sends. */
+/** What each worker does before it sends, with the target that its batch was claimed with. */
 async function lookUpOf({ sync }: World) {
   const [connection] = sync.connections.values()
   if (!connection) throw new Error('the world has no connection')
   await ensureConnection(sync.store.db, connection.name)
-  return () => resolveTarget(sync, connection, { signal: new AbortController().signal })
+  const known = await noteTarget(sync, connection)
+  return () => resolveTarget(sync, connection, { known, signal: new AbortController().signal })
 }
 
 test('workers that need a connection of the platform at once wait for the one that looks it up and makes it', async () => {
