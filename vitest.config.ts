@@ -6,7 +6,8 @@ export default defineConfig({
     environment: 'node',
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // Most tests wait for servers longer than they compute, so two processors serve four.
+    maxWorkers: 4,
     // Loading the modules again for each file takes longer than most files do.
     isolate: false,
     // What takes a second on a machine of its own may take a minute on a busy one.
