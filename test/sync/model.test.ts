@@ -4,6 +4,7 @@ import { setups, stories } from '../helpers/model/commands.ts'
 import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '../helpers/model/story.ts'
 import { openTrial } from '../helpers/model/trial.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
@@ -18,7 +19,7 @@ afterAll(async () => {
 })
 
 /** The parameters of a story that failed, as its report names them, tell it again: `{ seed, path, endOnFailure: true }`. */
-const parameters: fc.Parameters<unknown> = { numRuns: 30 }
+const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10 }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
