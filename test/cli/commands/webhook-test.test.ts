@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { renderWebhookTest, webhookTest } from '../../src/cli/commands/webhook-test.ts'
-import { plain } from '../../src/cli/render/text.ts'
-import { temporaryFolder } from '../helpers/sources/folders.ts'
-import { secret, serveInbox } from '../helpers/sources/inbox-server.ts'
-import { serveResponse } from '../http/raw-server.ts'
+import { renderWebhookTest, webhookTest } from '../../../src/cli/commands/webhook-test.ts'
+import { plain } from '../../../src/cli/render/text.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { secret, serveInbox } from '../../helpers/sources/inbox-server.ts'
+import { serveResponse } from '../../http/raw-server.ts'
 
 const publicKey = `whpk_${Buffer.alloc(32, 1).toString('base64')}`
 

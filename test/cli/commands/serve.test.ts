@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readAddress } from '../../src/daemon/control/address-file.ts'
-import type { Ended } from '../helpers/cli.ts'
-import { faults } from '../helpers/faults/faults.ts'
-import { type Fault, pass, type Seen, startFaultProxy } from '../helpers/faults/proxy.ts'
-import { install } from '../helpers/installation.ts'
-import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+import { readAddress } from '../../../src/daemon/control/address-file.ts'
+import type { Ended } from '../../helpers/cli.ts'
+import { faults } from '../../helpers/faults/faults.ts'
+import { type Fault, pass, type Seen, startFaultProxy } from '../../helpers/faults/proxy.ts'
+import { install } from '../../helpers/installation.ts'
+import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const people = 30
 /** As `docs/operate.md` promises it. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Installation, install } from '../helpers/installation.ts'
-import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+import { type Installation, install } from '../../helpers/installation.ts'
+import { type Host, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
