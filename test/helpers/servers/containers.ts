@@ -71,7 +71,8 @@ async function startPostgres(
   const password = randomBytes(12).toString('hex')
   const port = await freePort()
   const isReady = ['pg_isready', '-h', '127.0.0.1', '-U', 'rollcall']
-  const started = await container
+  // A file system in memory ends with its container, and so is nothing for a server that is to be killed and started again.
+  const started = await (use.durable ? container : container.withTmpFs({ '/var/lib/postgresql': 'rw' }))
     .withEnvironment({
       POSTGRES_USER: 'rollcall',
       POSTGRES_PASSWORD: password,

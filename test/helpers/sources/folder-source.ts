@@ -1,4 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { z } from 'zod'
 import type {
   Connector,
@@ -67,9 +69,15 @@ export async function asNobody<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A folder on a file system of its own, in memory. */
+/** A folder on another file system than the one of temporary files. */
 export async function folderElsewhere(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp('/dev/shm/rollcall-')
+  const { dev } = await stat(tmpdir())
+  const places = await Promise.all(
+    ['/dev/shm', '/var/tmp'].map(async (place) => ({ place, isOther: (await stat(place)).dev !== dev })),
+  )
+  const other = places.find(({ isOther }) => isOther)
+  if (other === undefined) throw new Error(`${tmpdir()}, /dev/shm and /var/tmp lie on the same file system`)
+  const path = await mkdtemp(join(other.place, 'rollcall-'))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 

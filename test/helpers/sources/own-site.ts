@@ -50,7 +50,10 @@ export type Site = AsyncDisposable & {
   daemon(): Promise<SiteDaemon>
   /** From now on lets so many batches through, and keeps those that follow. */
   gateAfter(batches: number, options?: GateOptions): Gate
-  /** Resolves when the newest run has come to rest, however often its daemon did not answer meanwhile; tells how it ended. */
+  /**
+   * Resolves when every run has come to rest, however often the daemon did not answer meanwhile; tells how the newest one ended that
+   * was asked for. A daemon that was in doubt about people adds a run to repair them.
+   */
   atRest(control: Control, runs?: number): Promise<string>
   /** Resolves when nothing is left to do: no run is under way, no batch due, and nobody's state on the platform in doubt. */
   settled(): Promise<void>
@@ -103,7 +106,8 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
       until('every run had come to rest', async () => {
         const { data } = await control.listRuns({ query: { limit: 100 } })
         const resting = data.filter(({ state }) => restingStates.some((one) => one === state))
-        return data.length >= runs && resting.length === data.length ? data[0]?.state : undefined
+        const asked = data.filter(({ trigger }) => trigger !== 'repair')
+        return asked.length >= runs && resting.length === data.length ? asked[0]?.state : undefined
       }),
     async settled() {
       await using store = await openStore(database)
