@@ -16,6 +16,10 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=${1:-$(mktemp -d /var/tmp/rollcall-minimal-XXXXXX)}
 [ $# -gt 0 ] || trap 'rm -rf --one-file-system "$root"' EXIT
 
+# A temporary folder is for its owner alone, and accounts such as that of PostgreSQL have to find their programs in here.
+mkdir -p "$root"
+chmod 755 "$root"
+
 echo "== a minimal ${VERSION_CODENAME} in $root"
 debootstrap --variant=minbase --include=ca-certificates "$VERSION_CODENAME" "$root" "$mirror" >"$root.log" 2>&1 || {
   tail -20 "$root.log" >&2
