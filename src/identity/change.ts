@@ -22,7 +22,8 @@ export type Change =
     }
   | { readonly kind: 'retract'; readonly identityId: string; readonly reason: string; readonly carried: boolean }
 
-export type PlanCounts = { readonly [K in ChangeKind | 'unchanged' | 'rejected']: number }
+/** `rejected`: rows that could not become a record. `incomplete`: rows that did, but for a cell that could not be read. */
+export type PlanCounts = { readonly [K in ChangeKind | 'unchanged' | 'rejected' | 'incomplete']: number }
 
 /** A guard's judgement of a plan. `limit` null: the guard has no number to exceed. `reason` says what was found, in counts. */
 export type Verdict = {

@@ -6,6 +6,7 @@ import {
   employmentAbsent,
   employmentSeen,
   employmentUntouched,
+  hasLeft,
   knownEmployment,
   speaksOfEmployment,
 } from './employment.ts'
@@ -37,14 +38,14 @@ export type Seen = Sighting | 'absent' | 'untouched'
 /** The part of a roster entry that follows HR. */
 export type WantedSide = Pick<
   RosterEntry,
-  'wanted' | 'inferred' | 'deferredTo' | 'asOf' | 'employmentAsOf' | 'absences'
+  'wanted' | 'inferred' | 'deferredTo' | 'clearedDate' | 'asOf' | 'employmentAsOf' | 'absences'
 >
 
 export type Decision = {
   /** The entry's new wanted side; null where nothing needs storing. `wanted` is the very object of before where it says the same. */
   readonly entry: WantedSide | null
   readonly change: Change | null
-  /** The snapshot lacks this person, who was employed until now and has no leaving date ahead. */
+  /** The snapshot lacks this person, who was employed until now. */
   readonly absent: boolean
   /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
   readonly news: { readonly leaves: boolean; readonly emailChanged: boolean; readonly retracts: boolean }
@@ -59,7 +60,7 @@ const nothing: Decision = { entry: null, change: null, absent: false, news: noNe
  */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
-  return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx))
+  return entry === undefined ? nothing : conclude(entry, nextSide(entry, seen, ctx), ctx)
 }
 
 /** What follows for one person from several sightings, one after the other. */
@@ -82,7 +83,8 @@ export function decideInOrder(
     }
   }
   if (retracted !== null) return decideRetraction(entry, retracted)
-  return conclude(start, { side, absent: false })
+  if (isUnknown(entry) && sightings.every(({ tooLittleToJoin }) => tooLittleToJoin !== undefined)) return nothing
+  return conclude(start, { side, absent: false }, ctx)
 }
 
 /** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
@@ -95,10 +97,24 @@ function undeliveredRetraction(entry: RosterEntry, { reason }: { readonly reason
   return entry.confirmed === null ? null : { ...retractChange(entry, reason), carried: true }
 }
 
+function isUnknown(entry: RosterEntry | undefined): boolean {
+  return entry === undefined || (entry.wanted === null && entry.confirmed === null)
+}
+
 /** A person about whom nothing is known yet. */
 function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
-  const side = { wanted: null, inferred: false, deferredTo: null, asOf, employmentAsOf: null, absences: 0 }
-  return { identityId, ...side, confirmed: null, retracted: null }
+  return {
+    identityId,
+    wanted: null,
+    inferred: false,
+    deferredTo: null,
+    clearedDate: null,
+    asOf,
+    employmentAsOf: null,
+    absences: 0,
+    confirmed: null,
+    retracted: null,
+  }
 }
 
 /** The facts of a row are true at its own time and in its own zone, where it has them. */
@@ -116,7 +132,11 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting):
   return { ...nothing, change: retractChange(entry, reason), news: { ...noNews, retracts: true } }
 }
 
-function conclude(entry: RosterEntry, { side, absent }: { side: WantedSide; absent: boolean }): Decision {
+function conclude(
+  entry: RosterEntry,
+  { side, absent }: { side: WantedSide; absent: boolean },
+  { today }: PlanContext,
+): Decision {
   const settled = keepWanted(entry, side)
   const stored = sameSide(entry, settled) ? null : settled
   if (entry.retracted !== null)
@@ -125,7 +145,7 @@ function conclude(entry: RosterEntry, { side, absent }: { side: WantedSide; abse
 
   const carried = settled.wanted === entry.wanted
   const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried })
-  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, settled.wanted) }
+  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, settled.wanted, today) }
 }
 
 function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
@@ -170,7 +190,7 @@ function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; a
   const known = knownEmployment(entry)
   const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
-  const missed = record !== null && known.separatedAt === null && !isOlderThanAll(entry, ctx)
+  const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
   const saidSince = entry.employmentAsOf !== null && !isBefore(entry.employmentAsOf, ctx.asOf)
   const counts = missed && (entry.absences === 0 || !saidSince)
@@ -180,7 +200,7 @@ function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; a
   const leaves = record !== null && employment.separatedAt !== known.separatedAt
   const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
   const side = sideOf(wanted, employment, { asOf: ctx.asOf, employmentAsOf: ctx.asOf, absences })
-  return { side, absent: counts && known.deferredTo === null }
+  return { side, absent: counts }
 }
 
 function recordOf(
@@ -200,10 +220,10 @@ function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName>
 
 function sideOf(
   wanted: IdentityRecord | null,
-  { inferred, deferredTo }: Employment,
+  { inferred, deferredTo, clearedDate }: Employment,
   { asOf, employmentAsOf, absences }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'absences'>,
 ): WantedSide {
-  return { wanted, inferred, deferredTo, asOf, employmentAsOf, absences }
+  return { wanted, inferred, deferredTo, clearedDate, asOf, employmentAsOf, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -216,19 +236,27 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     entry.wanted === side.wanted &&
     entry.inferred === side.inferred &&
     entry.deferredTo === side.deferredTo &&
+    entry.clearedDate === side.clearedDate &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
     entry.absences === side.absences
   )
 }
 
-function newsOf(known: IdentityRecord | null, wanted: IdentityRecord): Decision['news'] {
+function newsOf(known: IdentityRecord | null, wanted: IdentityRecord, today: string): Decision['news'] {
   const hadEmail = known?.email ?? null
   return {
-    leaves: known !== null && (known.separatedAt ?? null) === null && wanted.separatedAt !== null,
+    leaves: known !== null && leavesNow(known, wanted, today),
     emailChanged: hadEmail !== null && wanted.email !== undefined && wanted.email !== hadEmail,
     retracts: false,
   }
+}
+
+/** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */
+function leavesNow(known: IdentityRecord, wanted: IdentityRecord, today: string): boolean {
+  const [before = null, now = null] = [known.separatedAt, wanted.separatedAt]
+  if (now === null || now === before || hasLeft(known, today)) return false
+  return before === null || hasLeft(wanted, today)
 }
 
 function isOlder(entry: RosterEntry, { asOf }: PlanContext): boolean {

@@ -1,6 +1,7 @@
 import type { Change } from './change.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
-import { isEmployed } from './employment.ts'
+import { fingerprint } from './digest.ts'
+import { isEmployed, startsAfterLeaving } from './employment.ts'
 import { type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
@@ -41,7 +42,18 @@ export type DeciderRules = {
 }
 
 /** The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used. */
-type Standing = { line: number; rank: string | undefined; counted: Tallied | null }
+type Standing = { line: number; rank: string | undefined; counted: Tallied | null; mayLeave: boolean }
+
+/** What became of the rows of a source so far. */
+export type Account = {
+  /** People with a row that counts. */
+  readonly records: number
+  readonly rejected: number
+  /** Rows that gave way to a newer one of the same person. */
+  readonly older: number
+  /** The lines of rows whose start lies on or after their leaving date. */
+  readonly startsAfterLeaving: readonly number[]
+}
 
 export type Decider = ReturnType<typeof createDecider>
 
@@ -54,15 +66,19 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
   const index = new Map<string, Standing>()
   const tallied = tally()
   const rejects: Reject[] = []
-  const account = { records: 0, rejected: 0, older: 0 }
+  const account: { -readonly [K in keyof Account]: Account[K] } = {
+    records: 0,
+    rejected: 0,
+    older: 0,
+    startsAfterLeaving: [],
+  }
   const namedLast = lastOf(endKeysSought)
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
   const isKeptOnce = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
   let page = emptyPage()
 
   return {
-    /** People with a row that counts, rejected rows, and rows that gave way to a newer one of the same person. */
-    account: account as Readonly<typeof account>,
+    account: account as Account,
     /** The first rejects, in the order in which they were found. */
     rejects: rejects as readonly Reject[],
     counts: tallied.counts,
@@ -73,17 +89,19 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     see(sighting: Sighting): void {
       const { identityId, rank } = sighting
       const { line } = sighting.origin
-      if (!sighting.left && sighting.leavingDate === null) namedLast.add(identityId)
+      if (!sighting.left && typeof sighting.leavingDate !== 'string') namedLast.add(identityId)
+      if (startsAfterLeaving(sighting)) account.startsAfterLeaving = [...account.startsAfterLeaving, line]
+      if (sighting.badCells) noteBadCells(sighting.badCells)
       const before = index.get(identityId)
       if (before === undefined) {
         account.records++
-        index.set(identityId, { line, rank, counted: 0 })
+        index.set(identityId, { line, rank, counted: 0, mayLeave: saysLeft(sighting) })
         page.told.set(identityId, [sighting])
       } else if (inOrder) {
         page.told.get(identityId)?.push(sighting)
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
         setAside(identityId, before, { line, rank })
-        note(twice(identityId, { line, other: before.line }))
+        note(twice(identityId, { line, other: before.line, mayLeave: saysLeft(sighting) }))
       } else if (rank > before.rank) {
         replace(before, sighting)
       } else {
@@ -100,7 +118,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
       if (inOrder) return
       const before = index.get(identityId)
       if (before === undefined) {
-        index.set(identityId, { line, rank: undefined, counted: null })
+        index.set(identityId, { line, rank: undefined, counted: null, mayLeave: reject.mayLeave })
         return
       }
       setAside(identityId, before, { line, rank: undefined })
@@ -166,7 +184,16 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
   function note(reject: Reject): void {
     account.rejected++
     tallied.reject(reject)
-    if (rejects.length < rejectsKept) rejects.push(reject)
+    keep([reject])
+  }
+
+  function noteBadCells(cells: readonly Reject[]): void {
+    tallied.incomplete(cells)
+    keep(cells)
+  }
+
+  function keep(found: readonly Reject[]): void {
+    rejects.push(...found.slice(0, rejectsKept - rejects.length))
   }
 
   /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
@@ -177,7 +204,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     withdraw(identityId, before.counted)
     page.told.delete(identityId)
     before.counted = null
-    note(twice(identityId, { line: before.line, other: line }))
+    note(twice(identityId, { line: before.line, other: line, mayLeave: before.mayLeave }))
   }
 
   function replace(before: Standing, sighting: Sighting): void {
@@ -188,7 +215,12 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
       account.older++
       withdraw(identityId, before.counted)
     }
-    Object.assign(before, { line: sighting.origin.line, rank, counted: 0 } satisfies Standing)
+    Object.assign(before, {
+      line: sighting.origin.line,
+      rank,
+      counted: 0,
+      mayLeave: saysLeft(sighting),
+    } satisfies Standing)
     page.told.set(identityId, [sighting])
   }
 
@@ -231,8 +263,25 @@ function lastOf(count: number) {
   }
 }
 
-function twice(identityId: string, { line, other }: { line: number; other: number }): Reject {
-  return { line, column: null, reason: `the key stands in this file more than once, also in line ${other}`, identityId }
+/** The key's place in the file does not matter to the fingerprint: a key that is repeated every night is the same fault. */
+function twice(
+  identityId: string,
+  { line, other, mayLeave }: { line: number; other: number; mayLeave: boolean },
+): Reject {
+  const reason = `the key stands in this file more than once, also in line ${other}`
+  return {
+    line,
+    column: null,
+    reason,
+    identityId,
+    cellOnly: false,
+    mayLeave,
+    fingerprint: fingerprint('twice', identityId),
+  }
+}
+
+function saysLeft({ left, leavingDate }: Sighting): boolean {
+  return left || typeof leavingDate === 'string'
 }
 
 /** Whether a decision says more than that the person was named, or missed, once more. */
@@ -243,6 +292,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.wanted !== entry.wanted ||
     side.inferred !== entry.inferred ||
     side.deferredTo !== entry.deferredTo ||
+    side.clearedDate !== entry.clearedDate ||
     side.absences !== entry.absences
   )
 }

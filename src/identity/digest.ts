@@ -1,9 +1,12 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { Change } from './change.ts'
 import { fieldNames, type IdentityRecord } from './record.ts'
 
 // Stands for "not mapped", which is another statement than null. No field holds a number, so it cannot be mistaken.
 const notMapped = 0
+
+// 132 bits: no two of them are ever the same by chance.
+const fingerprintLength = 22
 
 export type PlanHasher = {
   /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */
@@ -37,6 +40,11 @@ export function planDigest(changes: Iterable<Change>): string {
   const hasher = planHasher()
   for (const change of changes) hasher.add(change)
   return hasher.digest()
+}
+
+/** A short digest of texts, by which the same thing is known again while nothing of it is shown. */
+export function fingerprint(...texts: readonly unknown[]): string {
+  return hash('sha256', JSON.stringify(texts), 'base64url').slice(0, fingerprintLength)
 }
 
 /** Orders keys as their UTF-8 bytes do, which is how the database orders them under COLLATE "C". */

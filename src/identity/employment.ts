@@ -18,15 +18,16 @@ export type Employment = {
   readonly separatedAt: string | null
   readonly inferred: boolean
   readonly deferredTo: string | null
+  readonly clearedDate: string | null
 }
 
-const employed: Employment = { separatedAt: null, inferred: false, deferredTo: null }
+const employed: Employment = { separatedAt: null, inferred: false, deferredTo: null, clearedDate: null }
 
 /** What is known of a person's employment before this run. */
 export function knownEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
-  const known = entry.wanted ?? entry.confirmed
-  return { separatedAt: known?.separatedAt ?? null, inferred: entry.inferred, deferredTo: entry.deferredTo }
+  const { inferred, deferredTo, clearedDate } = entry
+  return { separatedAt: (entry.wanted ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
 }
 
 /** Whether accepted facts say that the person is employed. */
@@ -34,30 +35,51 @@ export function isEmployed(entry: RosterEntry | undefined): boolean {
   return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
 }
 
-/** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
-export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
-  return mode === 'snapshot' || sighting.leavingDate !== null || sighting.left || sighting.statesEmployment
+/** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`. */
+export function hasLeft({ separatedAt }: { readonly separatedAt?: string | null }, today: string): boolean {
+  return typeof separatedAt === 'string' && dayOf(separatedAt) <= today
 }
 
-/** Employment after a row that names the person. A stated date rules; a status without a date keeps or infers one; silence means employed. */
-export function employmentSeen(known: Employment, sighting: Sighting, rules: EmploymentRules): Employment {
-  if (sighting.leavingDate !== null) return statedDate(known, sighting.leavingDate, rules)
-  if (sighting.left) return leftWithoutDate(known, rules)
+/** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */
+export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<EmploymentRules, 'mode'>): boolean {
+  return mode === 'snapshot' || typeof sighting.leavingDate === 'string' || sighting.left || sighting.statesEmployment
+}
 
-  // What happens to a leaver's record afterwards does not bring them back.
-  return speaksOfEmployment(sighting, rules) ? employed : employmentUntouched(known, rules)
+/**
+ * Employment after a row that names the person. Evidence of leaving counts as soon as one piece of it does: a date that has come, or
+ * a status. A person who has left comes back by positive evidence alone.
+ */
+export function employmentSeen(before: Employment, sighting: Sighting, rules: EmploymentRules): Employment {
+  const known = employmentUntouched(before, rules)
+  const clearedDate = dateThatStartClears(known, sighting)
+  const stated = sighting.leavingDate === clearedDate ? null : sighting.leavingDate
+  if (typeof stated === 'string' && stated <= rules.today) return onDate(stated, known)
+  if (sighting.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
+  if (!speaksOfEmployment(sighting, rules)) return known
+
+  if (hasLeft(known, rules.today) && !bringsBack(known, sighting)) return known
+  if (typeof stated === 'string') return ahead(stated, known, rules)
+  // A date that lies ahead is withdrawn by a cell that says so, and not by a row that says nothing of dates.
+  const { deferredTo } = stated === null ? employed : known
+  return { ...employed, deferredTo, clearedDate: clearedDate ?? known.clearedDate }
+}
+
+/** Whether a row's start lies on or after its leaving date, which counts all the same: HR gave up hiring the person, or swapped the dates. */
+export function startsAfterLeaving({ leavingDate, fields }: Sighting): boolean {
+  return (
+    typeof leavingDate === 'string' && typeof fields.startedAt === 'string' && dayOf(fields.startedAt) >= leavingDate
+  )
 }
 
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
-export function employmentUntouched(known: Employment, rules: EmploymentRules): Employment {
-  if (known.deferredTo === null || rules.today < known.deferredTo) return known
-  return { separatedAt: utcMidnight(known.deferredTo), inferred: false, deferredTo: null }
+export function employmentUntouched(known: Employment, { today }: Pick<EmploymentRules, 'today'>): Employment {
+  return known.deferredTo === null || today < known.deferredTo ? known : onDate(known.deferredTo, known)
 }
 
-/** Employment after a snapshot that lacks the person for the `absences`-th time in a row. A date that HR once stated goes before an inferred one. */
-export function employmentAbsent(known: Employment, absences: number, rules: EmploymentRules): Employment {
-  if (known.separatedAt !== null || known.deferredTo !== null) return employmentUntouched(known, rules)
-  return absences >= rules.graceRuns ? inferredDate(rules) : known
+/** Employment after a snapshot that lacks the person for the `absences`-th time in a row. A date that lies ahead does not outvote it. */
+export function employmentAbsent(before: Employment, absences: number, rules: EmploymentRules): Employment {
+  const known = employmentUntouched(before, rules)
+  return hasLeft(known, rules.today) || absences < rules.graceRuns ? known : inferredDate(known, rules)
 }
 
 /** The platform's form of a calendar date. */
@@ -65,19 +87,42 @@ export function utcMidnight(date: string): string {
   return `${date}T00:00:00.000Z`
 }
 
-function statedDate(known: Employment, date: string, rules: EmploymentRules): Employment {
-  const separatedAt = utcMidnight(date)
-  const ahead = rules.future === 'defer' && rules.today < date
+function dayOf(instant: string): string {
+  return instant.slice(0, 'yyyy-mm-dd'.length)
+}
+
+/**
+ * The row's leaving date, where a later start says that it is over: HR systems keep the date of a person who was hired again. Only
+ * a person who had left comes back so; for everyone else a start after the leaving date is a mistake that must not hide it.
+ */
+function dateThatStartClears(known: Employment, { leavingDate, left, unsure, fields }: Sighting): string | null {
+  if (typeof leavingDate !== 'string') return null
+  const start = typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
+  if (leavingDate === known.clearedDate) return start === null || start > leavingDate ? leavingDate : null
+  if (left || unsure || start === null || known.separatedAt === null) return null
+  return start > leavingDate && start > dayOf(known.separatedAt) ? leavingDate : null
+}
+
+/**
+ * Whether a row without evidence of leaving brings a person back who has left. A leaving date that HR stated is withdrawn by a cell
+ * that says so, by a status or by a later start; to be there again is enough where the date was inferred.
+ */
+function bringsBack(known: Employment, { leavingDate, employed: isEmployedNow, unsure, fields }: Sighting): boolean {
+  if (unsure) return false
+  if (known.inferred || leavingDate !== undefined || isEmployedNow) return true
+  return typeof fields.startedAt === 'string' && fields.startedAt > (known.separatedAt ?? '')
+}
+
+function ahead(date: string, known: Employment, { future }: EmploymentRules): Employment {
   // A future date that is wanted already was accepted under `future: send`; taking it back would bring the person back for nothing.
-  if (ahead && known.separatedAt !== separatedAt) return { separatedAt: null, inferred: false, deferredTo: date }
-  return { separatedAt, inferred: false, deferredTo: null }
+  if (future === 'send' || known.separatedAt === utcMidnight(date)) return onDate(date, known)
+  return { ...employed, deferredTo: date, clearedDate: known.clearedDate }
 }
 
-function leftWithoutDate(known: Employment, rules: EmploymentRules): Employment {
-  const now = employmentUntouched(known, rules)
-  return now.separatedAt === null ? inferredDate(rules) : now
+function onDate(date: string, { clearedDate }: Employment): Employment {
+  return { ...employed, separatedAt: utcMidnight(date), clearedDate }
 }
 
-function inferredDate(rules: EmploymentRules): Employment {
-  return { separatedAt: utcMidnight(rules.exportDate), inferred: true, deferredTo: null }
+function inferredDate({ clearedDate }: Employment, { exportDate }: EmploymentRules): Employment {
+  return { ...employed, separatedAt: utcMidnight(exportDate), inferred: true, clearedDate }
 }

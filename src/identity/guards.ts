@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { changeKinds, type PlanCounts, type Verdict } from './change.ts'
 import type { Decision, Seen } from './decide.ts'
-import type { Reject } from './record.ts'
+import { foldValue } from './mapping/fold-value.ts'
+import type { Reject, UnlistedValue } from './record.ts'
 
 const limit = (what: string, { count, share }: { count: number; share: number }) =>
   z
@@ -54,6 +55,10 @@ export type GuardFacts = {
   readonly recentEmailChanges: number
   readonly retractions: number
   readonly rejected: number
+  /** Rows that count but for a cell that could not be read. */
+  readonly incomplete: number
+  /** The first of the values that a closed list lacks, and how many there are. */
+  readonly unlisted: { readonly values: readonly UnlistedCount[]; readonly count: number }
   /** Rejected rows whose key could not be read: no one knows which people they were about. */
   readonly unreadableKeys: number
   /** Employed people that the snapshot lacks. */
@@ -63,6 +68,9 @@ export type GuardFacts = {
   readonly absence: 'separate' | 'hold' | 'ignore'
 }
 
+/** A value that a closed list lacks, with the number of rows that hold it and the line of one of them. */
+export type UnlistedCount = UnlistedValue & { rows: number; readonly line: number }
+
 export type Shrink = { readonly before: number; readonly now: number }
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
@@ -71,7 +79,12 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
   const verdicts = [
     zeroRows(facts),
     missingColumn(facts),
-    limited('rejectedRows', limits.rejectedRows, { actual: facts.rejected, base: rows, of: 'rows are rejected' }),
+    limited('rejectedRows', limits.rejectedRows, {
+      actual: facts.rejected + facts.incomplete,
+      base: rows,
+      of: 'rows are rejected or hold a cell that cannot be read',
+    }),
+    unlistedValues(facts),
     unreadableKeys(facts),
     limited('leavers', limits.leavers, leavers(facts)),
     absentUnderHold(facts),
@@ -102,20 +115,44 @@ export type Tally = {
   /** Takes a decision out again whose row turned out not to count. */
   remove(tallied: Tallied): void
   reject(reject: Reject): void
+  /** Counts a row by the cells of it that could not be read. */
+  incomplete(cells: readonly Reject[]): void
   retract(): void
   counts(): PlanCounts
   facts(
-    about: Omit<GuardFacts, 'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'unreadableKeys' | 'absent'>,
+    about: Omit<
+      GuardFacts,
+      'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'incomplete' | 'unlisted' | 'unreadableKeys' | 'absent'
+    >,
   ): GuardFacts
 }
 
 export function tally(): Tally {
-  const counts = { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0, unchanged: 0, rejected: 0 }
+  const counts = {
+    join: 0,
+    update: 0,
+    leave: 0,
+    return: 0,
+    correct: 0,
+    retract: 0,
+    unchanged: 0,
+    rejected: 0,
+    incomplete: 0,
+  }
+  const unlisted = new Map<string, UnlistedCount>()
   const news = { leavers: 0, emailChanges: 0, retractions: 0, unreadableKeys: 0, absent: 0 }
 
   function count(tallied: Tallied, step: 1 | -1): void {
     for (const kind of countedKinds) if (tallied & bits[kind]) counts[kind] += step
     for (const fact of countedNews) if (tallied & bits[fact]) news[fact] += step
+  }
+
+  function noteUnlisted({ unlisted: found, line }: Reject): void {
+    if (found === undefined) return
+    const key = `${found.field} ${foldValue(found.value)}`
+    const known = unlisted.get(key)
+    if (known) known.rows += 1
+    else if (unlisted.size < unlistedCounted) unlisted.set(key, { ...found, rows: 1, line })
   }
 
   return {
@@ -131,18 +168,33 @@ export function tally(): Tally {
       return tallied
     },
     remove: (tallied) => count(tallied, -1),
-    reject({ identityId }) {
+    reject(reject) {
       counts.rejected++
-      if (identityId === null) news.unreadableKeys++
+      if (reject.identityId === null) news.unreadableKeys++
+      noteUnlisted(reject)
+    },
+    incomplete(cells) {
+      counts.incomplete++
+      for (const cell of cells) noteUnlisted(cell)
     },
     retract() {
       counts.retract++
       news.retractions++
     },
     counts: () => ({ ...counts }),
-    facts: (about) => ({ ...about, ...news, rejected: counts.rejected }),
+    facts: (about) => ({
+      ...about,
+      ...news,
+      rejected: counts.rejected,
+      incomplete: counts.incomplete,
+      unlisted: { values: [...unlisted.values()].slice(0, unlistedShown), count: unlisted.size },
+    }),
   }
 }
+
+/** So many values that no list holds are named; a column that was mapped by mistake may hold a different one in each row. */
+const unlistedShown = 10
+const unlistedCounted = 1000
 
 const countedKinds = [...changeKinds, 'unchanged'] as const
 const countedNews = ['leavers', 'emailChanges', 'absent', 'retractions'] as const
@@ -194,6 +246,19 @@ function emailChanges({ emailChanges: now, recentEmailChanges: recent, headcount
 function withRecent({ now, recent, base, of }: { now: number; recent: number; base: number; of: string }) {
   if (now === 0 || recent === 0) return { actual: now, base, of }
   return { actual: now + recent, base, of: `${of} within a day by events` }
+}
+
+// A word that no one has classed may mean that a person has left, or that they have not.
+function unlistedValues({ unlisted: { values, count } }: GuardFacts): Verdict {
+  const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
+  if (count === 0) return { ...verdict, ok: true }
+  const named = values.map(
+    ({ field, value, rows, line }) =>
+      `${field} "${value}" in ${rows} ${rows === 1 ? 'row' : 'rows'} (such as line ${line})`,
+  )
+  const more = count > values.length ? [`${count - values.length} more`] : []
+  const reason = `values that no list of the configuration holds: ${[...named, ...more].join(', ')}; \`rollcall accept-status VALUE --as …\` says what one means`
+  return { ...verdict, ok: false, reason }
 }
 
 function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {

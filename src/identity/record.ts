@@ -56,10 +56,17 @@ export type Sighting = {
   readonly identityId: string
   /** Mapped fields; an absent key means: keep what is known (a blank with `onBlank: keep`). Never holds `separatedAt`. */
   readonly fields: Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>>
-  /** The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. */
-  readonly leavingDate: string | null
-  /** True where a status says that the person has left, with or without a date. */
+  /**
+   * The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. null: the row says that
+   * there is none. undefined: the row says nothing of one.
+   */
+  readonly leavingDate: string | null | undefined
+  /** True where a status, or an action, says that the person has left, with or without a date. */
   readonly left: boolean
+  /** True where a status, or an action, says that the person is employed. */
+  readonly employed: boolean
+  /** True where a cell that could say that the person has left is blank or cannot be read. Such a row brings no one back. */
+  readonly unsure: boolean
   /** True where the row holds the cell of a leaving date or of a status, so that a blank there means "employed". */
   readonly statesEmployment: boolean
   /** What the row says that it is about; left out where the source has no column for it. */
@@ -70,10 +77,17 @@ export type Sighting = {
   readonly timeZone?: string
   /** Of several rows of a person the one with the greatest rank counts (compared as text); left out where no column decides. */
   readonly rank?: string
+  /** Cells that could not be read: what is known of their fields stays. Left out where every cell could be read. */
+  readonly badCells?: readonly Reject[]
+  /** The reason why the row is too little for a person who is not known yet; left out where it is enough. */
+  readonly tooLittleToJoin?: string
   readonly origin: Origin
 }
 
-/** A source row that could not become a record. `identityId` where the key could be read; no personal values in the reason. */
+/**
+ * A source row that could not become a record, or a cell that cost a record one field. `identityId` where the key could be read; no
+ * personal values in the reason.
+ */
 export type Reject = {
   /** Of the file, or of the event's items; counted from 1. */
   readonly line: number
@@ -82,7 +96,22 @@ export type Reject = {
   readonly column: string | null
   readonly reason: string
   readonly identityId: string | null
+  /** True: what is lost is the cell's field, and the rest of the row counts. False: the whole row is lost. */
+  readonly cellOnly: boolean
+  /** True where the row says that the person has left, or holds a cell that could say so and cannot be read. */
+  readonly mayLeave: boolean
+  /** Tells this fault of this person from every other, in whatever line the row stands. A digest: it shows nothing of the cell. */
+  readonly fingerprint: string
+  /** A value of a closed list that the list lacks; left out for every other fault. */
+  readonly unlisted?: UnlistedValue
 }
+
+/** The fields whose values are a closed list: each has to be classed by a person before it counts. */
+export const listedFields = ['status', 'isContractor'] as const
+export type ListedField = (typeof listedFields)[number]
+
+/** A value of a closed list as the source writes it, cut off where it is long. */
+export type UnlistedValue = { readonly field: ListedField; readonly value: string }
 
 /** What is stored about a person of a connection. */
 export type RosterEntry = {
@@ -93,6 +122,8 @@ export type RosterEntry = {
   readonly inferred: boolean
   /** A stated leaving date (`YYYY-MM-DD`) that lies ahead and waits for its day under `future: defer`. */
   readonly deferredTo: string | null
+  /** A stated leaving date (`YYYY-MM-DD`) that a later start has cleared. HR systems go on stating it, and it counts no more. */
+  readonly clearedDate: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */

@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
-import type { IdentityRecord, Origin } from '../identity/record.ts'
+import type { IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -78,6 +78,7 @@ type RosterTable = {
   wanted: NullableJson<IdentityRecord>
   inferred: boolean
   deferred_to: string | null
+  cleared_date: string | null
   as_of: Date
   employment_as_of: Date | null
   absences: number
@@ -153,7 +154,7 @@ export type StoreSchema = {
   out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
   plan_entries: Pick<
     RosterTable,
-    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'as_of' | 'employment_as_of' | 'absences'
+    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'cleared_date' | 'as_of' | 'employment_as_of' | 'absences'
   > & { run_id: string }
   changes: ChangesTable
   deliveries: {
@@ -186,6 +187,10 @@ export type StoreSchema = {
     reason: string
     identity_id: string | null
     event: string | null
+    cell_only: boolean
+    may_leave: boolean
+    fingerprint: string
+    unlisted: NullableJson<UnlistedValue>
     seq: Generated<string>
   }
   taken_sources: {

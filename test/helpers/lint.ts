@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createLint } from '../../src/identity/lint/lint.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
-import { sighting } from './records.ts'
+import { reject, sighting } from './records.ts'
 
 export const columns = {
   identityId: 'Worker ID',
@@ -43,7 +43,7 @@ export function people(count: number, said: (index: number) => Partial<Sighting>
 
 /** A row that was rejected for what one of its cells held. */
 export function rejected(column: string | null): Reject {
-  return { line: 2, column, reason: 'what the cell holds is not a date', identityId: 'W1' }
+  return reject('W1', { column })
 }
 
 /** A single finding of this check, in this line. */

@@ -1,5 +1,5 @@
 import type { PlanContext } from '../../src/identity/decide.ts'
-import type { IdentityRecord, RosterEntry, Sighting } from '../../src/identity/record.ts'
+import type { IdentityRecord, Reject, RosterEntry, Sighting } from '../../src/identity/record.ts'
 
 /** A person as the platform wants it; employed unless said otherwise. */
 export function record(identityId: string, fields: Partial<IdentityRecord> = {}): IdentityRecord {
@@ -13,8 +13,23 @@ export function sighting(identityId: string, said: Partial<Sighting> = {}): Sigh
     fields: { email: `${identityId}@example.com`, jobTitle: 'Engineer' },
     leavingDate: null,
     left: false,
+    employed: false,
+    unsure: false,
     statesEmployment: true,
     origin: { file: 'people.csv', line: 2 },
+    ...said,
+  }
+}
+
+/** A row that was rejected whole, for what stands in its only faulty cell. */
+export function reject(identityId: string | null, said: Partial<Reject> = {}): Reject {
+  const fault = { line: 2, column: 'Hire Date', reason: 'what the cell holds is not a date', ...said }
+  return {
+    ...fault,
+    identityId,
+    cellOnly: false,
+    mayLeave: false,
+    fingerprint: `${identityId} ${fault.column} ${fault.reason}`,
     ...said,
   }
 }
@@ -27,6 +42,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     wanted,
     inferred: false,
     deferredTo: null,
+    clearedDate: null,
     asOf,
     employmentAsOf: asOf,
     absences: 0,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide } from '../../src/identity/decide.ts'
 import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
-import { entry, nightly, record, sighting } from '../helpers/records.ts'
+import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
 
 const calm: GuardFacts = {
   mode: 'snapshot',
@@ -15,6 +15,8 @@ const calm: GuardFacts = {
   recentEmailChanges: 0,
   retractions: 0,
   rejected: 0,
+  incomplete: 0,
+  unlisted: { values: [], count: 0 },
   unreadableKeys: 0,
   absent: 0,
   missingColumns: [],
@@ -155,8 +157,8 @@ describe('a tally', () => {
     tallied.add(decide(entry('bo'), 'absent', nightly()), 'absent')
     tallied.add(decide(entry('di'), sighting('di'), nightly()), sighting('di'))
     tallied.add(decide(entry('eve'), 'untouched', nightly()), 'untouched')
-    tallied.reject({ line: 3, column: 'Email', reason: 'the cell is blank', identityId: 'eve' })
-    tallied.reject({ line: 4, column: null, reason: 'damaged', identityId: null })
+    tallied.reject(reject('eve'))
+    tallied.reject(reject(null, { column: null, reason: 'damaged' }))
     tallied.retract()
 
     expect(tallied.counts()).toEqual({

@@ -87,7 +87,7 @@ export function watchDateFormats(scope: LintScope): Watch[] {
 function dateFields({ columns, headers }: LintScope): DateField[] {
   const readers = {
     startedAt: ({ fields }: Sighting) => fields.startedAt?.slice(0, 10) ?? null,
-    separatedAt: ({ leavingDate }: Sighting) => leavingDate,
+    separatedAt: ({ leavingDate }: Sighting) => leavingDate ?? null,
   }
   return (['startedAt', 'separatedAt'] as const).flatMap((name) => {
     const header = columns[name]

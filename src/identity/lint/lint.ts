@@ -54,6 +54,7 @@ export function createLint({
         return
       }
       people += 1
+      for (const cell of told.badCells ?? []) for (const see of ofRejects) see(cell, row)
       for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
         if (ofSightings[index]?.(told)) ofSightings.splice(index, 1)
       }

@@ -9,7 +9,7 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   return [
     {
       see({ left, leavingDate }) {
-        if (left || (leavingDate !== null && leavingDate < exportDate)) anybodyLeft = true
+        if (left || (typeof leavingDate === 'string' && leavingDate < exportDate)) anybodyLeft = true
         return anybodyLeft
       },
       found(people) {

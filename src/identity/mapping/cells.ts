@@ -3,7 +3,13 @@ import { type Action, actions } from '../record.ts'
 import { foldValue } from './fold-value.ts'
 
 /** Why a cell cannot be used. Speaks about the column and never quotes what may be personal. */
-export type CellFault = { readonly reason: string }
+export type CellFault = {
+  readonly reason: string
+  /** A value that the column's list lacks. */
+  readonly unlisted?: string
+  /** The configuration wants the cell filled: a row without it is too little for a person who is not known yet. */
+  readonly required?: true
+}
 
 /** What a cell says; undefined where it says nothing and what is known stays. */
 export type Told<V> = V | null | undefined | CellFault
@@ -18,6 +24,9 @@ type MapEntries<V> = Readonly<Record<string, V>>
 const mostUnits = 191
 const printableAscii = /^[\x20-\x7e]*$/
 const controlCharacter = /\p{Cc}/u
+const controlCharacters = /\p{Cc}/gu
+/** So much of a value that no list holds is shown; a column that was mapped by mistake may hold anything. */
+const mostShown = 60
 
 const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 
@@ -74,18 +83,19 @@ export function keyReader(options: { trim: boolean; lowercase: boolean }): CellR
   return textReader({ onBlank: 'reject', ...options })
 }
 
-/** Reads whether a status says that the person has left. */
+/** Reads whether a status says that the person has left. A blank that is not listed says nothing. */
 export function statusReader(options: {
   leftWhen: readonly string[]
-  activeWhen?: readonly string[] | undefined
+  employedWhen: readonly string[]
 }): CellReader<boolean> {
   const left = new Set(options.leftWhen.map(foldValue))
-  const active = options.activeWhen && new Set(options.activeWhen.map(foldValue))
-  const unlisted = { reason: 'the cell holds a status that is listed neither in leftWhen nor in activeWhen' }
+  const employed = new Set(options.employedWhen.map(foldValue))
+  const reason = 'the status is listed neither in leftWhen nor in employedWhen'
   return (cell) => {
     const value = foldValue(cell)
     if (left.has(value)) return true
-    return active === undefined || active.has(value) ? false : unlisted
+    if (employed.has(value)) return false
+    return value === '' ? undefined : { reason, unlisted: shown(cell) }
   }
 }
 
@@ -103,22 +113,26 @@ export function actionReader(
 }
 
 export function blankReader(onBlank: OnBlank): () => null | undefined | CellFault {
-  const told = { keep: undefined, clear: null, reject: { reason: 'the cell is blank' } }[onBlank]
+  const told = { keep: undefined, clear: null, reject: { reason: 'the cell is blank', required: true } as const }[
+    onBlank
+  ]
   return () => told
 }
 
 function mapReader<V>(map: MapEntries<V | null>, onBlank: OnBlank): CellReader<V> {
   const ofBlank = blankReader(onBlank)
   const values = new Map(Object.entries(map).map(([from, to]) => [foldValue(from), to]))
-  const listed = Object.keys(map).join(', ')
-  const unlisted: Told<V> = values.has('*')
-    ? values.get('*')
-    : { reason: `the cell holds a value that the mapping does not list; listed are ${listed}` }
+  const reason = `the cell holds a value that the mapping does not list; listed are ${Object.keys(map).join(', ')}`
   return (cell) => {
     const value = foldValue(cell)
     if (value === '') return values.has('') ? values.get('') : ofBlank()
-    return values.has(value) ? values.get(value) : unlisted
+    if (values.has(value)) return values.get(value)
+    return values.has('*') ? values.get('*') : { reason, unlisted: shown(cell) }
   }
+}
+
+function shown(cell: string): string {
+  return cell.trim().normalize('NFC').replaceAll(controlCharacters, ' ').slice(0, mostShown)
 }
 
 function shortEnough(text: string): string | CellFault {

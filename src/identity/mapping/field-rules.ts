@@ -16,7 +16,9 @@ import {
 const onBlank = z
   .enum(['keep', 'clear', 'reject'])
   .default('clear')
-  .describe('What a blank cell means: keep what is known, clear the field, or reject the row.')
+  .describe(
+    'What a blank cell means: keep what is known, clear the field, or reject it as a cell that cannot be read. A person who is not known yet cannot join without it then.',
+  )
 const trim = z.boolean().default(true).describe('Whether blanks around the text are removed.')
 const lowercase = z.boolean().default(false).describe('Whether the text is sent in lower case.')
 
@@ -39,7 +41,7 @@ export const leavingOptions = {
     .enum(['keep', 'clear', 'reject'])
     .default('clear')
     .describe(
-      'What a blank leaving date means. keep: nothing. clear: the person is employed. reject: the row is rejected.',
+      'What a blank leaving date means. keep: nothing. clear: the person is employed. reject: it is a cell that cannot be read.',
     ),
   ...dateFormat,
   means: z
@@ -58,15 +60,33 @@ export const StatusRule = z
     ...textSource,
     optional,
     leftWhen: z.array(z.string()).min(1).describe('The values that say that a person has left.'),
-    activeWhen: z
+    employedWhen: z
       .array(z.string())
-      .min(1)
-      .optional()
-      .describe('The values that say that a person is employed. If given, a value in neither list rejects the row.'),
+      .default([])
+      .describe(
+        'The values that say that a person is employed. A value in neither list holds the plan until `rollcall accept-status` classes it.',
+      ),
     blankWhen,
   })
-  .superRefine((rule, context) => addProblem(context, sourceProblem(rule)))
-  .describe('A column that says whether a person has left, if no date does.')
+  .superRefine((rule, context) => {
+    addProblem(context, sourceProblem(rule))
+    addProblem(context, statusProblem(rule))
+  })
+  .describe('A column that says whether a person has left.')
+
+export const StatusMeans = z
+  .enum(['now', 'onDate'])
+  .describe(
+    'When a status that says "left" counts. now: at once. onDate: on the leaving date of the row, for systems that set the status ahead.',
+  )
+export type StatusMeans = z.infer<typeof StatusMeans>
+
+export const OnBadCell = z
+  .enum(['keepField', 'rejectRow'])
+  .describe(
+    'What a cell costs that cannot be read. keepField: its field stays as it was, and the rest of the row counts. rejectRow: the whole row.',
+  )
+export type OnBadCell = z.infer<typeof OnBadCell>
 
 export type ActionValues = { readonly [A in Action | 'ignore']?: readonly string[] | undefined }
 
@@ -127,6 +147,13 @@ function checkRule(parsed: object, context: z.RefinementCtx): void {
   checkFormats(rule, context)
 }
 
+function statusProblem({ leftWhen, employedWhen }: { leftWhen: readonly string[]; employedWhen: readonly string[] }) {
+  const left = new Set(leftWhen.map(foldValue))
+  return employedWhen.some((value) => left.has(foldValue(value)))
+    ? 'a value is listed in leftWhen and in employedWhen: it can mean one thing only'
+    : null
+}
+
 function actionProblem(rule: ActionValues): string | null {
   const listed = actions.flatMap((action) => rule[action] ?? [])
   const ignored = rule.ignore ?? []
@@ -140,7 +167,7 @@ function valuesTo<V extends z.ZodType>(value: V) {
     .record(z.string(), value)
     .optional()
     .describe(
-      'What each value of the column becomes. "*" stands for all other values. Without "*", a value that is not listed rejects the row.',
+      'What each value of the column becomes. "*" stands for all other values. Without "*", a value that is not listed cannot be read.',
     )
 }
 

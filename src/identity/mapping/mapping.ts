@@ -16,10 +16,12 @@ import {
   emailOptions,
   keyOptions,
   leavingOptions,
+  OnBadCell,
   RowTimeZone,
   rule,
   rulePatch,
   SeveralRows,
+  StatusMeans,
   StatusRule,
   startOptions,
   textOptions,
@@ -46,7 +48,9 @@ export const Mapping = z.strictObject({
   }),
   status: StatusRule.optional(),
   action: ActionRule.optional(),
+  statusMeans: StatusMeans.default('now'),
   severalRows: SeveralRows.default('reject'),
+  onBadCell: OnBadCell.default('keepField'),
   rowTimeZone: RowTimeZone.optional(),
 })
 export type Mapping = z.infer<typeof Mapping>
@@ -71,7 +75,9 @@ export const MappingPatch = z.strictObject({
     .optional(),
   status: StatusRule.nullable().optional(),
   action: ActionRule.nullable().optional(),
+  statusMeans: StatusMeans.nullable().optional(),
   severalRows: SeveralRows.nullable().optional(),
+  onBadCell: OnBadCell.nullable().optional(),
   rowTimeZone: RowTimeZone.nullable().optional(),
 })
 export type MappingPatch = z.infer<typeof MappingPatch>
@@ -124,7 +130,7 @@ export type CompiledMapping =
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
 
-export type MappedName = FieldName | 'identityId' | RowPart
+export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 
 export type CompileOptions = {
   /** Whether rows may lack any column: one that is not in the header is then not mapped, and rows without a key are rejected. */
@@ -139,7 +145,7 @@ export function compileMapping(
   headers: readonly string[],
   { sparse = false, timeZone = 'UTC' }: CompileOptions = {},
 ): CompiledMapping {
-  const { fields, status, action, severalRows, rowTimeZone } = mapping
+  const { fields, status, action, severalRows, rowTimeZone, onBadCell, statusMeans } = mapping
   const { bind, columns, missing } = binder(mapping, headers, sparse)
   const key = bind('identityId', fields.identityId, keyReader)
   const texts = [
@@ -164,11 +170,12 @@ export function compileMapping(
 
   if (key === undefined || missing.length > 0) return { ok: false, missing }
   const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
-  const map = rowMapper({ key, ...cells }, timeZone)
+  const map = rowMapper({ key, ...cells }, { timeZone, onBadCell, statusMeans })
   return { ok: true, map, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
 }
 
-const rowParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
+const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
+const rowParts = [...columnParts, 'statusMeans', 'onBadCell'] as const
 type RowPart = (typeof rowParts)[number]
 
 // Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.

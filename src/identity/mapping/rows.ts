@@ -1,14 +1,17 @@
+import { fingerprint } from '../digest.ts'
 import {
   type Action,
   actions,
   type FieldName,
   type IdentityFields,
+  type ListedField,
+  listedFields,
   type Origin,
   type Reject,
   type Sighting,
 } from '../record.ts'
 import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
-import type { ActionValues } from './field-rules.ts'
+import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
 import type { BoundText, RowValues } from './text-of.ts'
 
@@ -62,65 +65,104 @@ export function ignoring(
   }
 }
 
-/** Turns rows into sightings. A row is rejected with its first fault; without its key when that cannot be trusted. */
-export function rowMapper(cells: RowCells, timeZone: string): (row: MappableRow) => Sighting | Reject {
+/** How rows of one source are read. */
+export type RowRules = {
+  /** The source's IANA time zone, for rows that name none. */
+  readonly timeZone: string
+  /** What a cell costs that cannot be read: its field, or its row. */
+  readonly onBadCell: OnBadCell
+  /** When a status that says "left" counts: at once, or on the leaving date of its row. */
+  readonly statusMeans: StatusMeans
+}
+
+/** Turns rows into sightings. A row is rejected whole only where its key, or what it is about, cannot be read. */
+export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Sighting | Reject {
   const { key, texts, contractor, leaving, status, action, rank, zone } = cells
-  const governing = [action, rank].filter((cell) => cell !== undefined)
-  const all = [...texts, contractor, leaving, status, zone, ...governing].filter((cell) => cell !== undefined)
+  const { timeZone } = rules
 
   return (row) => {
-    const { values, origin, fault } = row
-    if (fault?.column === null) return rejected(row, null, fault, null)
-    if (fault && isPartOf(fault, key)) return rejected(row, key, fault, null)
-    const identityId = tellText(key, values, timeZone)
-    if (typeof identityId !== 'string') return rejected(row, key, identityId ?? blankKey, null)
+    const { origin, fault } = row
+    if (fault?.column === null) return rejectedRow(row, null, fault, null)
+    const identityId = tell(row, key, timeZone)
+    if (typeof identityId !== 'string') return rejectedRow(row, key, identityId ?? blankKey, null)
 
-    const about = action && (tellText(action, values, timeZone) ?? noAction)
-    if (isFault(about)) return rejected(row, action, about, identityId)
-    const faulty = fault && (about === 'retract' ? governing : all).find((cell) => isPartOf(fault, cell))
-    if (fault && faulty) return rejected(row, faulty, fault, identityId)
-    const order = rank && (tellText(rank, values, timeZone) ?? noRank)
-    if (isFault(order)) return rejected(row, rank, order, identityId)
+    const about = action && (tell(row, action, timeZone) ?? noAction)
+    if (isFault(about)) return rejectedRow(row, action, about, identityId)
+    const order = rank && (tell(row, rank, timeZone) ?? noRank)
+    if (isFault(order)) return rejectedRow(row, rank, order, identityId)
     if (about === 'retract') return retraction(row, identityId, order)
 
-    const named = zone && tellText(zone, values, timeZone)
-    if (isFault(named)) return rejected(row, zone, named, identityId)
-    const rowZone = named ?? timeZone
+    const badCells: Reject[] = []
+    let tooLittleToJoin: string | undefined
+    const read = <V extends string | boolean>(
+      cell: Cell<string, V> | undefined,
+      ofZone: string,
+    ): V | null | undefined => {
+      if (cell === undefined) return undefined
+      const told = tell(row, cell, ofZone)
+      if (!isFault(told)) return told
+      badCells.push(rejected(row, cell, told, { identityId, cellOnly: true, mayLeave: employmentCells.has(cell.name) }))
+      if (told.required) tooLittleToJoin ??= `${cell.header}: ${told.reason}`
+      return undefined
+    }
 
+    const named = read(zone, timeZone)
+    const rowZone = named ?? timeZone
     const fields: Partial<Omit<IdentityFields, 'separatedAt'>> = {}
     for (const cell of texts) {
-      const told = tellText(cell, values, rowZone)
-      if (isFault(told)) return rejected(row, cell, told, identityId)
+      const told = read(cell, rowZone)
       if (told !== undefined) fields[cell.name] = told
     }
-    if (contractor !== undefined) {
-      const told = tellText(contractor, values, rowZone)
-      if (isFault(told)) return rejected(row, contractor, told, identityId)
-      if (told !== undefined) fields.isContractor = told
+    const isContractor = read(contractor, rowZone)
+    if (isContractor !== undefined) fields.isContractor = isContractor
+    const leavingDate = read(leaving, rowZone)
+    const gone = read(status, rowZone)
+
+    const isAhead = rules.statusMeans === 'onDate' && gone === true && leavingDate !== null && leaving !== undefined
+    const left = about === 'leave' || (gone === true && !isAhead)
+    const [first] = badCells
+    if (first !== undefined && rules.onBadCell === 'rejectRow') {
+      const mayLeave = left || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
+      return { ...first, cellOnly: false, mayLeave }
     }
-
-    const stated = leaving && tellText(leaving, values, rowZone)
-    if (isFault(stated)) return rejected(row, leaving, stated, identityId)
-    const gone = status && tellText(status, values, rowZone)
-    if (isFault(gone)) return rejected(row, status, gone, identityId)
-
-    const left = about === 'leave' || gone === true
-    const leavingDate = cameBack(fields.startedAt, stated, left) ? null : (stated ?? null)
-    const statesEmployment = saysEmployment(about, { stated, gone })
-    const sighting = { identityId, fields, leavingDate, left, statesEmployment, origin }
+    const employed = about === 'join' || (about === undefined && gone === false)
+    const isUnreadable = leaving !== undefined && badCells.some(({ column }) => column === leaving.header)
+    const sighting = {
+      identityId,
+      fields,
+      leavingDate,
+      left,
+      employed,
+      unsure: !employed && !left && (isAhead || isUnreadable || (status !== undefined && gone === undefined)),
+      statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
+      origin,
+      ...(first !== undefined && { badCells }),
+      ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
+    }
     return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
       ? sighting
       : { ...sighting, ...extras(row, { about, order, named }) }
   }
 }
 
+const employmentCells: ReadonlySet<string> = new Set(['separatedAt', 'status'])
 const blankKey: CellFault = { reason: 'the cell is blank' }
 const noAction: CellFault = { reason: 'the row does not say what it is about' }
 const noRank: CellFault = { reason: 'the row does not say how it stands to other rows of the person' }
 
-function tellText<V>({ index, textOf, read }: Cell<string, V>, values: RowValues, timeZone: string): Told<V> {
-  const text = textOf === null ? values[index] : textOf(values)
-  return text === undefined ? undefined : read(text, timeZone)
+/** What a cell says, or why it cannot be used: what the connector says of it goes before its text. */
+function tell<V extends string | boolean>(
+  { values, fault }: MappableRow,
+  cell: Cell<string, V>,
+  timeZone: string,
+): Told<V> {
+  if (fault && isPartOf(fault, cell)) return fault
+  const text = textIn(cell, values)
+  return text === undefined ? undefined : cell.read(text, timeZone)
+}
+
+function textIn({ index, textOf }: Cell<string, unknown>, values: RowValues): string | undefined {
+  return textOf === null ? values[index] : textOf(values)
 }
 
 function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: BoundText): boolean {
@@ -129,7 +171,14 @@ function isPartOf({ column }: NonNullable<MappableRow['fault']>, { indexes }: Bo
 
 // A person who was sent in error need not be described: the key is all that counts.
 function retraction(row: MappableRow, identityId: string, order: string | undefined): Sighting {
-  const nothing = { fields: {}, leavingDate: null, left: false, statesEmployment: false }
+  const nothing = {
+    fields: {},
+    leavingDate: undefined,
+    left: false,
+    employed: false,
+    unsure: false,
+    statesEmployment: false,
+  }
   return { identityId, ...nothing, origin: row.origin, ...extras(row, { about: 'retract', order }) }
 }
 
@@ -157,18 +206,35 @@ function saysEmployment(
   return about !== undefined || stated !== undefined || gone !== undefined
 }
 
-// HR systems keep the old leaving date of a person who returned; a later start says that it is over.
-function cameBack(startedAt: string | null | undefined, stated: string | null | undefined, left: boolean): boolean {
-  if (left || typeof startedAt !== 'string' || typeof stated !== 'string') return false
-  return startedAt.slice(0, stated.length) > stated
+function rejectedRow(
+  row: MappableRow,
+  cell: Cell<string, unknown> | null | undefined,
+  fault: CellFault,
+  identityId: string | null,
+): Reject {
+  return rejected(row, cell, fault, { identityId, cellOnly: false, mayLeave: false })
 }
 
 function rejected(
-  { origin }: MappableRow,
-  cell: { readonly header: string } | null | undefined,
-  { reason }: CellFault,
-  identityId: string | null,
+  { origin, values }: MappableRow,
+  cell: Cell<string, unknown> | null | undefined,
+  { reason, unlisted }: CellFault,
+  about: Pick<Reject, 'identityId' | 'cellOnly' | 'mayLeave'>,
 ): Reject {
   const event = 'event' in origin ? { event: origin.event } : {}
-  return { line: origin.line, ...event, column: cell?.header ?? null, reason, identityId }
+  const column = cell?.header ?? null
+  const said = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
+  return {
+    line: origin.line,
+    ...event,
+    column,
+    reason,
+    ...about,
+    fingerprint: fingerprint(column, reason, said),
+    ...(unlisted !== undefined && isListed(cell) && { unlisted: { field: cell.name, value: unlisted } }),
+  }
+}
+
+function isListed(cell: Cell<string, unknown> | null | undefined): cell is Cell<ListedField, unknown> {
+  return listedFields.some((field) => field === cell?.name)
 }

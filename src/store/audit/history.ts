@@ -58,6 +58,10 @@ export async function rejectsOf(
       reason: row.reason,
       identityId: row.identity_id,
       ...(row.event !== null && { event: row.event }),
+      cellOnly: row.cell_only,
+      mayLeave: row.may_leave,
+      fingerprint: row.fingerprint,
+      ...(row.unlisted !== null && { unlisted: row.unlisted }),
     },
   }))
 }

@@ -50,7 +50,7 @@ create index runs_held on runs (connection) where state = 'held';
 create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
 create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
 
--- Rows and events of a run that could not become records.
+-- Rows and events of a run that could not become records, and cells that cost a record a field.
 create table rejects (
   run_id uuid not null references runs (id) on delete cascade,
   seq bigint generated always as identity,
@@ -58,7 +58,11 @@ create table rejects (
   column_name text,
   reason text not null,
   identity_id text,
-  event text
+  event text,
+  cell_only boolean not null,
+  may_leave boolean not null,
+  fingerprint text not null,
+  unlisted jsonb
 );
 create index rejects_by_run on rejects (run_id, seq);
 `,

@@ -9,6 +9,7 @@ create table roster (
   wanted jsonb,
   inferred boolean not null default false,
   deferred_to text,
+  cleared_date text,
 
   -- When the newest fact was true, and when the newest one about employment was, which may be earlier; null: there was none.
   as_of timestamptz not null,

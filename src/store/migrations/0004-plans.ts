@@ -10,6 +10,7 @@ create table plan_entries (
   wanted jsonb,
   inferred boolean not null,
   deferred_to text,
+  cleared_date text,
   as_of timestamptz not null,
   employment_as_of timestamptz,
   absences integer not null,

@@ -26,10 +26,10 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", "employmentAsOf", absences
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "asOf", "employmentAsOf", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz,
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "asOf" timestamptz,
           "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
@@ -141,10 +141,12 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     .where('id', '=', id)
     .execute()
   await sql`
-    insert into rejects (run_id, line, column_name, reason, identity_id, event)
-    select ${id}, line, "column", reason, "identityId", event
+    insert into rejects
+      (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted)
+    select ${id}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted
     from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
-      as r(line integer, "column" text, reason text, "identityId" text, event text)`.execute(tx)
+      as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
+        fingerprint text, unlisted jsonb)`.execute(tx)
   const older = await tx
     .selectFrom('runs')
     .select('id')
@@ -209,11 +211,11 @@ export async function commitPlan(
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_accepted
+      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences, exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
-      wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
+      wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`

@@ -7,6 +7,7 @@ type EntryRow = {
   wanted: IdentityRecord | null
   inferred: boolean
   deferred_to: string | null
+  cleared_date: string | null
   as_of: Date
   employment_as_of: Date | null
   absences: number
@@ -173,6 +174,7 @@ function entries(db: Db) {
       'roster.wanted',
       'roster.inferred',
       'roster.deferred_to',
+      'roster.cleared_date',
       'roster.absences',
       'out_of_sync.confirmed',
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
@@ -189,6 +191,7 @@ function toEntry(row: EntryRow): RosterEntry {
     wanted: row.wanted,
     inferred: row.inferred,
     deferredTo: row.deferred_to,
+    clearedDate: row.cleared_date,
     asOf: row.as_of.toISOString(),
     employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,

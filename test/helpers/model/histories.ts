@@ -31,14 +31,16 @@ export const row = (statesEmployment: fc.Arbitrary<boolean>): fc.Arbitrary<Sight
       identityId: fc.constantFrom(...keys),
       fields,
       leavingDate: fc.option(fc.integer({ min: -5, max: 15 }).map(day), { freq: 2 }),
-      left: fc.boolean(),
+      standing: fc.constantFrom('left', 'employed', 'unsure', 'silent'),
       statesEmployment,
       line: fc.integer({ min: 2, max: 99 }),
     })
-    .map(({ line, ...said }) => ({
+    .map(({ line, standing, ...said }) => ({
       ...said,
-      leavingDate: said.statesEmployment ? said.leavingDate : null,
-      left: said.statesEmployment && said.left,
+      leavingDate: said.statesEmployment ? said.leavingDate : undefined,
+      left: said.statesEmployment && standing === 'left',
+      employed: said.statesEmployment && standing === 'employed',
+      unsure: said.statesEmployment && standing === 'unsure',
       origin: { file: 'people.csv', line },
     }))
 

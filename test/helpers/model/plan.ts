@@ -5,6 +5,7 @@ import { compareKeys } from '../../../src/identity/digest.ts'
 import type { GuardFacts } from '../../../src/identity/guards.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import { reject } from '../records.ts'
 import type { Roster } from './roster.ts'
 
 /** Everything that follows from one source. */
@@ -108,7 +109,7 @@ export function plan(
 
 /** A row of this person that cannot be used. */
 export function unusable(identityId: string): Reject {
-  return { line: 100, column: 'Email', reason: 'is not an address', identityId }
+  return reject(identityId, { line: 100, column: 'Email', reason: 'is not an address' })
 }
 
 function entriesOf(roster: Roster, keys: readonly string[]): Map<string, RosterEntry> {

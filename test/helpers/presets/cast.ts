@@ -25,6 +25,7 @@ export type Telling = {
   readonly keys: readonly string[]
   readonly managers: readonly ('managerId' | 'managerName')[]
   readonly tellsContractors: boolean
+  readonly tellsStatus: boolean
   /** The last day of employment of those who have one. */
   readonly lastDays: Partial<Record<Role, string>>
   /** Whose status says that they have left. */
@@ -52,6 +53,8 @@ export function sightingsOf(file: string, telling: Telling): Sighting[] {
       },
       leavingDate: telling.lastDays[role] ?? null,
       left: telling.left.includes(role),
+      employed: telling.tellsStatus && !telling.left.includes(role),
+      unsure: false,
       statesEmployment: true,
       origin: { file, line: index + (telling.firstLine ?? 2) },
     }

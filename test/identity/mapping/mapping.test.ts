@@ -144,7 +144,7 @@ describe('a row that cannot become a record', () => {
       startedAt: { column: 'Hire Date', format: 'dd/MM/yyyy' },
       separatedAt: 'Leaving Date',
     },
-    status: { column: 'Status', leftWhen: ['Left'], activeWhen: ['Active'] },
+    status: { column: 'Status', leftWhen: ['Left'], employedWhen: ['Active'] },
   }
   const good = {
     'Worker ID': '1222',
@@ -188,7 +188,7 @@ describe('a row that cannot become a record', () => {
     ['a line end', { Title: `${secret}\nx` }, 'Title', /control character/],
     ['half a character', { Title: `${secret}\ud83d` }, 'Title', /lone surrogate/],
     ['an unlisted value', { Type: secret }, 'Type', /does not list; listed are Employee, Contractor/],
-    ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in activeWhen/],
+    ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in employedWhen/],
   ])('names line, column and reason, and quotes nobody: %s', (_, cells, column, reason) => {
     const told = mapRow(mapping, { ...good, ...cells })
 
