@@ -65,7 +65,7 @@ export function employmentSeen(before: Employment, sighting: Sighting, rules: Em
 }
 
 /** Whether a row's start lies on or after its leaving date, which counts all the same: HR gave up hiring the person, or swapped the dates. */
-export function startsAfterLeaving({ leavingDate, fields }: Sighting): boolean {
+export function startsAfterLeaving({ leavingDate, fields }: Pick<Sighting, 'leavingDate' | 'fields'>): boolean {
   return (
     typeof leavingDate === 'string' && typeof fields.startedAt === 'string' && dayOf(fields.startedAt) >= leavingDate
   )

@@ -40,6 +40,7 @@ describe('the verdicts', () => {
       { name: 'zeroRows', actual: 1000, limit: null, ok: true },
       { name: 'missingColumn', actual: 0, limit: null, ok: true },
       { name: 'rejectedRows', actual: 0, limit: 20, ok: true },
+      { name: 'unlistedValues', actual: 0, limit: 0, ok: true },
       { name: 'unreadableKeys', actual: 0, limit: null, ok: true },
       { name: 'leavers', actual: 0, limit: 50, ok: true },
       { name: 'absentUnderHold', actual: 0, limit: null, ok: true },
@@ -57,6 +58,7 @@ describe('the verdicts', () => {
     expect(verdicts.map(({ name }) => name)).toEqual([
       'missingColumn',
       'rejectedRows',
+      'unlistedValues',
       'leavers',
       'emailChanges',
       'retractions',
@@ -159,6 +161,7 @@ describe('a tally', () => {
     tallied.add(decide(entry('eve'), 'untouched', nightly()), 'untouched')
     tallied.reject(reject('eve'))
     tallied.reject(reject(null, { column: null, reason: 'damaged' }))
+    tallied.incomplete([reject('flo', { cellOnly: true, unlisted: { field: 'status', value: 'Furlough' } })])
     tallied.retract()
 
     expect(tallied.counts()).toEqual({
@@ -170,6 +173,7 @@ describe('a tally', () => {
       retract: 1,
       unchanged: 1,
       rejected: 2,
+      incomplete: 1,
     })
     expect(tallied.facts(about)).toEqual({
       ...about,
@@ -178,6 +182,8 @@ describe('a tally', () => {
       emailChanges: 0,
       retractions: 1,
       rejected: 2,
+      incomplete: 1,
+      unlisted: { values: [{ field: 'status', value: 'Furlough', rows: 1, line: 2 }], count: 1 },
       unreadableKeys: 1,
     })
   })

@@ -24,7 +24,15 @@ describe('what a row makes of a person', () => {
       carried: false,
     })
     const { asOf } = nightly()
-    expect(stored).toEqual({ wanted, inferred: false, deferredTo: null, asOf, employmentAsOf: asOf, absences: 0 })
+    expect(stored).toEqual({
+      wanted,
+      inferred: false,
+      deferredTo: null,
+      clearedDate: null,
+      asOf,
+      employmentAsOf: asOf,
+      absences: 0,
+    })
   })
 
   test('a person of whom the same is said again is left alone', () => {
@@ -280,12 +288,87 @@ describe('leaving, returning and correcting', () => {
       separatedAt: null,
     },
     {
-      name: 'who is absent before a stated day stays until that day',
+      name: 'a date ahead does not keep a person who is absent',
       known: leavesInDecember,
       seen: 'absent',
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'who is absent before a stated day stays as long as the grace lasts',
+      known: leavesInDecember,
+      seen: 'absent',
+      rules: { graceRuns: 2 },
       kind: null,
       separatedAt: null,
       deferredTo: '2026-12-31',
+    },
+    {
+      name: 'a date ahead that was sent does not keep a person who is absent either',
+      known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
+      seen: 'absent',
+      rules: { future: 'send' },
+      kind: 'correct',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'a date ahead does not outvote a status that says left',
+      known: leavesInDecember,
+      seen: sighting('ana', { leavingDate: '2026-12-31', left: true }),
+      kind: 'leave',
+      separatedAt: exportDay,
+      inferred: true,
+    },
+    {
+      name: 'who has left does not come back for a date that moves ahead while the status says left',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: '2027-06-30', left: true }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left does not come back by a row that leaves it open',
+      known: leftInJune,
+      seen: sighting('ana', { unsure: true }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left on a date that HR stated does not come back by a row that says nothing of dates',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: undefined }),
+      kind: null,
+      separatedAt: june,
+    },
+    {
+      name: 'who has left on a date that HR stated comes back by a status that says employed',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: undefined, employed: true }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a later start clears the date that HR still states',
+      known: leftInJune,
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'return',
+      separatedAt: null,
+    },
+    {
+      name: 'a date that a later start has cleared stays cleared',
+      known: { clearedDate: '2026-06-30' },
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'update',
+      separatedAt: null,
+    },
+    {
+      name: 'a start after the leaving date of a person who had not left hides nothing',
+      known: employed,
+      seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),
+      kind: 'leave',
+      separatedAt: june,
     },
     {
       name: 'who is absent when the stated day has come leaves on that day',
@@ -363,13 +446,13 @@ describe('absences in a row', () => {
     expect(stored?.absences).toBe(0)
   })
 
-  test('who has left, or has a leaving date ahead, is not reported as absent', () => {
+  test('who has left is not reported as absent, and who has a leaving date ahead is', () => {
     const left = entry('ana', { wanted: record('ana', { separatedAt: june }) })
     const leaving = entry('bo', { deferredTo: '2026-12-31' })
 
     const absent = [left, leaving].map((known) => decide(known, 'absent', nightly()).absent)
 
-    expect(absent).toEqual([false, false])
+    expect(absent).toEqual([false, true])
   })
 })
 
@@ -535,6 +618,7 @@ describe('a whole plan', () => {
       retract: 0,
       unchanged: 1,
       rejected: 1,
+      incomplete: 0,
     })
     expect(absent).toBe(1)
   })

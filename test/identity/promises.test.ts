@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { FieldChanges } from '../../src/identity/change.ts'
 import type { PlanContext } from '../../src/identity/decide.ts'
 import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
-import type { Sighting } from '../../src/identity/record.ts'
+import type { RosterEntry, Sighting } from '../../src/identity/record.ts'
 import { contextOf, history, type Night, night, planOf, rosterAfter } from '../helpers/model/histories.ts'
 import { plan } from '../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../helpers/model/roster.ts'
@@ -11,10 +12,23 @@ import { applyPlan, type Roster } from '../helpers/model/roster.ts'
 const runs = { numRuns: 500 }
 
 /** What the platform's `separatedAt` must be for a person whom a snapshot names: a value, or any date at all. */
-function separationSaid({ leavingDate, left }: Sighting, { future, today }: PlanContext): string | null | 'some date' {
-  if (leavingDate !== null && (future === 'send' || leavingDate <= today)) return utcMidnight(leavingDate)
-  if (leavingDate !== null) return null
-  return left ? 'some date' : null
+function separationSaid(
+  { leavingDate, left, employed, unsure }: Sighting,
+  known: RosterEntry | undefined,
+  { future, today }: PlanContext,
+): string | null | 'some date' {
+  if (typeof leavingDate === 'string' && leavingDate <= today) return utcMidnight(leavingDate)
+  if (left) return 'some date'
+  const gone = knownToHaveLeft(known, today)
+  if (gone && (unsure || (gone.isStated && leavingDate === undefined && !employed))) return gone.date
+  return typeof leavingDate === 'string' && future === 'send' ? utcMidnight(leavingDate) : null
+}
+
+function knownToHaveLeft(known: RosterEntry | undefined, today: string) {
+  const { deferredTo = null, inferred = false, wanted = null, confirmed = null } = known ?? {}
+  if (deferredTo !== null && deferredTo <= today) return { date: utcMidnight(deferredTo), isStated: true }
+  const { separatedAt = null } = wanted ?? confirmed ?? {}
+  return separatedAt !== null && separatedAt <= utcMidnight(today) ? { date: separatedAt, isStated: !inferred } : null
 }
 
 function onPlatform(roster: Roster, identityId: string) {
@@ -32,8 +46,10 @@ type Event = { readonly rows: readonly Sighting[]; readonly context: PlanContext
 const nothing = { email: null, jobTitle: null, isContractor: null }
 
 /** A row that leaves nothing to what was known before: an inferred date would depend on it. */
-function complete(row: Sighting): Sighting {
-  return { ...row, fields: { ...nothing, ...row.fields }, left: row.leavingDate !== null, statesEmployment: true }
+function complete(row: Sighting, { today }: PlanContext): Sighting {
+  const left = typeof row.leavingDate === 'string' && row.leavingDate <= today
+  const says = { left, employed: !left, unsure: false, statesEmployment: true }
+  return { ...row, ...says, leavingDate: row.leavingDate ?? null, fields: { ...nothing, ...row.fields } }
 }
 
 function eventOf(rows: readonly Sighting[], context: PlanContext): Event {
@@ -58,12 +74,12 @@ describe('no leaver is lost', () => {
 
         for (const row of rows) {
           const held = onPlatform(after, row.identityId)
-          const said = separationSaid(row, context)
-          const kept = held?.separatedAt === (row.leavingDate && utcMidnight(row.leavingDate))
+          const said = separationSaid(row, roster.get(row.identityId), context)
+          const kept = typeof row.leavingDate === 'string' && held?.separatedAt === utcMidnight(row.leavingDate)
           expect({ ...nothing, ...held }).toMatchObject(row.fields)
           if (said === 'some date') expect(held?.separatedAt).toMatch(/^\d{4}-\d{2}-\d{2}T00:00:00\.000Z$/)
           // A date ahead that was accepted under `future: send` stays, also under `defer`.
-          else if (!(said === null && row.leavingDate !== null && kept)) expect(held?.separatedAt).toBe(said)
+          else if (!(said === null && kept)) expect(held?.separatedAt).toBe(said)
         }
       }),
       runs,
@@ -144,7 +160,11 @@ describe('absence never deletes', () => {
 
         const { changes } = planOf(later, gone, contextOf(later, past.length + 1))
 
-        expect(changes.filter(({ kind }) => kind === 'correct' || kind === 'return')).toEqual([])
+        // A date ahead that was sent does not keep a person employed who is absent.
+        const wasAhead = ({ fields }: { fields: FieldChanges }) => (fields.separatedAt?.from ?? '') > utcMidnight(context.today)
+        const moved = changes.flatMap((change) => (change.kind === 'correct' && !wasAhead(change) ? [change] : []))
+        expect(moved).toEqual([])
+        expect(changes.filter(({ kind }) => kind === 'return')).toEqual([])
       }),
       runs,
     )
@@ -204,12 +224,10 @@ describe('newer facts win', () => {
   test('two events end in what the newer one says, whichever comes first', () => {
     fc.assert(
       fc.property(nextNight, night, ({ past, roster }, { rows, rules }) => {
-        const newer = eventOf(rows.map(complete), contextOf({ rules }, past.length + 1))
-        const contradicted = rows.map((row) => ({
-          ...complete(row),
-          fields: { ...nothing, jobTitle: 'Intern' },
-          left: false,
-        }))
+        const context = contextOf({ rules }, past.length + 1)
+        const said = rows.map((row) => complete(row, context))
+        const newer = eventOf(said, context)
+        const contradicted = said.map((row) => ({ ...row, fields: { ...nothing, jobTitle: 'Intern' }, left: false }))
         const older = eventOf(contradicted, { ...newer.context, asOf: contextOf({ rules }, past.length).asOf })
 
         const inOrder = [older, newer].reduce(processed, roster)

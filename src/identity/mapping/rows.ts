@@ -1,4 +1,5 @@
 import { fingerprint } from '../digest.ts'
+import { startsAfterLeaving } from '../employment.ts'
 import {
   type Action,
   actions,
@@ -115,7 +116,9 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
     }
     const isContractor = read(contractor, rowZone)
     if (isContractor !== undefined) fields.isContractor = isContractor
-    const leavingDate = read(leaving, rowZone)
+    const stated = read(leaving, rowZone)
+    // HR systems keep the old leaving date of a person who was hired again; a row about that says that it is over.
+    const leavingDate = about === 'join' && startsAfterLeaving({ leavingDate: stated, fields }) ? null : stated
     const gone = read(status, rowZone)
 
     const isAhead = rules.statusMeans === 'onDate' && gone === true && leavingDate !== null && leaving !== undefined
@@ -133,7 +136,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       leavingDate,
       left,
       employed,
-      unsure: !employed && !left && (isAhead || isUnreadable || (status !== undefined && gone === undefined)),
+      unsure: about !== 'join' && !left && (isAhead || isUnreadable || (status !== undefined && gone === undefined)),
       statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
       origin,
       ...(first !== undefined && { badCells }),

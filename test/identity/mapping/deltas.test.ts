@@ -12,7 +12,7 @@ describe('a row that does not speak of a column', () => {
       managerId: { firstOf: ['m1', 'm2'] },
       separatedAt: { column: 'end', onBlank: 'reject' },
     },
-    status: { column: 'state', leftWhen: ['left'] },
+    status: { column: 'state', leftWhen: ['left'], employedWhen: ['active'] },
   }
   const silent = { id: '1', title: undefined, mail: undefined, First: undefined, Last: undefined }
   const rest = { m1: undefined, m2: undefined, end: undefined, state: undefined }
@@ -20,7 +20,7 @@ describe('a row that does not speak of a column', () => {
   test('keeps what is known of it', () => {
     const told = mapRow(mapping, { ...silent, ...rest }, { sparse: true })
 
-    expect(told).toMatchObject({ identityId: '1', fields: {}, leavingDate: null, left: false, statesEmployment: false })
+    expect(told).toMatchObject({ identityId: '1', fields: {}, leavingDate: undefined, left: false, statesEmployment: false })
     expect(Object.keys('fields' in told ? told.fields : { x: 0 })).toEqual([])
   })
 
@@ -103,6 +103,9 @@ describe('a source whose rows may lack any column', () => {
       column: 'what',
       identityId: '1',
       reason: expect.stringMatching(/^the row does not say/),
+      cellOnly: false,
+      mayLeave: false,
+      fingerprint: expect.any(String),
     })
   })
 })
@@ -128,10 +131,10 @@ describe('a row with an action', () => {
     mapRow(mapping, { ...cells, ...changed }, { sparse: true, ...(fault && { fault }) })
 
   test.each([
-    ['HIRE', { action: 'join', left: false, statesEmployment: true, leavingDate: null }],
-    [' rehire ', { action: 'join', left: false, statesEmployment: true, leavingDate: null }],
-    ['Change', { action: 'change', left: false, statesEmployment: false, leavingDate: null }],
-    ['Termination', { action: 'leave', left: true, statesEmployment: true, leavingDate: null }],
+    ['HIRE', { action: 'join', left: false, statesEmployment: true, leavingDate: undefined }],
+    [' rehire ', { action: 'join', left: false, statesEmployment: true, leavingDate: undefined }],
+    ['Change', { action: 'change', left: false, statesEmployment: false, leavingDate: undefined }],
+    ['Termination', { action: 'leave', left: true, statesEmployment: true, leavingDate: undefined }],
     ['Purge', { action: 'retract', left: false, statesEmployment: false, fields: {} }],
   ])('"%s" says so', (event, expected) => {
     expect(tell({ event })).toMatchObject(expected)

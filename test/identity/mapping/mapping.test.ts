@@ -18,8 +18,10 @@ describe('a row', () => {
     expect(told).toEqual({
       identityId: '0042',
       fields: { email: 'ana.li@example.com', isContractor: true },
-      leavingDate: null,
+      leavingDate: undefined,
       left: false,
+      employed: false,
+      unsure: false,
       statesEmployment: false,
       origin: { file: 'people.csv', line: 41 },
     })
@@ -46,35 +48,28 @@ describe('a row', () => {
     expect(told).toMatchObject({ leavingDate: '2024-02-29' })
   })
 
+  const status = { column: 'status', leftWhen: ['Inactive', 'terminated'], employedWhen: ['active', 'On leave'] }
+
   test.each([
-    ['a start after the leaving date ends it', '2026-01-01', 'Active', null],
-    ['a start after the leaving date leaves it to a status that says left', '2026-01-01', 'Left', '2025-06-30'],
-    ['a start on the leaving date leaves it', '2025-06-30', 'Active', '2025-06-30'],
-    ['a start before the leaving date leaves it', '2020-01-01', 'Active', '2025-06-30'],
-  ])('of somebody who returned: %s', (_, start, status, leavingDate) => {
-    const fields = { identityId: 'id', startedAt: 'start', separatedAt: 'end' }
-
-    const told = mapRow(
-      { fields, status: { column: 'status', leftWhen: ['left'] } },
-      { id: '1', start, end: '2025-06-30', status },
-    )
-
-    expect(told).toMatchObject({ leavingDate })
+    [' INACTIVE ', { left: true, employed: false, unsure: false, statesEmployment: true }],
+    ['Terminated', { left: true, employed: false, unsure: false, statesEmployment: true }],
+    ['Active', { left: false, employed: true, unsure: false, statesEmployment: true }],
+    ['On leave', { left: false, employed: true, unsure: false, statesEmployment: true }],
+    ['', { left: false, employed: false, unsure: true, statesEmployment: false }],
+    ['Furlough', { left: false, employed: false, unsure: true, statesEmployment: false }],
+  ])('with the status "%s" says %j', (cell, said) => {
+    expect(mapRow({ fields: { identityId: 'id' }, status }, { id: '1', status: cell })).toMatchObject(said)
   })
 
   test.each([
-    [' INACTIVE ', true],
-    ['Terminated', true],
-    ['Active', false],
-    ['On leave', false],
-    ['', false],
-  ])('with the status "%s" says left: %s', (status, left) => {
-    const told = mapRow(
-      { fields: { identityId: 'id' }, status: { column: 'status', leftWhen: ['Inactive', 'terminated'] } },
-      { id: '1', status },
-    )
+    ['Inactive', '2025-06-30', { left: false, leavingDate: '2025-06-30', unsure: true }],
+    ['Inactive', '', { left: true, leavingDate: null, unsure: false }],
+    ['Inactive', 'soon', { left: false, leavingDate: undefined, unsure: true }],
+    ['Active', '2025-06-30', { left: false, leavingDate: '2025-06-30', unsure: false }],
+  ])('whose system sets the status ahead leaves on the date: "%s" and "%s"', (cell, end, said) => {
+    const mapping = { fields: { identityId: 'id', separatedAt: 'end' }, status, statusMeans: 'onDate' }
 
-    expect(told).toMatchObject({ left, statesEmployment: true })
+    expect(mapRow(mapping, { id: '1', status: cell, end })).toMatchObject(said)
   })
 
   test('composes its text, so that the same name is the same however it was typed', () => {
@@ -97,7 +92,7 @@ describe('a row', () => {
   test.each([
     ['clear', { fields: { jobTitle: null } }],
     ['keep', { fields: {} }],
-    ['reject', { column: 'title', reason: 'the cell is blank' }],
+    ['reject', { fields: {}, tooLittleToJoin: 'title: the cell is blank', badCells: [{ reason: 'the cell is blank' }] }],
   ])('with a blank cell under "%s"', (onBlank, expected) => {
     const told = mapRow(
       { fields: { identityId: 'id', jobTitle: { column: 'title', onBlank } } },
@@ -134,7 +129,7 @@ describe('a row', () => {
   })
 })
 
-describe('a row that cannot become a record', () => {
+describe('a row with a cell that cannot be read', () => {
   const mapping = {
     fields: {
       identityId: 'Worker ID',
@@ -190,10 +185,57 @@ describe('a row that cannot become a record', () => {
     ['an unlisted value', { Type: secret }, 'Type', /does not list; listed are Employee, Contractor/],
     ['an unlisted status', { Status: secret }, 'Status', /neither in leftWhen nor in employedWhen/],
   ])('names line, column and reason, and quotes nobody: %s', (_, cells, column, reason) => {
+    const mayLeave = ['Leaving Date', 'Status'].includes(column)
+    const fault = { line: 41, column, reason: expect.stringMatching(reason), identityId: '1222', mayLeave }
+
+    const told = mapRow(mapping, { ...good, ...cells })
+    const rejected = mapRow({ ...mapping, onBadCell: 'rejectRow' }, { ...good, ...cells })
+
+    expect(told).toMatchObject({ identityId: '1222', badCells: [{ ...fault, cellOnly: true }] })
+    expect(rejected).toMatchObject({ ...fault, cellOnly: false })
+    const [bad] = 'badCells' in told ? (told.badCells ?? []) : []
+    expect(JSON.stringify({ ...bad, unlisted: null })).not.toContain(secret)
+  })
+
+  test('keeps what its other cells say: a leaver with an address of DISABLED leaves', () => {
+    const cells = { Email: 'DISABLED', Title: 'x'.repeat(200), Type: 'n/a', 'Leaving Date': '2025-06-30', Status: 'Left' }
+
     const told = mapRow(mapping, { ...good, ...cells })
 
-    expect(told).toEqual({ line: 41, column, reason: expect.stringMatching(reason), identityId: '1222' })
-    expect(JSON.stringify(told)).not.toContain(secret)
+    expect(told).toMatchObject({ leavingDate: '2025-06-30', left: true, unsure: false })
+    expect(told).toHaveProperty('fields', { startedAt: '2020-02-01T00:00:00.000Z' })
+    expect(told).toHaveProperty('badCells.length', 3)
+  })
+
+  test('is unsure whether its person has left where that is what cannot be read', () => {
+    const { Status: _, ...noStatus } = good
+    const { status: __, ...unmapped } = mapping
+
+    expect(mapRow(unmapped, { ...noStatus, 'Leaving Date': '31.06.2025' })).toMatchObject({ unsure: true, left: false })
+    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025', Status: 'Left' })).toMatchObject({ left: true })
+    expect(mapRow(mapping, { ...good, 'Leaving Date': '31.06.2025' })).toMatchObject({ employed: true, unsure: true })
+  })
+
+  test.each([
+    ['Type', 'isContractor', 'Werkstudent'],
+    ['Status', 'status', 'Furlough'],
+  ])('names the value of a closed list that the list lacks: %s', (column, field, value) => {
+    const told = mapRow(mapping, { ...good, [column]: ` ${value} ` })
+
+    expect(told).toHaveProperty('badCells.0.unlisted', { field, value })
+  })
+
+  test('knows the same fault of the same person again, in whatever line, and tells others from it', () => {
+    const faultOf = (cells: Partial<typeof good>) => {
+      const told = mapRow(mapping, { ...good, ...cells })
+      return 'badCells' in told ? told.badCells?.[0]?.fingerprint : undefined
+    }
+    const known = faultOf({ Email: 'DISABLED' })
+
+    expect(known).toMatch(/^[\w-]{22}$/)
+    expect(faultOf({ Email: 'DISABLED', Title: 'Director', Salary: '2' })).toBe(known)
+    expect(faultOf({ Email: 'disabled.' })).not.toBe(known)
+    expect(faultOf({ Email: 'DISABLED', 'Worker ID': '1223' })).not.toBe(known)
   })
 
   test.each(['', '   ', '\u0001', 'x'.repeat(192)])('has no key when its key cannot be used', (key) => {
@@ -205,12 +247,19 @@ describe('a row that cannot become a record', () => {
   test.each([
     ['as a whole', null, { column: null, identityId: null }],
     ['in its key', 0, { column: 'Worker ID', identityId: null }],
-    ['in a mapped cell', 2, { column: 'Title', identityId: '1222' }],
-    ['in its status', 6, { column: 'Status', identityId: '1222' }],
-  ])('because the connector found it damaged %s', (_, column, expected) => {
+  ])('is rejected where the connector found it damaged %s', (_, column, expected) => {
     const told = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
 
-    expect(told).toMatchObject({ reason: 'damaged', line: 41, ...expected })
+    expect(told).toMatchObject({ reason: 'damaged', line: 41, cellOnly: false, ...expected })
+  })
+
+  test.each([
+    ['in a mapped cell', 2, { column: 'Title', mayLeave: false }],
+    ['in its status', 6, { column: 'Status', mayLeave: true }],
+  ])('loses the field that the connector found damaged %s', (_, column, expected) => {
+    const told = mapRow(mapping, good, { fault: { column, reason: 'damaged' } })
+
+    expect(told).toMatchObject({ identityId: '1222', badCells: [{ reason: 'damaged', cellOnly: true, ...expected }] })
   })
 
   test('is not one that is damaged where nothing is mapped', () => {

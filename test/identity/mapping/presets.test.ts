@@ -65,7 +65,12 @@ describe('a preset', () => {
     const changed = Mapping.parse(mergePreset(preset, { severalRows: 'reject', action: null, rowTimeZone: null }))
 
     expect(kept).toMatchObject({ severalRows: { latest }, action: { join: ['Hire'] }, rowTimeZone: { column: 'Zone' } })
-    expect(changed).toEqual({ fields: kept.fields, severalRows: 'reject' })
+    expect(changed).toEqual({
+      fields: kept.fields,
+      severalRows: 'reject',
+      statusMeans: 'now',
+      onBadCell: 'keepField',
+    })
   })
 
   test('loses what is taken away', () => {

@@ -70,12 +70,12 @@ describe('the first of several columns', () => {
     expect(told).toMatchObject({ fields: { email: expected } })
   })
 
-  test('rejects a row that is damaged in any of them', () => {
+  test('loses a field that is damaged in any of them', () => {
     const cells = { id: '1', 'Work Mail': 'a@example.com', Private: 'b@example.com' }
 
     const told = mapRow(mapping, cells, { fault: { column: 2, reason: 'damaged' } })
 
-    expect(told).toMatchObject({ column: 'Work Mail, Private', reason: 'damaged', identityId: '1' })
+    expect(told).toMatchObject({ identityId: '1', badCells: [{ column: 'Work Mail, Private', reason: 'damaged' }] })
   })
 
   test('takes those that are there where it is optional', () => {
@@ -95,7 +95,7 @@ describe('an expression', () => {
       email: { expression: '$lowercase(Mail)', blankWhen: ['n/a'] },
       isContractor: { expression: 'Type', map: { ext: true, '*': false }, optional: true },
     },
-    status: { expression: 'State', leftWhen: ['left'] },
+    status: { expression: 'State', leftWhen: ['left'], employedWhen: ['x'] },
   })
 
   test('is listed with its place, in the order in which results are expected', () => {
@@ -118,16 +118,16 @@ describe('an expression', () => {
     expect(told).toMatchObject([
       { fields: { email: 'a@example.com', isContractor: true }, left: true },
       { fields: { email: null }, left: false },
-      { column: 'the expression of email', reason: 'the cell does not hold an e-mail address' },
+      { badCells: [{ column: 'the expression of email', reason: 'the cell does not hold an e-mail address' }] },
     ])
   })
 
-  test('that failed rejects its row', () => {
+  test('that failed loses its field', () => {
     const fault = { column: 2, reason: 'the expression failed' }
 
     const told = mapRow(mapping, { id: '1', Mail: 'x' }, { fault, derived: [undefined, '', ''] })
 
-    expect(told).toEqual({ line: 41, identityId: '1', column: 'the expression of email', reason: fault.reason })
+    expect(told).toMatchObject({ identityId: '1', badCells: [{ column: 'the expression of email', reason: fault.reason }] })
   })
 
   test('that nobody evaluated is a bug and no blank', () => {
