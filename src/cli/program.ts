@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { EventState } from '../contract/control/shapes.ts'
+import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
+import type { AcceptStatusOptions } from './commands/accept-status.ts'
 import type { ApproveOptions } from './commands/approve.ts'
 import type { CancelOptions } from './commands/cancel.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
@@ -28,6 +29,13 @@ const eventStates: Readonly<Record<EventState, true>> = {
   rejected: true,
   dismissed: true,
   test: true,
+}
+
+const valueMeanings: Readonly<Record<ClassedValue['as'], true>> = {
+  employed: true,
+  left: true,
+  contractor: true,
+  employee: true,
 }
 
 /** The commands of Rollcall; each loads what it uses when it runs. `exit` is told the code that a command ended with; what goes wrong is thrown. */
@@ -106,6 +114,17 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .action(
       ends(async (name: string, options: WebhookTestOptions) =>
         (await import('./commands/webhook-test.ts')).webhookTest(name, options),
+      ),
+    )
+
+  deciding(
+    one(common(add(program, 'accept-status', 'Say what a status means that no list holds, or list what was said'))),
+  )
+    .argument('[value]', 'the status, or the value of the contractor column, as the export has it')
+    .addOption(new Option('--as <meaning>', 'what it means').choices(Object.keys(valueMeanings)))
+    .action(
+      ends(async (value: string | undefined, options: AcceptStatusOptions) =>
+        (await import('./commands/accept-status.ts')).acceptStatus(value, options),
       ),
     )
 

@@ -51,8 +51,8 @@ export type Account = {
   readonly rejected: number
   /** Rows that gave way to a newer one of the same person. */
   readonly older: number
-  /** The lines of rows whose start lies on or after their leaving date. */
-  readonly startsAfterLeaving: readonly number[]
+  /** Rows whose start lies on or after their leaving date while no status says employed, and the line of the first of them. */
+  readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
 
 export type Decider = ReturnType<typeof createDecider>
@@ -70,7 +70,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     records: 0,
     rejected: 0,
     older: 0,
-    startsAfterLeaving: [],
+    startsAfterLeaving: { count: 0, line: 0 },
   }
   const namedLast = lastOf(endKeysSought)
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
@@ -90,7 +90,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
       const { identityId, rank } = sighting
       const { line } = sighting.origin
       if (!sighting.left && typeof sighting.leavingDate !== 'string') namedLast.add(identityId)
-      if (startsAfterLeaving(sighting)) account.startsAfterLeaving = [...account.startsAfterLeaving, line]
+      if (startsAfterLeaving(sighting) && !sighting.employed) noteSwapped(line)
       if (sighting.badCells) noteBadCells(sighting.badCells)
       const before = index.get(identityId)
       if (before === undefined) {
@@ -179,6 +179,11 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
 
   function isUnusable(identityId: string): boolean {
     return index.get(identityId)?.counted === null
+  }
+
+  function noteSwapped(line: number): void {
+    const { count, line: first } = account.startsAfterLeaving
+    account.startsAfterLeaving = { count: count + 1, line: count === 0 ? line : first }
   }
 
   function note(reject: Reject): void {

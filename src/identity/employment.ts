@@ -51,7 +51,7 @@ export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<Employment
  */
 export function employmentSeen(before: Employment, sighting: Sighting, rules: EmploymentRules): Employment {
   const known = employmentUntouched(before, rules)
-  const clearedDate = dateThatStartClears(known, sighting)
+  const clearedDate = dateThatStartClears(known, sighting, rules)
   const stated = sighting.leavingDate === clearedDate ? null : sighting.leavingDate
   if (typeof stated === 'string' && stated <= rules.today) return onDate(stated, known)
   if (sighting.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
@@ -64,7 +64,7 @@ export function employmentSeen(before: Employment, sighting: Sighting, rules: Em
   return { ...employed, deferredTo, clearedDate: clearedDate ?? known.clearedDate }
 }
 
-/** Whether a row's start lies on or after its leaving date, which counts all the same: HR gave up hiring the person, or swapped the dates. */
+/** Whether a row's start lies on or after its leaving date: the person was hired again, or not in the end, or HR swapped the dates. */
 export function startsAfterLeaving({ leavingDate, fields }: Pick<Sighting, 'leavingDate' | 'fields'>): boolean {
   return (
     typeof leavingDate === 'string' && typeof fields.startedAt === 'string' && dayOf(fields.startedAt) >= leavingDate
@@ -92,15 +92,21 @@ function dayOf(instant: string): string {
 }
 
 /**
- * The row's leaving date, where a later start says that it is over: HR systems keep the date of a person who was hired again. Only
- * a person who had left comes back so; for everyone else a start after the leaving date is a mistake that must not hide it.
+ * The row's leaving date, where a later start says that it is over: HR systems keep the date of a person who was hired again. That
+ * takes a status that says employed, or a person who had left before the start. For everyone else such a start is a mistake that must
+ * not hide the date.
  */
-function dateThatStartClears(known: Employment, { leavingDate, left, unsure, fields }: Sighting): string | null {
+function dateThatStartClears(
+  known: Employment,
+  { leavingDate, left, employed: isEmployedNow, unsure, fields }: Sighting,
+  { today }: EmploymentRules,
+): string | null {
   if (typeof leavingDate !== 'string') return null
   const start = typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
   if (leavingDate === known.clearedDate) return start === null || start > leavingDate ? leavingDate : null
-  if (left || unsure || start === null || known.separatedAt === null) return null
-  return start > leavingDate && start > dayOf(known.separatedAt) ? leavingDate : null
+  if (left || unsure || start === null || start <= leavingDate || start > today) return null
+  const hadLeftBefore = known.separatedAt !== null && start > dayOf(known.separatedAt)
+  return isEmployedNow || hadLeftBefore ? leavingDate : null
 }
 
 /**

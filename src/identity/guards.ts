@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { changeKinds, type PlanCounts, type Verdict } from './change.ts'
 import type { Decision, Seen } from './decide.ts'
-import { foldValue } from './mapping/fold-value.ts'
 import type { Reject, UnlistedValue } from './record.ts'
 
 const limit = (what: string, { count, share }: { count: number; share: number }) =>
@@ -149,7 +148,7 @@ export function tally(): Tally {
 
   function noteUnlisted({ unlisted: found, line }: Reject): void {
     if (found === undefined) return
-    const key = `${found.field} ${foldValue(found.value)}`
+    const key = `${found.field} ${found.value.toLowerCase()}`
     const known = unlisted.get(key)
     if (known) known.rows += 1
     else if (unlisted.size < unlistedCounted) unlisted.set(key, { ...found, rows: 1, line })

@@ -178,6 +178,14 @@ export type StoreSchema = {
     last_code: string | null
     last_failure: string | null
   }
+  classed_values: {
+    connection: string
+    field: string
+    value: string
+    meaning: string
+    classed_by: string
+    classed_at: Date
+  }
   leases: { id: number; seen_at: Date }
   takeovers: { run_id: string; batch: number; lease: number }
   rejects: {

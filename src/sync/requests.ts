@@ -2,6 +2,9 @@ import { Failure } from '../errors.ts'
 import { retractChange } from '../identity/decide.ts'
 import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
+import { type Meaning, meanings } from '../identity/mapping/classed.ts'
+import { foldValue } from '../identity/mapping/fold-value.ts'
+import { type ClassedEntry, classValue as keepClassedValue } from '../store/classed-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount } from '../store/inbox/inbox.ts'
@@ -19,7 +22,7 @@ import {
   type Trigger,
 } from '../store/runs/runs.ts'
 import type { RunOptions } from '../store/schema.ts'
-import type { SyncConnection, SyncContext } from './context.ts'
+import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
 import { afterCommit, commit, decideSource } from './run.ts'
@@ -163,6 +166,26 @@ export async function unblock(
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)
   return { wasBlocked, due }
+}
+
+/** Keeps what a value means that no list of the configuration holds; the next run reads it so. */
+export async function classValue(
+  ctx: SyncContext,
+  { connection: name, value, meaning, by }: { connection: string; value: string; meaning: Meaning; by: string },
+): Promise<ClassedEntry> {
+  const { db } = ctx.store
+  const field = meanings[meaning]
+  const feeds = Object.values(connectionOf(ctx, name).feeds)
+  const isMapped = ({ mapping: { status, fields } }: FeedRules) =>
+    (field === 'status' ? status : fields.isContractor) !== undefined
+  if (!feeds.some(isMapped))
+    throw new Failure('usage', `"${name}" maps no column to ${field}, so no value can be ${meaning}`)
+  const now = ctx.now()
+  const classed = { field, value: foldValue(value), meaning, by }
+  await ensureConnection(db, name)
+  await keepClassedValue(db, { connection: name, ...classed, now })
+  ctx.events.valueClassed({ connection: name, field, meaning, by })
+  return { ...classed, classedAt: now }
 }
 
 /** Takes a retraction back and asks for a run, which sends the person again as the source has them. */

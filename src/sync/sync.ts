@@ -8,7 +8,16 @@ export { lookUpTarget } from './deliver/target.ts'
 export { requestEventRuns } from './plan/event-runs.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
-export { approveRun, cancelRun, rejectRun, requestRun, restorePerson, retractPerson, unblock } from './requests.ts'
+export {
+  approveRun,
+  cancelRun,
+  classValue,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+  unblock,
+} from './requests.ts'
 export { sweep } from './sweep.ts'
 
 /** What the queue's jobs do. */

@@ -30,6 +30,12 @@ export type EventFields = {
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
   'connection.unblocked': { readonly connection: string; readonly by: string }
+  'value.classed': {
+    readonly connection: string
+    readonly field: string
+    readonly meaning: string
+    readonly by: string
+  }
   'source.unsettled': { readonly connection: string; readonly source: string; readonly reason: string }
   'source.watch_failed': { readonly connection: string; readonly reason: string }
   'webhook.stored': { readonly connection: string; readonly stored: number; readonly duplicates: number }
@@ -128,6 +134,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
+    valueClassed: tells('info', 'value.classed', 'a value was classed by an operator'),
     sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be moved or deleted after its run'),
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: tells('debug', 'webhook.stored', 'events stored'),

@@ -2,7 +2,18 @@ import type { ChangeView, Counts, PlanDocument, Problem, Run } from '../../src/c
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {
-  return { join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0, unchanged: 0, rejected: 0, ...given }
+  return {
+    join: 0,
+    update: 0,
+    leave: 0,
+    return: 0,
+    correct: 0,
+    retract: 0,
+    unchanged: 0,
+    rejected: 0,
+    incomplete: 0,
+    ...given,
+  }
 }
 
 /** A plan as the control API gives it; without changes unless said otherwise. */

@@ -364,6 +364,28 @@ describe('leaving, returning and correcting', () => {
       separatedAt: null,
     },
     {
+      name: 'a later start and a status that says employed clear the date of a person who joins so',
+      known: { wanted: null, confirmed: null },
+      seen: sighting('ana', {
+        leavingDate: '2026-06-30',
+        employed: true,
+        fields: { startedAt: '2026-11-01T00:00:00.000Z' },
+      }),
+      kind: 'join',
+      separatedAt: null,
+    },
+    {
+      name: 'a start that lies ahead clears nothing',
+      known: leftInJune,
+      seen: sighting('ana', {
+        leavingDate: '2026-06-30',
+        employed: true,
+        fields: { startedAt: '2026-12-01T00:00:00.000Z' },
+      }),
+      kind: 'update',
+      separatedAt: june,
+    },
+    {
       name: 'a start after the leaving date of a person who had not left hides nothing',
       known: employed,
       seen: sighting('ana', { leavingDate: '2026-06-30', fields: { startedAt: '2026-11-01T00:00:00.000Z' } }),

@@ -161,7 +161,8 @@ describe('absence never deletes', () => {
         const { changes } = planOf(later, gone, contextOf(later, past.length + 1))
 
         // A date ahead that was sent does not keep a person employed who is absent.
-        const wasAhead = ({ fields }: { fields: FieldChanges }) => (fields.separatedAt?.from ?? '') > utcMidnight(context.today)
+        const wasAhead = ({ fields }: { fields: FieldChanges }) =>
+          (fields.separatedAt?.from ?? '') > utcMidnight(context.today)
         const moved = changes.flatMap((change) => (change.kind === 'correct' && !wasAhead(change) ? [change] : []))
         expect(moved).toEqual([])
         expect(changes.filter(({ kind }) => kind === 'return')).toEqual([])

@@ -26,6 +26,7 @@ const countNames = {
   retract: ['retraction', 'retractions'],
   unchanged: ['unchanged', 'unchanged'],
   rejected: ['rejected row', 'rejected rows'],
+  incomplete: ['row with a bad cell', 'rows with bad cells'],
 } as const satisfies Record<keyof Counts, readonly [string, string]>
 
 /** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
@@ -187,7 +188,7 @@ function delivered(run: Run): string {
 /** How many people were sent though nothing about them changed, as a full run or a verification does. */
 function sentAgain({ counts, confirmed, problems, remaining }: Run): number {
   if (counts === null) return 0
-  const { unchanged: _unchanged, rejected: _rejected, ...changes } = counts
+  const { unchanged: _unchanged, rejected: _rejected, incomplete: _incomplete, ...changes } = counts
   const planned = Object.values(changes).reduce((sum, count) => sum + count, 0)
   return Math.max(0, confirmed + problems + remaining - planned)
 }

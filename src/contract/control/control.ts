@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import {
   ChangeView,
+  ClassedValue,
   EventState,
   FailureView,
   InboxEvent,
@@ -11,6 +12,7 @@ import {
   RejectView,
   Run,
   Status,
+  ValueMeaning,
 } from './shapes.ts'
 
 /** Where the control API is mounted. */
@@ -159,6 +161,23 @@ export const control = operations({
     params: ofConnection,
     body: z.strictObject({ by: By }),
     success: { 200: Unblocked },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listValues: {
+    method: 'GET',
+    path: '/connections/:connection/values',
+    summary: 'What people said that values of the status and contractor columns mean.',
+    params: ofConnection,
+    success: { 200: z.object({ data: z.array(ClassedValue) }) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  classValue: {
+    method: 'POST',
+    path: '/connections/:connection/values',
+    summary: 'Say what a value means that no list of the configuration holds. It counts from the next run on.',
+    params: ofConnection,
+    body: z.strictObject({ value: z.string().max(191), as: ValueMeaning, by: By }),
+    success: { 200: ClassedValue },
     errors: [400, 401, 404, 500, 503],
   },
   listEvents: {

@@ -44,6 +44,7 @@ export const Counts = z.object({
   retract: Count,
   unchanged: Count.describe('People of the source that the platform already has as HR says.'),
   rejected: Count.describe('Rows that could not become a record.'),
+  incomplete: Count.describe('Rows that became one but for a cell that could not be read.'),
 })
 export type Counts = z.infer<typeof Counts>
 
@@ -169,9 +170,28 @@ export const RejectView = z
     column: z.string().nullable(),
     reason: z.string(),
     identityId: z.string().nullable(),
+    cellOnly: z.boolean().describe('True: the field of the cell is lost, and the rest of the row counts.'),
+    mayLeave: z
+      .boolean()
+      .describe('True: the row says that the person has left, or a cell that could say so cannot be read.'),
   })
   .meta({ id: 'Reject' })
 export type RejectView = z.infer<typeof RejectView>
+
+export const ValueMeaning = z
+  .enum(['employed', 'left', 'contractor', 'employee'])
+  .describe('employed and left class a status, contractor and employee a value of the contractor column.')
+
+export const ClassedValue = z
+  .object({
+    field: z.enum(['status', 'isContractor']),
+    value: z.string().describe('As it is compared: without blanks around it, in lower case.'),
+    as: ValueMeaning,
+    by: z.string(),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'ClassedValue' })
+export type ClassedValue = z.infer<typeof ClassedValue>
 
 export const PlanDocument = z
   .object({

@@ -4,6 +4,7 @@ import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { changesOf, personOf, rejectsOf } from '../../store/audit/history.ts'
+import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
@@ -13,6 +14,7 @@ import type { SyncContext } from '../../sync/context.ts'
 import {
   approveRun,
   cancelRun,
+  classValue,
   planOnly,
   rejectRun,
   requestRun,
@@ -22,7 +24,16 @@ import {
 } from '../../sync/sync.ts'
 import { alertViews } from '../alerts/message.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
-import { changeView, personView, planView, problemPlace, problemPlaceText, problemView } from './views.ts'
+import {
+  changeView,
+  classedView,
+  personView,
+  planView,
+  problemPlace,
+  problemPlaceText,
+  problemView,
+  rejectView,
+} from './views.ts'
 
 /** What the control API is served from. */
 export type ControlContext = {
@@ -85,7 +96,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     await existingRun(ctx, runId)
     const found = await rejectsOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
     const next = found.length < limit ? null : (found.at(-1)?.place ?? null)
-    return { status: 200, body: { data: found.map(({ reject }) => reject), next } }
+    return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
   },
 
   async startRun(ctx, { params: { connection }, body: { full, verify } }) {
@@ -137,6 +148,17 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async unblockConnection(ctx, { params: { connection }, body: { by } }) {
     knownConnection(ctx, connection)
     return { status: 200, body: await unblock(ctx.sync, { connection, by }) }
+  },
+
+  async listValues(ctx, { params: { connection } }) {
+    knownConnection(ctx, connection)
+    const classed = await classedValues(ctx.sync.store.db, connection)
+    return { status: 200, body: { data: classed.map(classedView) } }
+  },
+
+  async classValue(ctx, { params: { connection }, body: { value, as, by } }) {
+    knownConnection(ctx, connection)
+    return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
   },
 
   async listEvents(ctx, { params: { connection }, query: { state, after, limit } }) {

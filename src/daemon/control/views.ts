@@ -1,16 +1,19 @@
 import {
   ChangeKind,
   type ChangeView,
+  type ClassedValue,
   type FieldChange,
   type Person,
   type PersonChange,
   type PlanDocument,
   type Problem,
   type RecordView,
+  type RejectView,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges } from '../../identity/change.ts'
-import { fieldNames, type IdentityRecord, type Origin } from '../../identity/record.ts'
+import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
+import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
 
@@ -27,6 +30,16 @@ export function changeView(change: Change, showing: Showing): ChangeView {
   return { kind, identityId, fields: fieldsView(change.fields, showing), carried }
 }
 
+/** A rejected row, or a cell that could not be read, as the control API shows it. */
+export function rejectView({ fingerprint: _, unlisted: __, ...reject }: Reject): RejectView {
+  return reject
+}
+
+/** What a person said of a value, as the control API shows it. */
+export function classedView({ field, value, meaning, by, classedAt }: ClassedEntry): ClassedValue {
+  return { field, value, as: meaning, by, at: classedAt.toISOString() }
+}
+
 /** A plan as the control API shows it. */
 export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
   const changes = plan.changes.map(({ change }) => changeView(change, showing))
@@ -34,7 +47,7 @@ export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
     ...plan,
     guards: [...plan.guards],
     warnings: [...plan.warnings],
-    rejects: [...plan.rejects],
+    rejects: plan.rejects.map(rejectView),
     changes,
   }
 }

@@ -1,3 +1,4 @@
+import { startsAfterLeaving } from '../employment.ts'
 import { type FieldName, fieldNames, type Sighting } from '../record.ts'
 import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 
@@ -8,8 +9,11 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
   let anybodyLeft = false
   return [
     {
-      see({ left, leavingDate }) {
-        if (left || (typeof leavingDate === 'string' && leavingDate < exportDate)) anybodyLeft = true
+      see(sighting) {
+        const { left, leavingDate } = sighting
+        // The date of a person who was hired again is kept in exports that leave out who has left.
+        const hasCome = typeof leavingDate === 'string' && leavingDate < exportDate && !startsAfterLeaving(sighting)
+        if (left || hasCome) anybodyLeft = true
         return anybodyLeft
       },
       found(people) {
@@ -30,10 +34,11 @@ export function watchBlankColumns({ columns }: LintScope): Watch[] {
     .filter((name) => columns[name] !== undefined)
   return [
     {
-      see({ fields }) {
+      see({ fields, badCells = [] }) {
         for (let at = unsaid.length - 1; at >= 0; at -= 1) {
           const name = unsaid[at]
-          if (name !== undefined && fields[name] != null) unsaid.splice(at, 1)
+          if (name === undefined) continue
+          if (fields[name] != null || badCells.some((cell) => cell.column === columns[name])) unsaid.splice(at, 1)
         }
         return unsaid.length === 0
       },

@@ -28,7 +28,8 @@ const controlCharacters = /\p{Cc}/gu
 /** So much of a value that no list holds is shown; a column that was mapped by mistake may hold anything. */
 const mostShown = 60
 
-const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
+/** What a column of contractors means where no map says otherwise. */
+export const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
 
 export function isFault(told: unknown): told is CellFault {
   return typeof told === 'object' && told !== null

@@ -39,6 +39,17 @@ create table taken_sources (
 );
 create index taken_sources_unsettled on taken_sources (connection) where settled_at is null;
 
+-- What people said that values mean which the configuration does not list. Values are kept folded.
+create table classed_values (
+  connection text not null references connections (name),
+  field text not null,
+  value text not null,
+  meaning text not null,
+  classed_by text not null,
+  classed_at timestamptz not null,
+  primary key (connection, field, value)
+);
+
 -- The times of schedules that have been used, so that each makes one run.
 create table slots (
   connection text not null,

@@ -6,8 +6,10 @@ import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { planHasher } from '../../identity/digest.ts'
 import { isEmployed } from '../../identity/employment.ts'
 import { type GuardFacts, judge } from '../../identity/guards.ts'
+import { withClassed } from '../../identity/mapping/classed.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
+import { classedValues } from '../../store/classed-values.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
@@ -40,7 +42,8 @@ export async function preparePlan(
   const { rules } = feed
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
   const { sparse = false } = reading
-  const mapping = mapRows(reading, rules, ctx.now())
+  const classed = await classedValues(db, connection.name)
+  const mapping = mapRows(reading, { ...rules, mapping: withClassed(rules.mapping, classed) }, ctx.now())
   const planContext: PlanContext = {
     mode: reading.mode,
     absence: rules.absence,
@@ -170,7 +173,16 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
   ]
 }
 
-function warningsOf({ account: { older } }: Decider, warnings: readonly string[]): readonly string[] {
-  if (older === 0) return warnings
-  return [...warnings, `${older} rows gave way to a newer row of the same person`]
+function warningsOf({ account }: Decider, warnings: readonly string[]): readonly string[] {
+  const { older, startsAfterLeaving: swapped } = account
+  return [
+    ...warnings,
+    ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
+    ...(swapped.count === 0
+      ? []
+      : [
+          `in ${swapped.count} rows the start lies on or after the leaving date (the first is line ${swapped.line}), and no status says ` +
+            'employed: they count as left, unless the person had left before that start. Ask HR whether the dates are swapped',
+        ]),
+  ]
 }

@@ -45,7 +45,16 @@ test('a plan names joiners, movers, leavers, returns, corrections and retraction
         reason: '1 of 997 people would be deleted; the limit is 0',
       },
     ],
-    rejects: [{ line: 41, column: 'Hire Date', reason: '"31/02/2025" is not a date', identityId: '1600' }],
+    rejects: [
+      {
+        line: 41,
+        column: 'Hire Date',
+        reason: '"31/02/2025" is not a date',
+        identityId: '1600',
+        cellOnly: true,
+        mayLeave: false,
+      },
+    ],
   })
 
   const text = renderPlan(plan, plain)

@@ -26,16 +26,19 @@ export type Telling = {
   readonly managers: readonly ('managerId' | 'managerName')[]
   readonly tellsContractors: boolean
   readonly tellsStatus: boolean
-  /** The last day of employment of those who have one. */
+  /** The last day of employment of those who have one; empty where the export has no column for it. */
   readonly lastDays: Partial<Record<Role, string>>
   /** Whose status says that they have left. */
   readonly left: readonly Role[]
+  /** Whose status says so, and counts on the leaving date alone. */
+  readonly saidAhead?: readonly Role[]
   readonly firstLine?: number
 }
 
 /** What every row of such an export must become. */
 export function sightingsOf(file: string, telling: Telling): Sighting[] {
   const keyOf = (role: Role) => telling.keys[roles.indexOf(role)] ?? ''
+  const { saidAhead = [] } = telling
   const included = roles.filter((role) => keyOf(role) !== '')
   return included.map((role, index) => {
     const { first, last, title, manager, start } = cast[role]
@@ -51,10 +54,10 @@ export function sightingsOf(file: string, telling: Telling): Sighting[] {
         ...(telling.managers.includes('managerName') && { managerName: manager && nameOf(manager) }),
         ...(telling.tellsContractors && { isContractor: role === 'contractor' }),
       },
-      leavingDate: telling.lastDays[role] ?? null,
+      leavingDate: Object.keys(telling.lastDays).length === 0 ? undefined : (telling.lastDays[role] ?? null),
       left: telling.left.includes(role),
-      employed: telling.tellsStatus && !telling.left.includes(role),
-      unsure: false,
+      employed: telling.tellsStatus && ![...telling.left, ...saidAhead].includes(role),
+      unsure: saidAhead.includes(role),
       statesEmployment: true,
       origin: { file, line: index + (telling.firstLine ?? 2) },
     }

@@ -1,7 +1,8 @@
 import { roles, type Telling } from './cast.ts'
 
-const lastDayWorked = { leaver: '2026-10-30', leaving: '2026-12-15', garden: '2026-11-06' }
-const endOfContract = { leaver: '2026-10-31', leaving: '2026-12-31', garden: '2026-12-31' }
+const formerDay = '2024-12-31'
+const lastDayWorked = { returner: formerDay, leaver: '2026-10-30', leaving: '2026-12-15', garden: '2026-11-06' }
+const endOfContract = { returner: formerDay, leaver: '2026-10-31', leaving: '2026-12-31', garden: '2026-12-31' }
 const personioKeys = Array.from({ length: roles.length }, (_, index) => String(17 + index * 13).padStart(5, '0'))
 
 function counted(from: number, step = 1): string[] {
@@ -43,7 +44,8 @@ export const typical: Readonly<Record<string, Telling>> = {
     tellsContractors: false,
     tellsStatus: true,
     lastDays: lastDayWorked,
-    left: ['leaver'],
+    left: [],
+    saidAhead: ['leaver'],
   },
   hibob: {
     keys: counted(3_000_001, 7),
@@ -81,7 +83,7 @@ export const typical: Readonly<Record<string, Telling>> = {
     keys: counted(80001),
     managers: ['managerId'],
     tellsContractors: false,
-    tellsStatus: true,
+    tellsStatus: false,
     lastDays: endOfContract,
     left: [],
     firstLine: 3,

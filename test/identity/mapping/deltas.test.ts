@@ -20,7 +20,13 @@ describe('a row that does not speak of a column', () => {
   test('keeps what is known of it', () => {
     const told = mapRow(mapping, { ...silent, ...rest }, { sparse: true })
 
-    expect(told).toMatchObject({ identityId: '1', fields: {}, leavingDate: undefined, left: false, statesEmployment: false })
+    expect(told).toMatchObject({
+      identityId: '1',
+      fields: {},
+      leavingDate: undefined,
+      left: false,
+      statesEmployment: false,
+    })
     expect(Object.keys('fields' in told ? told.fields : { x: 0 })).toEqual([])
   })
 

@@ -92,7 +92,10 @@ describe('a row', () => {
   test.each([
     ['clear', { fields: { jobTitle: null } }],
     ['keep', { fields: {} }],
-    ['reject', { fields: {}, tooLittleToJoin: 'title: the cell is blank', badCells: [{ reason: 'the cell is blank' }] }],
+    [
+      'reject',
+      { fields: {}, tooLittleToJoin: 'title: the cell is blank', badCells: [{ reason: 'the cell is blank' }] },
+    ],
   ])('with a blank cell under "%s"', (onBlank, expected) => {
     const told = mapRow(
       { fields: { identityId: 'id', jobTitle: { column: 'title', onBlank } } },
@@ -198,7 +201,13 @@ describe('a row with a cell that cannot be read', () => {
   })
 
   test('keeps what its other cells say: a leaver with an address of DISABLED leaves', () => {
-    const cells = { Email: 'DISABLED', Title: 'x'.repeat(200), Type: 'n/a', 'Leaving Date': '2025-06-30', Status: 'Left' }
+    const cells = {
+      Email: 'DISABLED',
+      Title: 'x'.repeat(200),
+      Type: 'n/a',
+      'Leaving Date': '2025-06-30',
+      Status: 'Left',
+    }
 
     const told = mapRow(mapping, { ...good, ...cells })
 

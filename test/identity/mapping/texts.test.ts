@@ -127,7 +127,10 @@ describe('an expression', () => {
 
     const told = mapRow(mapping, { id: '1', Mail: 'x' }, { fault, derived: [undefined, '', ''] })
 
-    expect(told).toMatchObject({ identityId: '1', badCells: [{ column: 'the expression of email', reason: fault.reason }] })
+    expect(told).toMatchObject({
+      identityId: '1',
+      badCells: [{ column: 'the expression of email', reason: fault.reason }],
+    })
   })
 
   test('that nobody evaluated is a bug and no blank', () => {

@@ -1,0 +1,39 @@
+import type { ClassedValue } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { aligned, type Paint, shown } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassedValue['as'] }
+
+/** Says what a value means that no list of the configuration holds; without a value, lists what was said so far. */
+export async function acceptStatus(value: string | undefined, options: AcceptStatusOptions): Promise<number> {
+  const { as, by } = options
+  if ((value === undefined) !== (as === undefined))
+    throw new Failure('usage', 'give a value and --as, or neither to list what was said')
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const params = { connection: connectionNamed(options, config) }
+    if (value === undefined || as === undefined) {
+      output.result({ values: (await control.listValues({ params })).data }, ({ values }, paint) =>
+        renderValues(values, paint),
+      )
+    } else {
+      output.result(await control.classValue({ params, body: { value, as, by } }), renderClassed)
+    }
+    return 0
+  })
+}
+
+export function renderClassed({ field, value, as }: ClassedValue, paint: Paint): string {
+  return `${paint('green', '✔')} ${field} "${shown(value)}" means ${as} from now on; the next run counts it so (rollcall sync)`
+}
+
+export function renderValues(values: readonly ClassedValue[], paint: Paint): string {
+  if (values.length === 0) return 'nobody has said what a value means; the lists of the configuration count alone'
+  const rows = values.map(({ field, value, as, by, at }) => [
+    `"${shown(value)}"`,
+    as,
+    field,
+    `${by}, ${at.slice(0, 16)}Z`,
+  ])
+  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell)).join('\n')
+}
