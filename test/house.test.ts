@@ -10,6 +10,7 @@ import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs/runs.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { designPage } from './helpers/pages/design.ts'
+import { evidencePage } from './helpers/pages/evidence.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -125,6 +126,10 @@ describe('the documentation', () => {
     const page = designPage(await readPage('docs/design.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/design.md')
+  })
+
+  test('has the page of outcomes as the tests of evidence hold it', async () => {
+    await expect(evidencePage()).toMatchFileSnapshot('../docs/evidence.md')
   })
 
   test('explains every exit code of a failure', async () => {

@@ -65,7 +65,7 @@ export type Sighting = {
   readonly left: boolean
   /** True where a status, or an action, says that the person is employed. */
   readonly employed: boolean
-  /** True where a cell that could say that the person has left is blank or cannot be read. Such a row brings no one back. */
+  /** True where a cell that could say that the person has left cannot be read, or speaks of a day ahead. Such a row brings no one back. */
   readonly unsure: boolean
   /** True where the row holds the cell of a leaving date or of a status, so that a blank there means "employed". */
   readonly statesEmployment: boolean

@@ -13,7 +13,7 @@ export type Installation = Workplace & {
 
 const mapping =
   'fields: { identityId: Worker ID, email: Email, firstName: First Name, jobTitle: Job Title, ' +
-  'startedAt: Start Date, separatedAt: Leaving Date }, status: { column: Status, leftWhen: [Inactive] }'
+  'startedAt: Start Date, separatedAt: Leaving Date }, status: { column: Status, leftWhen: [Inactive], employedWhen: [Active] }'
 
 /** Makes an installation that feeds the platform at `baseUrl`. It listens on a free port when it serves. */
 export async function install(

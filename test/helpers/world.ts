@@ -153,7 +153,7 @@ export async function openWorld({
         startedAt: { column: 'Start Date' },
         separatedAt: { column: 'Leaving Date' },
       },
-      status: { column: 'Status', leftWhen: ['Inactive'] },
+      status: { column: 'Status', leftWhen: ['Inactive'], employedWhen: ['Active'] },
     }),
     traps: [],
     absence: 'separate',

@@ -129,14 +129,13 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       return { ...first, cellOnly: false, mayLeave }
     }
     const employed = about === 'join' || (about === undefined && gone === false)
-    const isUnreadable = leaving !== undefined && badCells.some(({ column }) => column === leaving.header)
     const sighting = {
       identityId,
       fields,
       leavingDate,
       left,
       employed,
-      unsure: about !== 'join' && !left && (isAhead || isUnreadable || (status !== undefined && gone === undefined)),
+      unsure: about !== 'join' && !left && (isAhead || badCells.some(({ mayLeave }) => mayLeave)),
       statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
       origin,
       ...(first !== undefined && { badCells }),

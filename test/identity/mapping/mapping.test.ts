@@ -55,7 +55,7 @@ describe('a row', () => {
     ['Terminated', { left: true, employed: false, unsure: false, statesEmployment: true }],
     ['Active', { left: false, employed: true, unsure: false, statesEmployment: true }],
     ['On leave', { left: false, employed: true, unsure: false, statesEmployment: true }],
-    ['', { left: false, employed: false, unsure: true, statesEmployment: false }],
+    ['', { left: false, employed: false, unsure: false, statesEmployment: false }],
     ['Furlough', { left: false, employed: false, unsure: true, statesEmployment: false }],
   ])('with the status "%s" says %j', (cell, said) => {
     expect(mapRow({ fields: { identityId: 'id' }, status }, { id: '1', status: cell })).toMatchObject(said)
