@@ -35,9 +35,12 @@ export function isEmployed(entry: RosterEntry | undefined): boolean {
   return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
 }
 
-/** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`. */
-export function hasLeft({ separatedAt }: { readonly separatedAt?: string | null }, today: string): boolean {
-  return typeof separatedAt === 'string' && dayOf(separatedAt) <= today
+/** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`; an inferred one never does. */
+export function hasLeft(
+  { separatedAt, inferred = false }: { readonly separatedAt?: string | null; readonly inferred?: boolean },
+  today: string,
+): boolean {
+  return typeof separatedAt === 'string' && (inferred || dayOf(separatedAt) <= today)
 }
 
 /** Whether a row says anything of employment. To be spoken of is not to be employed; to stand in a snapshot is. */

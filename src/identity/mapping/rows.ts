@@ -121,8 +121,9 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
     const leavingDate = about === 'join' && startsAfterLeaving({ leavingDate: stated, fields }) ? null : stated
     const gone = read(status, rowZone)
 
-    const isAhead = rules.statusMeans === 'onDate' && gone === true && leavingDate !== null && leaving !== undefined
-    const left = about === 'leave' || (gone === true && !isAhead)
+    const leavesOnDate = about === 'leave' && typeof leavingDate === 'string'
+    const isSaidAhead = rules.statusMeans === 'onDate' && gone === true && leaving !== undefined && leavingDate !== null
+    const left = (about === 'leave' && !leavesOnDate) || (gone === true && !isSaidAhead)
     const [first] = badCells
     if (first !== undefined && rules.onBadCell === 'rejectRow') {
       const mayLeave = left || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
@@ -135,7 +136,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       leavingDate,
       left,
       employed,
-      unsure: about !== 'join' && !left && (isAhead || badCells.some(({ mayLeave }) => mayLeave)),
+      unsure: about !== 'join' && !left && (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),
       statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
       origin,
       ...(first !== undefined && { badCells }),

@@ -147,7 +147,9 @@ describe('a row with an action', () => {
   })
 
   test('about a leaver takes the date that it has', () => {
-    expect(tell({ event: 'termination', end: '2025-06-30' })).toMatchObject({ left: true, leavingDate: '2025-06-30' })
+    const told = tell({ event: 'termination', end: '2025-06-30' })
+
+    expect(told).toMatchObject({ left: false, leavingDate: '2025-06-30', unsure: true })
   })
 
   test('about a joiner passes over a leaving date of before', () => {
