@@ -86,8 +86,8 @@ describe.each(databases)('the control API on $name', ({ place }) => {
     expect(run).toMatchObject({
       state: 'finished',
       trigger: 'operator',
-      confirmed: 3,
-      counts: { join: 3, rejected: 1 },
+      confirmed: 4,
+      counts: { join: 4, rejected: 0, incomplete: 1 },
     })
     expect(runs).toMatchObject({ status: 200, body: { data: [{ id: run.id }] } })
     expect(status).toMatchObject({
@@ -97,7 +97,7 @@ describe.each(databases)('the control API on $name', ({ place }) => {
         connections: [
           {
             name: 'acme',
-            people: { wanted: 3, separated: 0, due: 0 },
+            people: { wanted: 4, separated: 0, due: 0 },
             active: null,
             last: { id: run.id },
             nextAt: null,
@@ -106,12 +106,15 @@ describe.each(databases)('the control API on $name', ({ place }) => {
         ],
       },
     })
-    expect(rejects).toMatchObject({ status: 200, body: { data: [{ line: 5, column: 'Start Date' }], next: null } })
+    expect(rejects).toMatchObject({ status: 200, body: {
+        data: [{ line: 5, column: 'Start Date', identityId: 'E0009', cellOnly: true, mayLeave: false }],
+        next: null,
+      } })
     expect(person).toMatchObject({
       status: 200,
       body: { wanted: { email: 'e2@acme.example' }, due: [], changes: [{ kind: 'join', source: 'people.csv:3' }] },
     })
-    expect((await peopleOn(at.platform)).size).toBe(3)
+    expect((await peopleOn(at.platform)).get('E0009')).toMatchObject({ startedAt: null })
   })
 
   test('gives changes page by page, without personal values unless asked', async () => {
