@@ -24,6 +24,8 @@ export type RunOptions = {
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
+  /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
+  readonly again?: { readonly runId: string; readonly digest: string; readonly by: string }
 }
 
 /** How many people differ in the platform's list, by kind. */
@@ -59,6 +61,7 @@ type RunsTable = {
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
   digest: string | null
+  moved: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>

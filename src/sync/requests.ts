@@ -17,8 +17,9 @@ import {
   moveRun,
   type Run,
   type Trigger,
+  waitingRun,
 } from '../store/runs/runs.ts'
-import type { RunOptions } from '../store/schema.ts'
+import type { Db, RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
@@ -55,7 +56,10 @@ async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnectio
   await addWaitingRun(db, { connection: name, feed: 'webhook', trigger: 'operator', options: {}, now: ctx.now() })
 }
 
-/** Lets a held run deliver exactly the plan that `digest` names. */
+/**
+ * Lets a held run deliver exactly the plan that `digest` names. If facts about its people were accepted since, nothing is sent: the
+ * plan is made again, by the run that is answered. That run delivers if nothing of the plan has changed or nothing holds it any more.
+ */
 export async function approveRun(
   ctx: SyncContext,
   { runId, digest, by }: { runId: string; digest: string; by: string },
@@ -74,16 +78,39 @@ export async function approveRun(
     const active = await lockActiveRun(tx, run.connection)
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    const { moved = null } = (await getRun(tx, runId)) ?? {}
+    if (moved !== null) return { again: await askAgain(tx, run, { digest, by, now }) }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
     const done = await commit(tx, run, connection, now)
-    if (done.batches === 0) await moveRun(tx, { id: runId, to: 'finished', now })
-    return done
+    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return { batches: done }
   })
+  if ('again' in committed) {
+    ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
+    await sweep(ctx)
+    return await runOf(ctx, committed.again)
+  }
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
-  await afterCommit(ctx, run, committed)
+  await afterCommit(ctx, run, committed.batches)
   return await runOf(ctx, runId)
+}
+
+/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
+async function askAgain(
+  tx: Db,
+  { id: runId, connection, feed, options: { full, verify } }: Run,
+  { digest, by, now }: { digest: string; by: string; now: Date },
+): Promise<string> {
+  const other = (await waitingRun(tx, { connection, feed }))?.options.again?.runId ?? runId
+  if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
+  const options = {
+    ...(full !== undefined && { full }),
+    ...(verify !== undefined && { verify }),
+    again: { runId, digest, by },
+  }
+  return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, now })
 }
 
 /** Drops the plan of a held run. */

@@ -2,15 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
-import {
-  type Committed,
-  clearPlan,
-  commitPlan,
-  dropPlan,
-  markPlanned,
-  refreshStatistics,
-  rejectsKept,
-} from '../store/plans/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -118,8 +110,12 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
   const about = { runId: run.id, connection: run.connection }
   const now = ctx.now()
 
-  const reason = heldReason(run.guards ?? [])
-  if (reason !== '') {
+  const failing = heldReason(run.guards ?? [])
+  const approved = run.options.again && { ...run.options.again, run: await getRun(db, run.options.again.runId) }
+  const { by } = approved?.digest === run.digest && coversGuards(approved.run, run) ? approved : { by: null }
+  if (failing !== '' && by === null) {
+    const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
+    const reason = again ? `${failing}; ${again}` : failing
     const held = await moveRun(db, { id: run.id, to: 'held', now, reason, attempt: claim.attempt })
     if (!held) throw new Overtaken()
     ctx.events.runHeld({ ...about, reason })
@@ -131,19 +127,27 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     const done = await commit(tx, run, connection, now)
     const moved = await moveRun(tx, {
       id: run.id,
-      to: done.batches > 0 ? 'delivering' : 'unchanged',
+      to: done > 0 ? 'delivering' : 'unchanged',
       now,
       attempt: claim.attempt,
+      ...(by !== null && { by }),
     })
     if (!moved) throw new Overtaken()
     return done
   })
+  if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
   await afterCommit(ctx, run, committed)
 }
 
-/** Makes an accepted plan the connection's truth. */
-export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<Committed> {
-  const committed = await commitPlan(tx, {
+/** Whether a person who approved `before` has seen every guard that fails now. */
+function coversGuards(before: Run | null, { guards }: Run): boolean {
+  const seen = new Set(before?.guards?.filter(({ ok }) => !ok).map(({ name }) => name))
+  return (guards ?? []).every(({ ok, name }) => ok || seen.has(name))
+}
+
+/** Makes an accepted plan the connection's truth. Answers how many batches are due. */
+export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+  const batches = await commitPlan(tx, {
     runId: run.id,
     connection: run.connection,
     limits: connection.delivery,
@@ -152,7 +156,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
   })
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
-  return committed
+  return batches
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
@@ -176,10 +180,9 @@ export async function decideSource(
 }
 
 /** Tells what follows from a commit, and enqueues it. */
-export async function afterCommit(ctx: SyncContext, run: Run, { batches, requested }: Committed): Promise<void> {
+export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  for (const again of requested) ctx.events.runRequested({ ...about, ...again })
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

@@ -129,6 +129,7 @@ function runFacts(run: Run): string[][] {
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
     ['digest', run.digest],
+    ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],
     ['sent', sentText(run)],
     ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],

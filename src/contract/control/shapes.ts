@@ -67,6 +67,10 @@ export const RunOptions = z.object({
     .object({ identityId: z.string(), by: z.string() })
     .optional()
     .describe('Whose retraction was taken back right before this run.'),
+  again: z
+    .object({ runId: z.string(), digest: z.string(), by: z.string() })
+    .optional()
+    .describe('The held run whose plan this one makes again, and who approved which plan.'),
 })
 
 const Sent = z.object({ requests: Count, people: Count })
@@ -117,6 +121,12 @@ export const Run = z
     state: RunState,
     options: RunOptions,
     digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
+    moved: z
+      .string()
+      .nullable()
+      .describe(
+        'What was accepted about the people of a held plan since it was made. An approval then makes it again.',
+      ),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),

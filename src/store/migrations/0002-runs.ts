@@ -36,6 +36,8 @@ create table runs (
   counts json,
   guards json,
   digest text,
+  -- What was accepted about the people of a held plan since it was made: an approval then has the plan made again.
+  moved text,
 
   created_at timestamptz not null,
   started_at timestamptz,

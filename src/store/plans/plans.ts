@@ -4,10 +4,9 @@ import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
-import { freeEvents } from '../inbox/inbox.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
-import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
-import type { Db, RunOptions, RunSource, Verification } from '../schema.ts'
+import { moveRun } from '../runs/runs.ts'
+import type { Db, RunSource, Verification } from '../schema.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -184,16 +183,10 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
-/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others again. */
-export type Committed = {
-  readonly batches: number
-  readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
-}
-
 /**
- * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches; held plans that
- * rest on what was true before are void. Belongs into the transaction that moves the run to `delivering`. With no batch there is
- * nothing to deliver.
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches. Held plans that
+ * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
+ * to `delivering`. Answers how many batches are due; with none there is nothing to deliver.
  */
 export async function commitPlan(
   tx: Db,
@@ -204,8 +197,8 @@ export async function commitPlan(
     speaksOfAbsent,
     now,
   }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
-): Promise<Committed> {
-  const requested = await planAgain(tx, { runId, connection, now })
+): Promise<number> {
+  await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
@@ -263,51 +256,42 @@ export async function commitPlan(
     select run_id, batch,
       min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
-  return { batches: Number(added.numAffectedRows ?? 0n), requested }
+  return Number(added.numAffectedRows ?? 0n)
 }
 
 /**
- * Makes every held plan void that speaks of the same people as this one, and asks for a run that plans again what it was made from:
- * its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
- * everybody. An accepted one overtakes every held plan. A held one is also overtaken where older facts are accepted about people that
- * it does no more than list. A retraction that a person asked for rests on nothing but that word, and waits on.
+ * Marks every held plan that speaks of the same people as this one: its differences start from what was true before, and times alone
+ * cannot tell which of its facts still count. An export speaks of everybody, so an accepted one moves every held plan. The held plan
+ * of an export is also moved where older facts are accepted about people that it does no more than list. What the roster itself has
+ * known, a leaving date whose day has come, is no such fact. A retraction that a person asked for rests on nothing but that word.
  */
-async function planAgain(
-  tx: Db,
-  { runId, connection, now }: { runId: string; connection: string; now: Date },
-): Promise<Committed['requested']> {
-  const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
-    select held.id, held.feed, held.trigger, held.options, count(*)::int as people
-    from runs held join runs ours on ours.id = ${runId} cross join lateral (
-      select identity_id from (
-        select identity_id from plan_entries where run_id = held.id
-        union select identity_id from changes where run_id = held.id
-      ) named
-      where ours.mode is not distinct from 'snapshot'
-        or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
-        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
-      union
-      select entry.identity_id
-      from plan_entries entry left join roster
-        on roster.connection = held.connection and roster.identity_id = entry.identity_id
-      where entry.run_id = ours.id and held.mode = 'snapshot' and (entry.as_of < held.as_of
-        or entry.employment_as_of < held.as_of
-          and (entry.wanted ->> 'separatedAt', entry.deferred_to)
-            is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
-    ) overtaken
-    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-    group by held.id order by held.id`.execute(tx)
-  const requested: { runId: string; trigger: Trigger }[] = []
-  for (const { id, feed, trigger, options, people } of rows) {
-    const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
-    if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
-    await dropPlan(tx, id, now)
-    await freeEvents(tx, id)
-    const { full, verify } = options
-    const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
-    requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })
-  }
-  return requested
+async function noteMoved(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+  await sql`
+    with overtaken as (
+      select held.id, count(*) as people
+      from runs held join runs ours on ours.id = ${runId} cross join lateral (
+        select identity_id from (
+          select identity_id from plan_entries where run_id = held.id
+          union select identity_id from changes where run_id = held.id
+        ) named
+        where ours.mode is not distinct from 'snapshot'
+          or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
+          or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
+        union
+        select entry.identity_id
+        from plan_entries entry left join roster
+          on roster.connection = held.connection and roster.identity_id = entry.identity_id
+        where entry.run_id = ours.id and ours.feed <> 'roster' and held.mode = 'snapshot' and (entry.as_of < held.as_of
+          or entry.employment_as_of < held.as_of
+            and (entry.wanted ->> 'separatedAt', entry.deferred_to)
+              is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
+      ) overtaken
+      where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+      group by held.id
+    )
+    update runs set moved = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end
+      || ' accepted since, by run ' || ${runId}::text
+    from overtaken where overtaken.id = runs.id`.execute(tx)
 }
 
 /** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */

@@ -54,6 +54,8 @@ export type Run = {
   readonly counts: PlanCounts | null
   readonly guards: Verdict[] | null
   readonly digest: string | null
+  /** What was accepted about the people of the held plan since it was made, so that an approval has it made again. */
+  readonly moved: string | null
   /** What an operator should look at in the source. */
   readonly warnings: string[]
   readonly verification: Verification | null
@@ -107,6 +109,21 @@ export async function addWaitingRun(
     .returning('id')
     .executeTakeFirstOrThrow()
   return row.id
+}
+
+/** The run of this feed that waits, with what it was asked for; null if none does. */
+export async function waitingRun(
+  db: Db,
+  { connection, feed }: { connection: string; feed: FeedName },
+): Promise<{ readonly id: string; readonly options: RunOptions } | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select(['id', 'options'])
+    .where('connection', '=', connection)
+    .where('feed', '=', feed)
+    .where('state', '=', 'waiting')
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Adds a run that reads no source and waits for approval at once. */
@@ -291,6 +308,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     counts: row.counts,
     guards: row.guards,
     digest: row.digest,
+    moved: row.moved,
     warnings: row.warnings ?? [],
     verification: row.verification,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
