@@ -243,6 +243,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.wanted !== entry.wanted ||
     side.inferred !== entry.inferred ||
     side.deferredTo !== entry.deferredTo ||
+    side.deferredZone !== entry.deferredZone ||
     side.absences !== entry.absences
   )
 }

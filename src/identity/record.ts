@@ -93,6 +93,8 @@ export type RosterEntry = {
   readonly inferred: boolean
   /** A stated leaving date (`YYYY-MM-DD`) that lies ahead and waits for its day under `future: defer`. */
   readonly deferredTo: string | null
+  /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
+  readonly deferredZone: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */

@@ -81,6 +81,8 @@ type RosterTable = {
   wanted: NullableJson<IdentityRecord>
   inferred: boolean
   deferred_to: string | null
+  deferred_zone: string | null
+  due_at: Date | null
   as_of: Date
   employment_as_of: Date | null
   absences: number
@@ -156,7 +158,15 @@ export type StoreSchema = {
   out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
   plan_entries: Pick<
     RosterTable,
-    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'as_of' | 'employment_as_of' | 'absences'
+    | 'identity_id'
+    | 'wanted'
+    | 'inferred'
+    | 'deferred_to'
+    | 'deferred_zone'
+    | 'due_at'
+    | 'as_of'
+    | 'employment_as_of'
+    | 'absences'
   > & { run_id: string }
   changes: ChangesTable
   deliveries: {

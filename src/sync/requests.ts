@@ -22,6 +22,7 @@ import {
 import type { Db, RunOptions } from '../store/schema.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
+import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
 import { afterCommit, commit, decideSource } from './run.ts'
 import { sweep } from './sweep.ts'
@@ -41,6 +42,8 @@ export async function requestRun(
     await hasten(db, { connection: connection.name, now })
   }
   const { trigger, feed = mainFeed(connection), options = {} } = request
+  // Also where the source then turns out to be missing: these departures are known without it.
+  if (trigger === 'operator') await addDueRuns(ctx, { connection: connection.name })
   const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options, now })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)

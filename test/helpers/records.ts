@@ -27,6 +27,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     wanted,
     inferred: false,
     deferredTo: null,
+    deferredZone: null,
     asOf,
     employmentAsOf: asOf,
     absences: 0,

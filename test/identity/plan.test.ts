@@ -24,7 +24,15 @@ describe('what a row makes of a person', () => {
       carried: false,
     })
     const { asOf } = nightly()
-    expect(stored).toEqual({ wanted, inferred: false, deferredTo: null, asOf, employmentAsOf: asOf, absences: 0 })
+    expect(stored).toEqual({
+      wanted,
+      inferred: false,
+      deferredTo: null,
+      deferredZone: null,
+      asOf,
+      employmentAsOf: asOf,
+      absences: 0,
+    })
   })
 
   test('a person of whom the same is said again is left alone', () => {

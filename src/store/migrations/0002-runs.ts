@@ -49,6 +49,7 @@ create unique index runs_one_active on runs (connection) where state in ('readin
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
 create index runs_by_age on runs (created_at desc, id);
 create index runs_held on runs (connection) where state = 'held';
+create index runs_of_roster on runs (connection, as_of) where feed = 'roster';
 create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
 create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
 

@@ -10,6 +10,8 @@ create table plan_entries (
   wanted jsonb,
   inferred boolean not null,
   deferred_to text,
+  deferred_zone text,
+  due_at timestamptz,
   as_of timestamptz not null,
   employment_as_of timestamptz,
   absences integer not null,

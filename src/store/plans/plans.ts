@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
+import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
@@ -22,13 +23,15 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
 
 /** Adds people to the plan of a run that is being read; saying the same again changes nothing. */
 export async function stagePeople(db: Db, runId: string, people: readonly PlannedPerson[]): Promise<void> {
-  const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
+  const entries = people.flatMap(({ identityId, entry }) =>
+    entry ? [{ identityId, ...entry, dueAt: dueAt(entry) }] : [],
+  )
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "asOf", "employmentAsOf", absences
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, deferred_zone, due_at, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "deferredZone", "dueAt", "asOf", "employmentAsOf", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "asOf" timestamptz,
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "deferredZone" text, "dueAt" timestamptz, "asOf" timestamptz,
           "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
@@ -42,6 +45,12 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
           origin jsonb)
       on conflict do nothing`.execute(db)
   }
+}
+
+/** When the day begins for which a leaving date waits. It is not midnight everywhere: where the clock goes forward then, it is later. */
+function dueAt({ deferredTo, deferredZone }: WantedSide): string | null {
+  if (deferredTo === null || deferredZone === null) return null
+  return Temporal.PlainDate.from(deferredTo).toZonedDateTime(deferredZone).toInstant().toString()
 }
 
 /** Takes people out of the plan again: a later row of the source contradicts or replaces what was staged about them. */
@@ -202,11 +211,13 @@ export async function commitPlan(
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, as_of, employment_as_of, absences, exports_accepted
+      (connection, identity_id, wanted, inferred, deferred_to, deferred_zone, due_at, as_of, employment_as_of, absences,
+        exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, deferred_zone, due_at, as_of, employment_as_of, absences, exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to,
+      deferred_zone = excluded.deferred_zone, due_at = excluded.due_at,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`

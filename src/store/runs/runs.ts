@@ -240,6 +240,29 @@ export async function hasUndecidedRun(
   return run !== undefined
 }
 
+/**
+ * Whether a run of the roster has looked at what was due at that time, or is about to. One that failed has not; only one that failed
+ * a moment ago counts, so that it is not tried again at once.
+ */
+export async function hasRosterRunSince(
+  db: Db,
+  { connection, since, failedBefore }: { connection: string; since: Date; failedBefore: Date },
+): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('feed', '=', 'roster')
+    .where(
+      sql<boolean>`case when state in ('waiting', 'reading') then true
+        when state = 'failed' then finished_at > ${failedBefore}
+        else as_of >= ${since} end`,
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
+}
+
 /** The runs that wait for this connection, the older first. */
 export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
   const rows = await db

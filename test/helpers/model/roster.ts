@@ -38,6 +38,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     wanted: null,
     inferred: false,
     deferredTo: null,
+    deferredZone: null,
     asOf: '',
     employmentAsOf: null,
     absences: 0,

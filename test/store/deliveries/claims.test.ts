@@ -46,6 +46,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           wanted: record,
           inferred: false,
           deferredTo: null,
+          deferredZone: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
           absences: 0,
