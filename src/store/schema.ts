@@ -24,6 +24,8 @@ export type RunOptions = {
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
+  /** What waits in held runs of events is planned again as well. */
+  readonly held?: boolean
   /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
   readonly again?: { readonly runId: string; readonly digest: string; readonly by: string }
 }
@@ -62,6 +64,7 @@ type RunsTable = {
   guards: NullableJson<Verdict[]>
   digest: string | null
   moved: string | null
+  set_aside: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
@@ -124,6 +127,7 @@ type InboxTable = {
   state: string
   run_id: string | null
   reason: string | null
+  joined: Generated<boolean>
 }
 
 /** The daemon's store, as Kysely sees it. `migrations/` makes it so. */

@@ -4,7 +4,7 @@ import { planDigest } from '../identity/digest.ts'
 import { judge, tally } from '../identity/guards.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
-import { pendingCount } from '../store/inbox/inbox.ts'
+import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
@@ -44,7 +44,9 @@ export async function requestRun(
   const { trigger, feed = mainFeed(connection), options = {} } = request
   // Also where the source then turns out to be missing: these departures are known without it.
   if (trigger === 'operator') await addDueRuns(ctx, { connection: connection.name })
-  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options, now })
+  const plansHeld = trigger === 'operator' && feed === 'webhook'
+  const asked = { ...options, ...(plansHeld && { held: true }) }
+  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options: asked, now })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)
   await sweep(ctx)
@@ -56,7 +58,13 @@ async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnectio
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
   if (!feeds.webhook || feeds.webhook.settings.thin || (await pendingCount(db, name)) === 0) return
-  await addWaitingRun(db, { connection: name, feed: 'webhook', trigger: 'operator', options: {}, now: ctx.now() })
+  await addWaitingRun(db, {
+    connection: name,
+    feed: 'webhook',
+    trigger: 'operator',
+    options: { held: true },
+    now: ctx.now(),
+  })
 }
 
 /**
@@ -230,6 +238,7 @@ async function endRun(
     }
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
+    else await releaseEvents(tx, runId)
   })
   const connection = ctx.connections.get(before.connection)
   if (to === 'rejected' && connection) await settleSources(ctx, connection)

@@ -1,8 +1,9 @@
 import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
-import { refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
+import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
+import { storeSetAside } from '../store/plans/set-aside.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -89,17 +90,25 @@ async function readAndPlan(
   await settleSources(ctx, connection)
 
   const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, claim, signal })
+  const { again, held: replaces = false } = claim.run.options
   const plan = await preparePlan(ctx, connection, {
     feed,
     stage: storeStage(db, claim),
     everybody: claim.run.options.full ?? false,
+    // What is made again was set aside before.
+    splits: again && !replaces ? null : { behindHeld: !replaces },
     signal,
     onProgress: (read) => ctx.events.runRead({ ...about, ...read }),
   })
 
-  const planned = await db.transaction().execute((tx) => markPlanned(tx, claim, { ...plan, verification }, ctx.now()))
-  if (!planned) throw new Overtaken()
+  const { setAside } = plan
+  const now = ctx.now()
+  const held = await db.transaction().execute(async (tx) => {
+    if (!(await markPlanned(tx, claim, { ...plan, verification }, now))) throw new Overtaken()
+    return setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
+  })
   ctx.events.runPrepared(about)
+  if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
 }
 
 /** Lets a planned run go on as its guards say: held, unchanged, or delivering. */
@@ -112,12 +121,16 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
   const failing = heldReason(run.guards ?? [])
   const approved = run.options.again && { ...run.options.again, run: await getRun(db, run.options.again.runId) }
-  const { by } = approved?.digest === run.digest && coversGuards(approved.run, run) ? approved : { by: null }
+  const isSame =
+    approved?.digest === run.digest && approved.run?.state === 'superseded' && coversGuards(approved.run, run)
+  const by = isSame ? approved.by : null
   if (failing !== '' && by === null) {
     const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
     const reason = again ? `${failing}; ${again}` : failing
-    const held = await moveRun(db, { id: run.id, to: 'held', now, reason, attempt: claim.attempt })
-    if (!held) throw new Overtaken()
+    await db.transaction().execute(async (tx) => {
+      if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, attempt: claim.attempt }))) throw new Overtaken()
+      if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
+    })
     ctx.events.runHeld({ ...about, reason })
     await enqueueWaiting(ctx, run.connection)
     return

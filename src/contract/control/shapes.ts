@@ -67,6 +67,7 @@ export const RunOptions = z.object({
     .object({ identityId: z.string(), by: z.string() })
     .optional()
     .describe('Whose retraction was taken back right before this run.'),
+  held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
   again: z
     .object({ runId: z.string(), digest: z.string(), by: z.string() })
     .optional()
@@ -127,6 +128,7 @@ export const Run = z
       .describe(
         'What was accepted about the people of a held plan since it was made. An approval then makes it again.',
       ),
+    setAside: z.string().nullable().describe('The held run of those people of this one whom a guard stopped.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),
@@ -273,7 +275,7 @@ export const Person = z
   .meta({ id: 'Person' })
 export type Person = z.infer<typeof Person>
 
-export const EventState = z.enum(['pending', 'settled', 'rejected', 'dismissed', 'test'])
+export const EventState = z.enum(['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'])
 
 export type EventState = z.infer<typeof EventState>
 
@@ -284,8 +286,8 @@ export const InboxEvent = z
     eventId: z.string().nullable().describe('What the sender calls it.'),
     state: EventState,
     receivedAt: Instant,
-    runId: z.string().nullable().describe('The run that read it last.'),
-    reason: z.string().nullable(),
+    runId: z.string().nullable().describe('The run that read it last, or whose decision it waits for.'),
+    reason: z.string().nullable().describe('Why it was set aside, or what could not be used.'),
   })
   .meta({ id: 'InboxEvent' })
 export type InboxEvent = z.infer<typeof InboxEvent>
@@ -310,6 +312,7 @@ export const ConnectionStatus = z.object({
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
+      held: Count.describe('Those of them that were set aside until a person decides.'),
       rejected: Count.describe('Events that could not be understood.'),
     })
     .nullable()

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
+import { passOnEvents } from '../inbox/inbox.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RunSource, Verification } from '../schema.ts'
@@ -126,9 +128,12 @@ export type PlanSummary = {
   readonly rejects: readonly Reject[]
 }
 
-/** Completes a plan and makes every older held plan of the same feed void. False: another attempt has taken over. */
+/**
+ * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, since the others are
+ * about other people. False: another attempt has taken over.
+ */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
-  const { id, connection } = claim.run
+  const { id, connection, feed, options } = claim.run
   if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
   await tx
     .updateTable('runs')
@@ -158,13 +163,19 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     .select('id')
     .where('connection', '=', connection)
     .where('state', '=', 'held')
-    .where('feed', '=', claim.run.feed)
+    .where('feed', '=', feed)
     .where(sql<boolean>`not options ? 'retract'`)
     .execute()
-  for (const held of older) {
+  const again = options.again?.runId
+  const replaced = older.filter((held) => feed !== 'webhook' || options.held || held.id === again)
+  for (const held of replaced) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)
+    if (feed === 'webhook') await passOnEvents(tx, { from: held.id, to: id })
   }
+  // The plan rests on the events of that run, which a person has dropped meanwhile.
+  if (feed === 'webhook' && again !== undefined && !options.held && replaced.length === 0)
+    throw new Failure('conflict', `run ${again}, whose plan was to be made again, was decided meanwhile`)
   return true
 }
 

@@ -1,7 +1,7 @@
 import type { Reading } from '../../connectors/connector.ts'
 import { readEvents } from '../../connectors/webhook/events.ts'
 import { Failure } from '../../errors.ts'
-import { peekPending, takeAllPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import { eventsOfHeld, peekPending, takeAllPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -53,8 +53,11 @@ export async function openFeed(
 async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: eventsAtOnce }
   if (claim === null) return await peekPending(db, portion)
+  const { held = false, again } = claim.run.options
+  // They stay with the held run until the new plan takes its place.
+  if (again && !held) return await eventsOfHeld(db, again.runId)
   return await whileHeld(db, claim, async (tx, runId) => {
-    await takeBackEvents(tx, { connection, runId })
+    await takeBackEvents(tx, { connection, runId, held })
     return await takePending(tx, { ...portion, runId })
   })
 }
