@@ -185,6 +185,17 @@ export async function holdAllEvents(tx: Db, { runId, reason }: { runId: string; 
     .execute()
 }
 
+/** Leaves events that a run has taken to the next one. */
+export async function leaveEvents(tx: Db, { runId, ids }: { runId: string; ids: readonly string[] }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: null })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .execute()
+}
+
 /** Gives the events of a held run to the run that makes its plan again. Those that waited behind it are free. */
 export async function passOnEvents(tx: Db, { from, to }: { from: string; to: string }): Promise<void> {
   await tx

@@ -1,13 +1,20 @@
 import type { Reading } from '../../connectors/connector.ts'
-import { readEvents } from '../../connectors/webhook/events.ts'
 import { Failure } from '../../errors.ts'
-import { eventsOfHeld, peekPending, takeAllPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import {
+  eventsOfHeld,
+  leaveEvents,
+  peekPending,
+  takeAllPending,
+  takeBackEvents,
+  takePending,
+} from '../../store/inbox/inbox.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { readReadable } from './readable-events.ts'
 import { Overtaken } from './stage.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
@@ -43,7 +50,13 @@ export async function openFeed(
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
-    return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
+    const { reading, left } = readReadable(events, webhook, {
+      now: ctx.now(),
+      // What a plan that is made again was made from belongs to it.
+      mayLeave: claim?.run.options.again === undefined || claim.run.options.held === true,
+    })
+    if (claim && left.length > 0) await whileHeld(db, claim, (tx, runId) => leaveEvents(tx, { runId, ids: left }))
+    return { name, rules: webhook, reading }
   }
   const rules = source ?? webhook
   if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }

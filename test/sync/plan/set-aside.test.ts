@@ -82,6 +82,28 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(await eventsOf(world)).toEqual(['settled', 'rejected', 'settled', 'settled'])
   })
 
+  test('an event that names a field twice is set aside, and one that spells it otherwise has a run of its own', async () => {
+    await using opened = await open()
+    const { world, person } = opened
+    const twice = { id: 'E0003', left: '2026-11-19', Left: '2026-11-19' }
+    await inOrder(
+      world,
+      terminated('E0004', '2026-11-19', at),
+      { type: 'terminated', at, employee: twice },
+      { type: 'terminated', at, employee: { id: 'E0005', LEFT: '2026-11-19' } },
+    )
+
+    await later(world, 6)
+    const first = [(await person('E0004'))?.separatedAt, await eventsOf(world)]
+    await later(world, 6)
+
+    expect(first).toEqual(['2026-11-19T00:00:00.000Z', ['settled', 'rejected', 'pending']])
+    expect((await person('E0005'))?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
+    expect(await listEvents(world.sync.store.db, { connection: 'acme', state: 'rejected' })).toMatchObject([
+      { reason: expect.stringContaining('employee.Left') },
+    ])
+  })
+
   test('more rows that cannot be used than the limit allows hold nothing but themselves', async () => {
     await using opened = await open()
     const { world, person } = opened
