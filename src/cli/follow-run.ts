@@ -98,7 +98,8 @@ export function exitOf(run: Run): number {
     case 'cancelled':
       return failures.conflict.exit
     default:
-      return 0
+      // What went on went well; a part of the plan waits all the same.
+      return run.setAside === null ? 0 : failures.run_held.exit
   }
 }
 

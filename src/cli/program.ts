@@ -25,6 +25,7 @@ type Exit = number
 // The schema knows them too, but loading it takes as long as everything else here.
 const eventStates: Readonly<Record<EventState, true>> = {
   pending: true,
+  held: true,
   settled: true,
   rejected: true,
   dismissed: true,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { controlPrefix } from '../contract/control/control.ts'
-import { requestRun } from '../sync/sync.ts'
+import { requestDueRuns, requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
@@ -70,8 +70,13 @@ function alertContext({ config, sync }: Assembly): AlertContext {
 async function startSchedules(assembly: Assembly): Promise<AsyncDisposable> {
   const { sync, config } = assembly
   const takeDueSlots = createSchedules(schedulesOf(config), scheduleTasks(sync))
-  await takeDueSlots()
-  return repeat(takeDueSlots, {
+  const takeDue = async (): Promise<void> => {
+    // First the leaving dates whose day has come: a source that is due as well may be missing.
+    await requestDueRuns(sync)
+    await takeDueSlots()
+  }
+  await takeDue()
+  return repeat(takeDue, {
     pauseMs: scheduleMs,
     failed: (error) => sync.events.unexpected({ during: 'schedules', error }),
   })

@@ -38,7 +38,7 @@ export type Seen = Sighting | 'absent' | 'untouched'
 /** The part of a roster entry that follows HR. */
 export type WantedSide = Pick<
   RosterEntry,
-  'wanted' | 'inferred' | 'deferredTo' | 'clearedDate' | 'asOf' | 'employmentAsOf' | 'absences'
+  'wanted' | 'inferred' | 'deferredTo' | 'deferredZone' | 'clearedDate' | 'asOf' | 'employmentAsOf' | 'absences'
 >
 
 export type Decision = {
@@ -108,6 +108,7 @@ function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
     wanted: null,
     inferred: false,
     deferredTo: null,
+    deferredZone: null,
     clearedDate: null,
     asOf,
     employmentAsOf: null,
@@ -121,7 +122,13 @@ function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
 function contextOf({ asOf = '', timeZone }: Sighting, ctx: PlanContext): PlanContext {
   if (asOf === '' && timeZone === undefined) return ctx
   const [zone, at] = [timeZone ?? ctx.timeZone, asOf || ctx.asOf]
-  return { ...ctx, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
+  return { ...ctx, timeZone: zone, asOf: at, exportDate: dateIn(zone, at), today: dateIn(zone, ctx.now) }
+}
+
+/** A day that waits begins in the zone of the row that named it. */
+function inZoneOf({ deferredZone }: RosterEntry, ctx: PlanContext): PlanContext {
+  if (deferredZone === null || deferredZone === ctx.timeZone) return ctx
+  return { ...ctx, timeZone: deferredZone, today: dateIn(deferredZone, ctx.now) }
 }
 
 // A guard holds the plan, whatever says so in the source: deleting takes a person's word.
@@ -174,19 +181,24 @@ function employmentAlone({ wanted, asOf }: RosterEntry, side: WantedSide): Wante
 }
 
 function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): WantedSide {
-  const employment = employmentSeen(knownEmployment(entry), sighting, ctx)
+  const speaks = speaksOfEmployment(sighting, ctx)
+  const rules = speaks ? ctx : inZoneOf(entry, ctx)
+  const employment = employmentSeen(knownEmployment(entry), sighting, rules)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  const employmentAsOf = speaksOfEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
-  return sideOf(recordOf(known, sighting, employment), employment, { asOf: ctx.asOf, employmentAsOf, absences: 0 })
+  const employmentAsOf = speaks ? ctx.asOf : entry.employmentAsOf
+  const times = { asOf: ctx.asOf, employmentAsOf, absences: 0 }
+  return sideOf(recordOf(known, sighting, employment), employment, times, rules)
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
-  const employment = employmentUntouched(knownEmployment(entry), ctx)
+  const rules = inZoneOf(entry, ctx)
+  const employment = employmentUntouched(knownEmployment(entry), rules)
   const wanted = entry.wanted && { ...entry.wanted, separatedAt: employment.separatedAt }
-  return sideOf(wanted, employment, { ...entry, absences })
+  return sideOf(wanted, employment, { ...entry, absences }, rules)
 }
 
-function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; absent: boolean } {
+function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSide; absent: boolean } {
+  const ctx = inZoneOf(entry, ofSource)
   const known = knownEmployment(entry)
   const record = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
   // An export cannot hold a person who was first mentioned after it was taken.
@@ -199,7 +211,7 @@ function absentSide(entry: RosterEntry, ctx: PlanContext): { side: WantedSide; a
   const employment = employmentAbsent(known, absences, ctx)
   const leaves = record !== null && employment.separatedAt !== known.separatedAt
   const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
-  const side = sideOf(wanted, employment, { asOf: ctx.asOf, employmentAsOf: ctx.asOf, absences })
+  const side = sideOf(wanted, employment, { asOf: ctx.asOf, employmentAsOf: ctx.asOf, absences }, ctx)
   return { side, absent: counts }
 }
 
@@ -222,8 +234,10 @@ function sideOf(
   wanted: IdentityRecord | null,
   { inferred, deferredTo, clearedDate }: Employment,
   { asOf, employmentAsOf, absences }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'absences'>,
+  { timeZone }: PlanContext,
 ): WantedSide {
-  return { wanted, inferred, deferredTo, clearedDate, asOf, employmentAsOf, absences }
+  const deferredZone = deferredTo === null ? null : timeZone
+  return { wanted, inferred, deferredTo, deferredZone, clearedDate, asOf, employmentAsOf, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -237,6 +251,7 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     entry.inferred === side.inferred &&
     entry.deferredTo === side.deferredTo &&
     entry.clearedDate === side.clearedDate &&
+    entry.deferredZone === side.deferredZone &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
     entry.absences === side.absences

@@ -2,7 +2,7 @@ import type { Change } from './change.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
 import { fingerprint } from './digest.ts'
 import { isEmployed, startsAfterLeaving } from './employment.ts'
-import { type Tallied, tally } from './guards.ts'
+import { isCountedBy, type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
@@ -27,6 +27,16 @@ export type Page = {
   readonly withdrawn: readonly string[]
   /** People to decide about. */
   readonly told: readonly Told[]
+}
+
+/** What was decided about people of whom a guard, or a held plan, stops something. */
+export type Split = {
+  /** What goes on all the same: that they leave. */
+  readonly goesOn: readonly PlannedPerson[]
+  /** What waits, as a plan of its own. */
+  readonly waits: readonly PlannedPerson[]
+  /** What was said that waits. */
+  readonly waiting: readonly Told[]
 }
 
 export type DeciderRules = {
@@ -73,9 +83,12 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     startsAfterLeaving: { count: 0, line: 0 },
   }
   const namedLast = lastOf(endKeysSought)
+  const waitingTally = tally()
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
   const isKeptOnce = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
   let page = emptyPage()
+  /** All that was told in order, by person. */
+  let toldInOrder: ReadonlyMap<string, readonly Sighting[]> = page.told
 
   return {
     account: account as Account,
@@ -152,10 +165,48 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
         const { identityId } = entry
         const seen: Seen = index.has(identityId) ? 'untouched' : 'absent'
         const decision = decide(entry, seen, context)
+        // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
+        if (inOrder && Object.values(decision.news).some(Boolean)) return []
         tallied.add(decision, seen)
         return planned(entry, decision, { identityId, origin: null })
       })
     },
+
+    /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
+    toldBy: (guards: ReadonlySet<string>): (Told & { readonly isCounted: boolean })[] =>
+      [...toldInOrder].map(([identityId, sightings]) => {
+        const isCounted = isCountedBy(index.get(identityId)?.counted ?? 0, guards)
+        return { identityId, sightings, isCounted }
+      }),
+
+    /**
+     * Splits people off the plan. A departure goes on, unless `leavers` stops it, with what its own row says; the rest waits. Of people
+     * who join another plan nothing is decided for this one.
+     */
+    split(
+      people: readonly (Told & { readonly joins: boolean })[],
+      known: ReadonlyMap<string, RosterEntry>,
+      stopped: ReadonlySet<string>,
+    ): Split {
+      const goesOn: PlannedPerson[] = []
+      const waits: PlannedPerson[] = []
+      const waiting: Told[] = []
+      for (const { identityId, sightings, joins } of people) {
+        const entry = known.get(identityId)
+        const counted = index.get(identityId)?.counted ?? 0
+        const leavesTooMany = stopped.has('leavers') && isCountedBy(counted, leaversGuard)
+        const departures = entry === undefined || leavesTooMany ? [] : departuresOf(sightings)
+        const rest = sightings.filter((sighting) => !departures.includes(sighting))
+        tallied.remove(counted)
+        goesOn.push(...decideSome(entry, departures, tallied))
+        if (!joins) waits.push(...decideSome(entry, rest, waitingTally))
+        if (rest.length > 0) waiting.push({ identityId, sightings: rest })
+      }
+      return { goesOn, waits, waiting }
+    },
+
+    /** What waits of the people that were split off. */
+    waitingCounts: waitingTally.counts,
 
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !index.has(identityId),
@@ -173,8 +224,21 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
 
   function takePage(): Page {
     const { withdrawn, told } = page
+    if (inOrder) toldInOrder = told
     page = emptyPage()
     return { withdrawn, told: [...told].map(([identityId, sightings]) => ({ identityId, sightings })) }
+  }
+
+  function decideSome(
+    entry: RosterEntry | undefined,
+    sightings: readonly Sighting[],
+    into: ReturnType<typeof tally>,
+  ): PlannedPerson[] {
+    const [first, last] = [sightings[0], sightings.at(-1)]
+    if (!first || !last) return []
+    const decision = decideInOrder(entry, sightings, context)
+    into.add(decision, first)
+    return planned(entry, decision, { identityId: first.identityId, origin: last.origin })
   }
 
   function isUnusable(identityId: string): boolean {
@@ -247,6 +311,18 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
   }
 }
 
+const leaversGuard: ReadonlySet<string> = new Set(['leavers'])
+
+/** The rows that say that a person leaves, unless a later one says that they do not. */
+function departuresOf(sightings: readonly Sighting[]): readonly Sighting[] {
+  const last = sightings.findLast((sighting) => saysLeaving(sighting) || sighting.statesEmployment)
+  return last !== undefined && saysLeaving(last) ? sightings.filter(saysLeaving) : []
+}
+
+function saysLeaving({ action, left, leavingDate }: Sighting): boolean {
+  return action !== 'retract' && (left || typeof leavingDate === 'string')
+}
+
 /** Whether a snapshot is older than the newest accepted one, so that it no longer speaks of everybody. */
 export function isStale({ mode, asOf }: Pick<PlanContext, 'mode' | 'asOf'>, acceptedAsOf: string | null): boolean {
   return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
@@ -298,6 +374,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.inferred !== entry.inferred ||
     side.deferredTo !== entry.deferredTo ||
     side.clearedDate !== entry.clearedDate ||
+    side.deferredZone !== entry.deferredZone ||
     side.absences !== entry.absences
   )
 }

@@ -211,6 +211,14 @@ const bits = {
   retractions: 1024,
 } as const
 
+/** The guards that count people, so that those who trip one can be told from the others. */
+export const guardsOfPeople: ReadonlySet<string> = new Set(countedNews)
+
+/** Whether a decision added something that one of these guards counts. */
+export function isCountedBy(tallied: Tallied, guards: ReadonlySet<string>): boolean {
+  return countedNews.some((fact) => guards.has(fact) && (tallied & bits[fact]) !== 0)
+}
+
 function limited(
   name: string,
   { count, share }: Limit,

@@ -124,6 +124,8 @@ export type RosterEntry = {
   readonly deferredTo: string | null
   /** A stated leaving date (`YYYY-MM-DD`) that a later start has cleared. HR systems go on stating it, and it counts no more. */
   readonly clearedDate: string | null
+  /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
+  readonly deferredZone: string | null
   /** When the wanted facts were true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */

@@ -28,6 +28,8 @@ export type ConnectionState = {
   readonly outOfSync: number
   /** Events that wait for a run, or for a decision about one. */
   readonly pendingEvents: number
+  /** Those of them that were set aside until a person decides. */
+  readonly heldEvents: number
   readonly rejectedEvents: number
 }
 
@@ -54,7 +56,8 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
         .selectFrom('inbox')
         .select(
           sql<Record<string, number>>`json_build_object(
-          'pending', count(*) filter (where state = 'pending'),
+          'pending', count(*) filter (where state in ('pending', 'held')),
+          'held', count(*) filter (where state = 'held'),
           'rejected', count(*) filter (where state = 'rejected'))`.as('inbox'),
         )
         .whereRef('inbox.connection', '=', 'connections.name')
@@ -82,6 +85,7 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     separated: row.tally?.separated ?? 0,
     outOfSync: row.tally?.outOfSync ?? 0,
     pendingEvents: row.inbox?.pending ?? 0,
+    heldEvents: row.inbox?.held ?? 0,
     rejectedEvents: row.inbox?.rejected ?? 0,
   }))
 }

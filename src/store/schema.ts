@@ -24,6 +24,10 @@ export type RunOptions = {
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
+  /** What waits in held runs of events is planned again as well. */
+  readonly held?: boolean
+  /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
+  readonly again?: { readonly runId: string; readonly digest: string; readonly by: string }
 }
 
 /** How many people differ in the platform's list, by kind. */
@@ -59,6 +63,8 @@ type RunsTable = {
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
   digest: string | null
+  moved: string | null
+  set_aside: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
@@ -79,6 +85,8 @@ type RosterTable = {
   inferred: boolean
   deferred_to: string | null
   cleared_date: string | null
+  deferred_zone: string | null
+  due_at: Date | null
   as_of: Date
   employment_as_of: Date | null
   absences: number
@@ -120,6 +128,7 @@ type InboxTable = {
   state: string
   run_id: string | null
   reason: string | null
+  joined: Generated<boolean>
 }
 
 /** The daemon's store, as Kysely sees it. `migrations/` makes it so. */
@@ -154,7 +163,16 @@ export type StoreSchema = {
   out_of_sync: { connection: string; identity_id: string; confirmed: NullableJson<IdentityRecord> }
   plan_entries: Pick<
     RosterTable,
-    'identity_id' | 'wanted' | 'inferred' | 'deferred_to' | 'cleared_date' | 'as_of' | 'employment_as_of' | 'absences'
+    | 'identity_id'
+    | 'wanted'
+    | 'inferred'
+    | 'deferred_to'
+    | 'cleared_date'
+    | 'deferred_zone'
+    | 'due_at'
+    | 'as_of'
+    | 'employment_as_of'
+    | 'absences'
   > & { run_id: string }
   changes: ChangesTable
   deliveries: {

@@ -7,7 +7,7 @@ import { foldValue } from '../identity/mapping/fold-value.ts'
 import { type ClassedEntry, classValue as keepClassedValue } from '../store/classed-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
-import { pendingCount } from '../store/inbox/inbox.ts'
+import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
@@ -20,10 +20,12 @@ import {
   moveRun,
   type Run,
   type Trigger,
+  waitingRun,
 } from '../store/runs/runs.ts'
-import type { RunOptions } from '../store/schema.ts'
+import type { Db, RunOptions } from '../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
+import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
 import { afterCommit, commit, decideSource } from './run.ts'
 import { sweep } from './sweep.ts'
@@ -43,7 +45,11 @@ export async function requestRun(
     await hasten(db, { connection: connection.name, now })
   }
   const { trigger, feed = mainFeed(connection), options = {} } = request
-  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options, now })
+  // Also where the source then turns out to be missing: these departures are known without it.
+  if (trigger === 'operator') await addDueRuns(ctx, { connection: connection.name })
+  const plansHeld = trigger === 'operator' && feed === 'webhook'
+  const asked = { ...options, ...(plansHeld && { held: true }) }
+  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options: asked, now })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)
   await sweep(ctx)
@@ -55,10 +61,19 @@ async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnectio
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
   if (!feeds.webhook || feeds.webhook.settings.thin || (await pendingCount(db, name)) === 0) return
-  await addWaitingRun(db, { connection: name, feed: 'webhook', trigger: 'operator', options: {}, now: ctx.now() })
+  await addWaitingRun(db, {
+    connection: name,
+    feed: 'webhook',
+    trigger: 'operator',
+    options: { held: true },
+    now: ctx.now(),
+  })
 }
 
-/** Lets a held run deliver exactly the plan that `digest` names. */
+/**
+ * Lets a held run deliver exactly the plan that `digest` names. If facts about its people were accepted since, nothing is sent: the
+ * plan is made again, by the run that is answered. That run delivers if nothing of the plan has changed or nothing holds it any more.
+ */
 export async function approveRun(
   ctx: SyncContext,
   { runId, digest, by }: { runId: string; digest: string; by: string },
@@ -77,16 +92,39 @@ export async function approveRun(
     const active = await lockActiveRun(tx, run.connection)
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    const { moved = null } = (await getRun(tx, runId)) ?? {}
+    if (moved !== null) return { again: await askAgain(tx, run, { digest, by, now }) }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
     const done = await commit(tx, run, connection, now)
-    if (done.batches === 0) await moveRun(tx, { id: runId, to: 'finished', now })
-    return done
+    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return { batches: done }
   })
+  if ('again' in committed) {
+    ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
+    await sweep(ctx)
+    return await runOf(ctx, committed.again)
+  }
   ctx.events.runApproved({ runId, connection: run.connection, by, digest })
-  await afterCommit(ctx, run, committed)
+  await afterCommit(ctx, run, committed.batches)
   return await runOf(ctx, runId)
+}
+
+/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
+async function askAgain(
+  tx: Db,
+  { id: runId, connection, feed, options: { full, verify } }: Run,
+  { digest, by, now }: { digest: string; by: string; now: Date },
+): Promise<string> {
+  const other = (await waitingRun(tx, { connection, feed }))?.options.again?.runId ?? runId
+  if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
+  const options = {
+    ...(full !== undefined && { full }),
+    ...(verify !== undefined && { verify }),
+    again: { runId, digest, by },
+  }
+  return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, now })
 }
 
 /** Drops the plan of a held run. */
@@ -223,6 +261,7 @@ async function endRun(
     }
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
+    else await releaseEvents(tx, runId)
   })
   const connection = ctx.connections.get(before.connection)
   if (to === 'rejected' && connection) await settleSources(ctx, connection)

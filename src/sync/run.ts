@@ -1,16 +1,9 @@
 import { Failure } from '../errors.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
-import { refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
-import {
-  type Committed,
-  clearPlan,
-  commitPlan,
-  dropPlan,
-  markPlanned,
-  refreshStatistics,
-  rejectsKept,
-} from '../store/plans/plans.ts'
+import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
+import { storeSetAside } from '../store/plans/set-aside.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
@@ -97,17 +90,25 @@ async function readAndPlan(
   await settleSources(ctx, connection)
 
   const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, claim, signal })
+  const { again, held: replaces = false } = claim.run.options
   const plan = await preparePlan(ctx, connection, {
     feed,
     stage: storeStage(db, claim),
     everybody: claim.run.options.full ?? false,
+    // What is made again was set aside before.
+    splits: again && !replaces ? null : { behindHeld: !replaces },
     signal,
     onProgress: (read) => ctx.events.runRead({ ...about, ...read }),
   })
 
-  const planned = await db.transaction().execute((tx) => markPlanned(tx, claim, { ...plan, verification }, ctx.now()))
-  if (!planned) throw new Overtaken()
+  const { setAside } = plan
+  const now = ctx.now()
+  const held = await db.transaction().execute(async (tx) => {
+    if (!(await markPlanned(tx, claim, { ...plan, verification }, now))) throw new Overtaken()
+    return setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
+  })
   ctx.events.runPrepared(about)
+  if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
 }
 
 /** Lets a planned run go on as its guards say: held, unchanged, or delivering. */
@@ -118,10 +119,18 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
   const about = { runId: run.id, connection: run.connection }
   const now = ctx.now()
 
-  const reason = heldReason(run.guards ?? [])
-  if (reason !== '') {
-    const held = await moveRun(db, { id: run.id, to: 'held', now, reason, attempt: claim.attempt })
-    if (!held) throw new Overtaken()
+  const failing = heldReason(run.guards ?? [])
+  const approved = run.options.again && { ...run.options.again, run: await getRun(db, run.options.again.runId) }
+  const isSame =
+    approved?.digest === run.digest && approved.run?.state === 'superseded' && coversGuards(approved.run, run)
+  const by = isSame ? approved.by : null
+  if (failing !== '' && by === null) {
+    const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
+    const reason = again ? `${failing}; ${again}` : failing
+    await db.transaction().execute(async (tx) => {
+      if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, attempt: claim.attempt }))) throw new Overtaken()
+      if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
+    })
     ctx.events.runHeld({ ...about, reason })
     await enqueueWaiting(ctx, run.connection)
     return
@@ -131,19 +140,27 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     const done = await commit(tx, run, connection, now)
     const moved = await moveRun(tx, {
       id: run.id,
-      to: done.batches > 0 ? 'delivering' : 'unchanged',
+      to: done > 0 ? 'delivering' : 'unchanged',
       now,
       attempt: claim.attempt,
+      ...(by !== null && { by }),
     })
     if (!moved) throw new Overtaken()
     return done
   })
+  if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
   await afterCommit(ctx, run, committed)
 }
 
-/** Makes an accepted plan the connection's truth. */
-export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<Committed> {
-  const committed = await commitPlan(tx, {
+/** Whether a person who approved `before` has seen every guard that fails now. */
+function coversGuards(before: Run | null, { guards }: Run): boolean {
+  const seen = new Set(before?.guards?.filter(({ ok }) => !ok).map(({ name }) => name))
+  return (guards ?? []).every(({ ok, name }) => ok || seen.has(name))
+}
+
+/** Makes an accepted plan the connection's truth. Answers how many batches are due. */
+export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+  const batches = await commitPlan(tx, {
     runId: run.id,
     connection: run.connection,
     limits: connection.delivery,
@@ -152,7 +169,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
   })
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
-  return committed
+  return batches
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
@@ -176,10 +193,9 @@ export async function decideSource(
 }
 
 /** Tells what follows from a commit, and enqueues it. */
-export async function afterCommit(ctx: SyncContext, run: Run, { batches, requested }: Committed): Promise<void> {
+export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  for (const again of requested) ctx.events.runRequested({ ...about, ...again })
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

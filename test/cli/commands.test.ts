@@ -158,7 +158,7 @@ test('a person is taken back after an approval, and the account of it stays', as
   const approved = await at.run('approve', id, '--yes')
   const person = await at.run('person', 'E0001', '--json')
 
-  expect([held.exit, approved.exit, person.exit]).toEqual([0, 0, 0])
+  expect([held.exit, approved.exit, person.exit]).toEqual([65, 0, 0])
   expect((await peopleOn(client)).has('E0001')).toBe(false)
   expect(documentOf(person)).toMatchObject({
     identityId: 'E0001',

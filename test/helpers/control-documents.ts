@@ -52,6 +52,8 @@ export function runDocument(given: Partial<Run> = {}): Run {
     state: 'finished',
     options: {},
     digest: 'sha256:abc',
+    moved: null,
+    setAside: null,
     asOf: '2026-11-20T01:00:00.000Z',
     source: { name: 'people.csv', bytes: 52_100 },
     rows: 1000,

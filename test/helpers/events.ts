@@ -69,6 +69,14 @@ export async function later(world: World, seconds: number): Promise<void> {
   await world.drain()
 }
 
+/** The newest run of events that waits for a person. */
+export async function heldRun(world: World): Promise<Run> {
+  const runs = await listRuns(world.sync.store.db, { connection: world.connection.name, limit: 20 })
+  const held = runs.find(({ state, feed }) => state === 'held' && feed === 'webhook')
+  if (!held) throw new Error('no run of events is held')
+  return held
+}
+
 export async function lastRun(world: World): Promise<Run> {
   const [run] = await listRuns(world.sync.store.db, { connection: world.connection.name, limit: 1 })
   if (!run) throw new Error('no run')

@@ -43,6 +43,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     inferred: false,
     deferredTo: null,
     clearedDate: null,
+    deferredZone: null,
     asOf,
     employmentAsOf: asOf,
     absences: 0,

@@ -29,6 +29,7 @@ describe('what a row makes of a person', () => {
       inferred: false,
       deferredTo: null,
       clearedDate: null,
+      deferredZone: null,
       asOf,
       employmentAsOf: asOf,
       absences: 0,

@@ -19,6 +19,8 @@ export async function approve(runId: string, options: ApproveOptions): Promise<n
     const digest = options.digest ?? (await seenDigest(session, runId, options))
     if (digest === null) return failures.run_held.exit
     const run = await session.control.approveRun({ params: { runId }, body: { digest, by: options.by } })
+    if (run.id !== runId)
+      session.output.note(`Run ${runId} is not sent as it stands: its plan is made again, as run ${run.id}.`)
     return await settle(session, run, options.wait)
   })
 }

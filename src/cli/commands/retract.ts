@@ -1,3 +1,4 @@
+import { exitOf } from '../follow-run.ts'
 import { renderOutcome } from '../render/run.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
@@ -9,6 +10,6 @@ export async function retract(identityId: string, options: RetractOptions): Prom
     const params = { connection: connectionNamed(options, config), identityId }
     const run = await control.retractPerson({ params, body: { reason: options.reason, by: options.by } })
     output.result(run, renderOutcome)
-    return 0
+    return exitOf(run)
   })
 }

@@ -89,13 +89,14 @@ export function renderOutcome(run: Run, paint: Paint): string {
   const subject = `${run.connection}:`
   switch (run.state) {
     case 'unchanged':
-      return `${paint('green', '✔')} ${subject} nothing to change${among(run)}`
+      return [`${paint('green', '✔')} ${subject} nothing to change${among(run)}`, ...setAside(run, paint)].join('\n')
     case 'finished':
-      return `${paint('green', '✔')} ${subject} ${delivered(run)}`
+      return [`${paint('green', '✔')} ${subject} ${delivered(run)}`, ...setAside(run, paint)].join('\n')
     case 'finished_with_problems':
       return [
         `${paint('yellow', '!')} ${subject} ${delivered(run)}, ${counted(run.problems, 'problem')}`,
         '  rollcall problems lists them; they are tried again in every later run',
+        ...setAside(run, paint),
       ].join('\n')
     case 'held':
       return [
@@ -120,6 +121,15 @@ export function renderOutcome(run: Run, paint: Paint): string {
   }
 }
 
+/** What may be done about people whom a guard stopped while the others went on. */
+function setAside(run: Run, paint: Paint): string[] {
+  if (run.setAside === null) return []
+  return [
+    `${paint('yellow', '‖')} a guard stopped some of its people, who are held as a run of their own`,
+    `  rollcall run ${run.setAside}  shows it`,
+  ]
+}
+
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['trigger', `${run.trigger}${optionsText(run)}`],
@@ -129,7 +139,9 @@ function runFacts(run: Run): string[][] {
     ['as of', run.asOf && moment(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
+    ['set aside', run.setAside && `run ${run.setAside}`],
     ['digest', run.digest],
+    ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],
     ['sent', sentText(run)],
     ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],

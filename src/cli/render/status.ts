@@ -59,7 +59,11 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     `${paint('bold', connection.name)} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
-    ...(inbox && inbox.pending > 0 ? [`  ${counted(inbox.pending, 'event')} waiting`] : []),
+    ...(inbox && inbox.pending > 0
+      ? [
+          `  ${counted(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,
+        ]
+      : []),
     ...(inbox && inbox.rejected > 0
       ? [`  ${paint('yellow', `${counted(inbox.rejected, 'event')} not understood`)}`]
       : []),

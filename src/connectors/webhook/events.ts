@@ -22,17 +22,19 @@ type Item = {
 
 /**
  * Reads stored events as one delta. Each item of an event is a row. Rows are ordered by the time at which they were true, then by
- * arrival. An event that cannot be read becomes a row with a fault, so that it does not stop the others.
+ * arrival. An event that cannot be read becomes a row with a fault, so that it does not stop the others. So does one that the caller
+ * finds `unusable`, with the reason that is given.
  */
 export function readEvents(
   events: readonly StoredEvent[],
   settings: EventFormat,
-  { now }: { readonly now: Date },
+  { now, unusable = new Map() }: { readonly now: Date; readonly unusable?: ReadonlyMap<string, string> },
 ): Reading {
   const headers = new Set<string>()
   const items: Item[] = []
   for (const event of events.toSorted(byArrival)) {
-    for (const item of readItems(event, settings, now)) {
+    const reason = unusable.get(event.id)
+    for (const item of reason === undefined ? readItems(event, settings, now) : [brokenEvent(event, reason)]) {
       items.push(items.length < itemsAtOnce ? addHeaders(headers, item) : broken(item, tooManyAtOnce))
     }
   }

@@ -114,7 +114,8 @@ export const control = operations({
   approveRun: {
     method: 'POST',
     path: '/runs/:runId/approval',
-    summary: 'Let a held run deliver exactly the plan that the digest names.',
+    summary:
+      'Let a held run deliver exactly the plan that the digest names. If facts about its people were accepted since, the answer is the run that makes the plan again.',
     params: ofRun,
     body: z.strictObject({ digest: z.string(), by: By }),
     success: { 200: Run },

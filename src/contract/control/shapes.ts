@@ -68,6 +68,11 @@ export const RunOptions = z.object({
     .object({ identityId: z.string(), by: z.string() })
     .optional()
     .describe('Whose retraction was taken back right before this run.'),
+  held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
+  again: z
+    .object({ runId: z.string(), digest: z.string(), by: z.string() })
+    .optional()
+    .describe('The held run whose plan this one makes again, and who approved which plan.'),
 })
 
 const Sent = z.object({ requests: Count, people: Count })
@@ -118,6 +123,13 @@ export const Run = z
     state: RunState,
     options: RunOptions,
     digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
+    moved: z
+      .string()
+      .nullable()
+      .describe(
+        'What was accepted about the people of a held plan since it was made. An approval then makes it again.',
+      ),
+    setAside: z.string().nullable().describe('The held run of those people of this one whom a guard stopped.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),
@@ -283,7 +295,7 @@ export const Person = z
   .meta({ id: 'Person' })
 export type Person = z.infer<typeof Person>
 
-export const EventState = z.enum(['pending', 'settled', 'rejected', 'dismissed', 'test'])
+export const EventState = z.enum(['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'])
 
 export type EventState = z.infer<typeof EventState>
 
@@ -294,8 +306,8 @@ export const InboxEvent = z
     eventId: z.string().nullable().describe('What the sender calls it.'),
     state: EventState,
     receivedAt: Instant,
-    runId: z.string().nullable().describe('The run that read it last.'),
-    reason: z.string().nullable(),
+    runId: z.string().nullable().describe('The run that read it last, or whose decision it waits for.'),
+    reason: z.string().nullable().describe('Why it was set aside, or what could not be used.'),
   })
   .meta({ id: 'InboxEvent' })
 export type InboxEvent = z.infer<typeof InboxEvent>
@@ -320,6 +332,7 @@ export const ConnectionStatus = z.object({
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
+      held: Count.describe('Those of them that were set aside until a person decides.'),
       rejected: Count.describe('Events that could not be understood.'),
     })
     .nullable()

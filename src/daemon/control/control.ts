@@ -223,7 +223,9 @@ function connectionStatus(
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
     people: { wanted: people, separated: state?.separated ?? 0, due },
     problems,
-    inbox: feeds?.webhook ? { pending: state?.pendingEvents ?? 0, rejected: state?.rejectedEvents ?? 0 } : null,
+    inbox: feeds?.webhook
+      ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
+      : null,
     blocked: state?.blocked ?? null,
     active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
     last: runs.find((run) => settledStates.includes(run.state)) ?? null,

@@ -2,8 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { StoredEvent } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
-/** How an event stands: waiting for a run or taken by one, planned, refused, set aside by a person, or a sample. */
-export const eventStates = ['pending', 'settled', 'rejected', 'dismissed', 'test'] as const
+/**
+ * How an event stands: waiting for a run or taken by one; set aside, because its run is held or waits behind a held one; planned;
+ * refused; dismissed by a person; or a sample.
+ */
+export const eventStates = ['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'] as const
 export type EventState = (typeof eventStates)[number]
 
 /** An event as it came in. */
@@ -67,13 +70,13 @@ export async function addEvents(db: Db, events: readonly NewEvent[]): Promise<('
   return events.map(({ connection, key }) => (stored.delete(nameOf(connection, key)) ? 'stored' : 'seen before'))
 }
 
-/** How many events of a connection wait to be planned, also those that a run has taken. */
+/** How many events of a connection wait to be planned or for a decision, also those that a run has taken. */
 export async function pendingCount(db: Db, connection: string): Promise<number> {
   const { count } = await db
     .selectFrom('inbox')
     .select(sql<number>`count(*)::int`.as('count'))
     .where('connection', '=', connection)
-    .where('state', '=', 'pending')
+    .where('state', 'in', ['pending', 'held'])
     .executeTakeFirstOrThrow()
   return count
 }
@@ -140,61 +143,141 @@ export async function takeAllPending(
     .execute()
 }
 
+/** The events of a held run that its plan was made from; those that only wait behind it are no part of it. */
+export async function eventsOfHeld(db: Db, runId: string): Promise<StoredEvent[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .select(['id', 'event_id', 'body', 'received_at', 'signed_at'])
+    .where('run_id', '=', runId)
+    .where('state', '=', 'held')
+    .where('joined', '=', false)
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => toStoredEvent({ ...row, body: row.body ?? Buffer.alloc(0) }))
+}
+
+/** An event that waits for a decision about a held run, and why. `joined`: the plan of that run does not hold it. */
+export type HeldEvent = {
+  readonly id: string
+  readonly runId: string
+  readonly reason: string
+  readonly joined: boolean
+}
+
+/** Sets events aside that a run has taken: they wait for a decision about another run. */
+export async function holdEvents(
+  tx: Db,
+  { takenBy, events }: { takenBy: string; events: readonly HeldEvent[] },
+): Promise<void> {
+  await sql`
+    update inbox set state = 'held', run_id = held."runId", reason = held.reason, joined = held.joined
+    from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as held(id bigint, "runId" uuid, reason text, joined boolean)
+    where inbox.run_id = ${takenBy} and inbox.state = 'pending' and inbox.id = held.id`.execute(tx)
+}
+
+/** Sets aside all events of a run that is held. */
+export async function holdAllEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'held', reason })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .execute()
+}
+
+/** Leaves events that a run has taken to the next one. */
+export async function leaveEvents(tx: Db, { runId, ids }: { runId: string; ids: readonly string[] }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ run_id: null })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'pending')
+    .where(sql<boolean>`id = any(${ids}::bigint[])`)
+    .execute()
+}
+
+/** Gives the events of a held run to the run that makes its plan again. Those that waited behind it are free. */
+export async function passOnEvents(tx: Db, { from, to }: { from: string; to: string }): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({
+      state: 'pending',
+      run_id: sql`case when joined then null else ${to}::uuid end`,
+      reason: null,
+      joined: false,
+    })
+    .where('run_id', '=', from)
+    .where('state', '=', 'held')
+    .execute()
+}
+
+/** Ends the hold on a run's events without a decision: they are in the next run. */
+export async function releaseEvents(tx: Db, runId: string): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'pending', reason: null, joined: false })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'held')
+    .execute()
+}
+
 /**
  * Ends the work on a run's events once its plan was accepted: their bodies go. Of those in which something was rejected the bodies
- * stay, for a person to look at and to try again.
+ * stay, for a person to look at and to try again. Events that waited behind the run are free.
  */
 export async function settleEvents(
   tx: Db,
   { runId, rejected = [] }: { runId: string; rejected?: readonly RejectedEvent[] },
 ): Promise<void> {
+  await freeJoined(tx, runId)
   await tx
     .updateTable('inbox')
-    .set({ state: 'settled', body: null })
+    .set({ state: 'settled', body: null, reason: null })
     .where('run_id', '=', runId)
-    .where('state', '=', 'pending')
+    .where('state', 'in', ['pending', 'held'])
     .where(sql<boolean>`id <> all(${rejected.map(({ id }) => id)}::bigint[])`)
     .execute()
   await sql`
     update inbox set state = 'rejected', reason = rejected.reason
     from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text)
-    where inbox.run_id = ${runId} and inbox.state = 'pending' and inbox.id = rejected.id`.execute(tx)
+    where inbox.run_id = ${runId} and inbox.state in ('pending', 'held') and inbox.id = rejected.id`.execute(tx)
 }
 
-/** Sets a run's events aside because a person refused its plan. */
+/** Sets a run's events aside because a person refused its plan. Events that waited behind the run are free. */
 export async function refuseEvents(tx: Db, { runId, reason }: { runId: string; reason: string }): Promise<void> {
+  await freeJoined(tx, runId)
   await tx
     .updateTable('inbox')
     .set({ state: 'rejected', reason })
     .where('run_id', '=', runId)
-    .where('state', '=', 'pending')
+    .where('state', 'in', ['pending', 'held'])
+    .execute()
+}
+
+async function freeJoined(tx: Db, runId: string): Promise<void> {
+  await tx
+    .updateTable('inbox')
+    .set({ state: 'pending', run_id: null, reason: null, joined: false })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'held')
+    .where('joined', '=', true)
     .execute()
 }
 
 /**
- * Frees the events that other runs of the connection took and did not settle: those of a held plan, which a newer plan takes over,
- * and of runs that failed or were cancelled.
+ * Frees the events that other runs of the connection took and did not settle: those of runs that failed or were cancelled, and, if the
+ * run plans them again, those of held runs.
  */
 export async function takeBackEvents(
   tx: Db,
-  { connection, runId }: { connection: string; runId: string },
+  { connection, runId, held }: { connection: string; runId: string; held: boolean },
 ): Promise<void> {
   await tx
     .updateTable('inbox')
-    .set({ run_id: null })
+    .set({ state: 'pending', run_id: null, reason: null, joined: false })
     .where('connection', '=', connection)
-    .where('state', '=', 'pending')
+    .where('state', 'in', held ? ['pending', 'held'] : ['pending'])
     .where('run_id', '<>', runId)
-    .execute()
-}
-
-/** Frees the events that a run took and did not settle. */
-export async function freeEvents(tx: Db, runId: string): Promise<void> {
-  await tx
-    .updateTable('inbox')
-    .set({ run_id: null })
-    .where('state', '=', 'pending')
-    .where('run_id', '=', runId)
     .execute()
 }
 

@@ -36,6 +36,10 @@ create table runs (
   counts json,
   guards json,
   digest text,
+  -- What was accepted about the people of a held plan since it was made: an approval then has the plan made again.
+  moved text,
+  -- The held run of those people of this one whom a guard stopped.
+  set_aside uuid,
 
   created_at timestamptz not null,
   started_at timestamptz,
@@ -47,6 +51,7 @@ create unique index runs_one_active on runs (connection) where state in ('readin
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
 create index runs_by_age on runs (created_at desc, id);
 create index runs_held on runs (connection) where state = 'held';
+create index runs_of_roster on runs (connection, as_of) where feed = 'roster';
 create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
 create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
 

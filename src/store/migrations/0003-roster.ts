@@ -8,8 +8,11 @@ create table roster (
   identity_id text collate "C" not null,
   wanted jsonb,
   inferred boolean not null default false,
+  -- A leaving date that waits for its day, the zone in which that day begins, and the instant at which it does.
   deferred_to text,
   cleared_date text,
+  deferred_zone text,
+  due_at timestamptz,
 
   -- When the newest fact was true, and when the newest one about employment was, which may be earlier; null: there was none.
   as_of timestamptz not null,
@@ -27,6 +30,7 @@ create table roster (
   recheck_at timestamptz,
   primary key (connection, identity_id)
 );
+create index roster_due on roster (due_at) where due_at is not null;
 create index roster_uncertain on roster (connection) where uncertain;
 create index roster_recheck on roster (recheck_at) where recheck_at is not null;
 

@@ -11,6 +11,8 @@ create table plan_entries (
   inferred boolean not null,
   deferred_to text,
   cleared_date text,
+  deferred_zone text,
+  due_at timestamptz,
   as_of timestamptz not null,
   employment_as_of timestamptz,
   absences integer not null,

@@ -15,10 +15,13 @@ create table inbox (
   state text not null,
   run_id uuid,
   reason text,
+  -- Waits behind the held run, whose plan does not hold it.
+  joined boolean not null default false,
   unique (connection, dedup_key),
-  check (state <> 'pending' or body is not null)
+  check (state not in ('pending', 'held') or body is not null)
 );
 create index inbox_pending on inbox (connection, id) where state = 'pending';
 create index inbox_taken on inbox (run_id) where state = 'pending' and run_id is not null;
+create index inbox_held on inbox (connection, run_id) where state = 'held';
 `,
 }

@@ -1,13 +1,15 @@
 import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
+import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
-import { freeEvents } from '../inbox/inbox.ts'
+import { passOnEvents } from '../inbox/inbox.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
-import { addWaitingRun, type FeedName, moveRun, type Trigger } from '../runs/runs.ts'
-import type { Db, RunOptions, RunSource, Verification } from '../schema.ts'
+import { moveRun } from '../runs/runs.ts'
+import type { Db, RunSource, Verification } from '../schema.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -23,13 +25,15 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
 
 /** Adds people to the plan of a run that is being read; saying the same again changes nothing. */
 export async function stagePeople(db: Db, runId: string, people: readonly PlannedPerson[]): Promise<void> {
-  const entries = people.flatMap(({ identityId, entry }) => (entry ? [{ identityId, ...entry }] : []))
+  const entries = people.flatMap(({ identityId, entry }) =>
+    entry ? [{ identityId, ...entry, dueAt: dueAt(entry) }] : [],
+  )
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "asOf", "employmentAsOf", absences
+      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "asOf", "employmentAsOf", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "asOf" timestamptz,
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "asOf" timestamptz,
           "employmentAsOf" timestamptz, absences integer)
       on conflict do nothing`.execute(db)
   }
@@ -43,6 +47,12 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
           origin jsonb)
       on conflict do nothing`.execute(db)
   }
+}
+
+/** When the day begins for which a leaving date waits. It is not midnight everywhere: where the clock goes forward then, it is later. */
+function dueAt({ deferredTo, deferredZone }: WantedSide): string | null {
+  if (deferredTo === null || deferredZone === null) return null
+  return Temporal.PlainDate.from(deferredTo).toZonedDateTime(deferredZone).toInstant().toString()
 }
 
 /** Takes people out of the plan again: a later row of the source contradicts or replaces what was staged about them. */
@@ -118,9 +128,12 @@ export type PlanSummary = {
   readonly rejects: readonly Reject[]
 }
 
-/** Completes a plan and makes every older held plan of the same feed void. False: another attempt has taken over. */
+/**
+ * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, since the others are
+ * about other people. False: another attempt has taken over.
+ */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
-  const { id, connection } = claim.run
+  const { id, connection, feed, options } = claim.run
   if (!(await moveRun(tx, { id, to: 'planned', now, attempt: claim.attempt }))) return false
   await tx
     .updateTable('runs')
@@ -152,13 +165,19 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     .select('id')
     .where('connection', '=', connection)
     .where('state', '=', 'held')
-    .where('feed', '=', claim.run.feed)
+    .where('feed', '=', feed)
     .where(sql<boolean>`not options ? 'retract'`)
     .execute()
-  for (const held of older) {
+  const again = options.again?.runId
+  const replaced = older.filter((held) => feed !== 'webhook' || options.held || held.id === again)
+  for (const held of replaced) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)
+    if (feed === 'webhook') await passOnEvents(tx, { from: held.id, to: id })
   }
+  // The plan rests on the events of that run, which a person has dropped meanwhile.
+  if (feed === 'webhook' && again !== undefined && !options.held && replaced.length === 0)
+    throw new Failure('conflict', `run ${again}, whose plan was to be made again, was decided meanwhile`)
   return true
 }
 
@@ -186,16 +205,10 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
-/** What became of an accepted plan: how many batches are due, and which runs were asked for to plan others again. */
-export type Committed = {
-  readonly batches: number
-  readonly requested: readonly { readonly runId: string; readonly trigger: Trigger }[]
-}
-
 /**
- * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches; held plans that
- * rest on what was true before are void. Belongs into the transaction that moves the run to `delivering`. With no batch there is
- * nothing to deliver.
+ * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches. Held plans that
+ * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
+ * to `delivering`. Answers how many batches are due; with none there is nothing to deliver.
  */
 export async function commitPlan(
   tx: Db,
@@ -206,16 +219,18 @@ export async function commitPlan(
     speaksOfAbsent,
     now,
   }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
-): Promise<Committed> {
-  const requested = await planAgain(tx, { runId, connection, now })
+): Promise<number> {
+  await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences, exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, cleared_date, as_of, employment_as_of, absences, exports_accepted
+      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences,
+        exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences, exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
+      deferred_zone = excluded.deferred_zone, due_at = excluded.due_at,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
@@ -265,51 +280,42 @@ export async function commitPlan(
     select run_id, batch,
       min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
-  return { batches: Number(added.numAffectedRows ?? 0n), requested }
+  return Number(added.numAffectedRows ?? 0n)
 }
 
 /**
- * Makes every held plan void that speaks of the same people as this one, and asks for a run that plans again what it was made from:
- * its differences start from what was true before, and times cannot tell which of its facts still count. An export speaks of
- * everybody. An accepted one overtakes every held plan. A held one is also overtaken where older facts are accepted about people that
- * it does no more than list. A retraction that a person asked for rests on nothing but that word, and waits on.
+ * Marks every held plan that speaks of the same people as this one: its differences start from what was true before, and times alone
+ * cannot tell which of its facts still count. An export speaks of everybody, so an accepted one moves every held plan. The held plan
+ * of an export is also moved where older facts are accepted about people that it does no more than list. What the roster itself has
+ * known, a leaving date whose day has come, is no such fact. A retraction that a person asked for rests on nothing but that word.
  */
-async function planAgain(
-  tx: Db,
-  { runId, connection, now }: { runId: string; connection: string; now: Date },
-): Promise<Committed['requested']> {
-  const { rows } = await sql<{ id: string; feed: FeedName; trigger: Trigger; options: RunOptions; people: number }>`
-    select held.id, held.feed, held.trigger, held.options, count(*)::int as people
-    from runs held join runs ours on ours.id = ${runId} cross join lateral (
-      select identity_id from (
-        select identity_id from plan_entries where run_id = held.id
-        union select identity_id from changes where run_id = held.id
-      ) named
-      where ours.mode is not distinct from 'snapshot'
-        or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
-        or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
-      union
-      select entry.identity_id
-      from plan_entries entry left join roster
-        on roster.connection = held.connection and roster.identity_id = entry.identity_id
-      where entry.run_id = ours.id and held.mode = 'snapshot' and (entry.as_of < held.as_of
-        or entry.employment_as_of < held.as_of
-          and (entry.wanted ->> 'separatedAt', entry.deferred_to)
-            is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
-    ) overtaken
-    where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
-    group by held.id order by held.id`.execute(tx)
-  const requested: { runId: string; trigger: Trigger }[] = []
-  for (const { id, feed, trigger, options, people } of rows) {
-    const reason = `facts about ${people} of its people were accepted since, by run ${runId}`
-    if (!(await moveRun(tx, { id, to: 'superseded', now, reason }))) continue
-    await dropPlan(tx, id, now)
-    await freeEvents(tx, id)
-    const { full, verify } = options
-    const kept = { ...(full !== undefined && { full }), ...(verify !== undefined && { verify }) }
-    requested.push({ runId: await addWaitingRun(tx, { connection, feed, trigger, options: kept, now }), trigger })
-  }
-  return requested
+async function noteMoved(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+  await sql`
+    with overtaken as (
+      select held.id, count(*) as people
+      from runs held join runs ours on ours.id = ${runId} cross join lateral (
+        select identity_id from (
+          select identity_id from plan_entries where run_id = held.id
+          union select identity_id from changes where run_id = held.id
+        ) named
+        where ours.mode is not distinct from 'snapshot'
+          or exists (select 1 from plan_entries where run_id = ours.id and identity_id = named.identity_id)
+          or exists (select 1 from changes where run_id = ours.id and identity_id = named.identity_id)
+        union
+        select entry.identity_id
+        from plan_entries entry left join roster
+          on roster.connection = held.connection and roster.identity_id = entry.identity_id
+        where entry.run_id = ours.id and ours.feed <> 'roster' and held.mode = 'snapshot' and (entry.as_of < held.as_of
+          or entry.employment_as_of < held.as_of
+            and (entry.wanted ->> 'separatedAt', entry.deferred_to)
+              is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
+      ) overtaken
+      where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+      group by held.id
+    )
+    update runs set moved = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end
+      || ' accepted since, by run ' || ${runId}::text
+    from overtaken where overtaken.id = runs.id`.execute(tx)
 }
 
 /** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */

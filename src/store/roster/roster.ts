@@ -8,6 +8,7 @@ type EntryRow = {
   inferred: boolean
   deferred_to: string | null
   cleared_date: string | null
+  deferred_zone: string | null
   as_of: Date
   employment_as_of: Date | null
   absences: number
@@ -47,6 +48,21 @@ export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]>
 /** The keys of people with something left to do, whatever a source says: a date to come, or facts not acknowledged yet. */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or ${isDue})`)
+}
+
+/** The connections with leaving dates whose day has come, and when the newest of them did. Cheap: the index holds waiting dates only. */
+export async function connectionsWithDueLeavers(
+  db: Db,
+  { now, connection }: { now: Date; connection?: string },
+): Promise<{ readonly connection: string; readonly since: Date }[]> {
+  let query = db
+    .selectFrom('roster')
+    .select(['connection', sql<Date>`max(due_at)`.as('since')])
+    .where('due_at', '<=', now)
+    .groupBy('connection')
+    .orderBy('connection')
+  if (connection !== undefined) query = query.where('connection', '=', connection)
+  return await query.execute()
 }
 
 /** The keys of uncertain people: it is not known what the platform holds of them. */
@@ -175,6 +191,7 @@ function entries(db: Db) {
       'roster.inferred',
       'roster.deferred_to',
       'roster.cleared_date',
+      'roster.deferred_zone',
       'roster.absences',
       'out_of_sync.confirmed',
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
@@ -192,6 +209,7 @@ function toEntry(row: EntryRow): RosterEntry {
     inferred: row.inferred,
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
+    deferredZone: row.deferred_zone,
     asOf: row.as_of.toISOString(),
     employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,

@@ -89,7 +89,10 @@ export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[
   return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.lease === null ? '' : `-${row.attempt}`}` }))
 }
 
-// Runs of a connection go one after the other: older facts never overtake newer ones.
+// Runs of a connection go one after the other: older facts never overtake newer ones. What the roster knows goes before what a source
+// that was asked for later says, so that a leaver whose day has come does not wait for a source that cannot be read.
 const noRival = sql<boolean>`not exists (
   select 1 from runs rival
-  where rival.connection = runs.connection and rival.id <> runs.id and rival.state in (${sql.join(activeStates)}))`
+  where rival.connection = runs.connection and rival.id <> runs.id and (rival.state in (${sql.join(activeStates)})
+    or (rival.state = 'waiting' and rival.feed = 'roster' and rival.created_at <= runs.created_at
+      and runs.state = 'waiting' and runs.feed <> 'roster')))`

@@ -54,6 +54,10 @@ export type Run = {
   readonly counts: PlanCounts | null
   readonly guards: Verdict[] | null
   readonly digest: string | null
+  /** What was accepted about the people of the held plan since it was made, so that an approval has it made again. */
+  readonly moved: string | null
+  /** The held run of those people of this one whom a guard stopped. */
+  readonly setAside: string | null
   /** What an operator should look at in the source. */
   readonly warnings: string[]
   readonly verification: Verification | null
@@ -107,6 +111,21 @@ export async function addWaitingRun(
     .returning('id')
     .executeTakeFirstOrThrow()
   return row.id
+}
+
+/** The run of this feed that waits, with what it was asked for; null if none does. */
+export async function waitingRun(
+  db: Db,
+  { connection, feed }: { connection: string; feed: FeedName },
+): Promise<{ readonly id: string; readonly options: RunOptions } | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select(['id', 'options'])
+    .where('connection', '=', connection)
+    .where('feed', '=', feed)
+    .where('state', '=', 'waiting')
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Adds a run that reads no source and waits for approval at once. */
@@ -206,7 +225,7 @@ function unapproved(db: Db, connection: string, since: Date) {
     .where('runs.created_at', '>', since)
 }
 
-/** Whether a plan of this feed is made right now or waits for a person's decision. */
+/** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision. */
 export async function hasUndecidedRun(
   db: Db,
   { connection, feed }: { connection: string; feed: FeedName },
@@ -216,11 +235,63 @@ export async function hasUndecidedRun(
     .select('id')
     .where('connection', '=', connection)
     .where('feed', '=', feed)
-    .where('state', 'in', ['reading', 'planned', 'held'])
+    .where('state', 'in', feed === 'webhook' ? ['reading', 'planned'] : ['reading', 'planned', 'held'])
     .where(sql<boolean>`not options ? 'retract'`)
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
+}
+
+/**
+ * Whether a run of the roster has looked at what was due at that time, or is about to. One that failed has not; only one that failed
+ * a moment ago counts, so that it is not tried again at once.
+ */
+export async function hasRosterRunSince(
+  db: Db,
+  { connection, since, failedBefore }: { connection: string; since: Date; failedBefore: Date },
+): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('feed', '=', 'roster')
+    .where(
+      sql<boolean>`case when state in ('waiting', 'reading') then true
+        when state = 'failed' then finished_at > ${failedBefore}
+        else as_of >= ${since} end`,
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
+}
+
+/** A run of events that waits for a person's decision, and the guards that stopped it. */
+export type HeldEventRun = { readonly id: string; readonly failed: readonly string[] }
+
+export async function heldEventRuns(db: Db, connection: string): Promise<HeldEventRun[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select(['id', 'guards'])
+    .where('connection', '=', connection)
+    .where('feed', '=', 'webhook')
+    .where('state', '=', 'held')
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ id, guards }) => ({ id, failed: (guards ?? []).flatMap(({ ok, name }) => (ok ? [] : [name])) }))
+}
+
+/** Of these people, those who stand in a plan of one of these runs. */
+export async function plannedIn(
+  db: Db,
+  { runIds, identityIds }: { runIds: readonly string[]; identityIds: readonly string[] },
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ identity_id: string; run_id: string }>`
+    select identity_id, run_id from changes where run_id = any(${runIds}::uuid[]) and identity_id = any(${identityIds})
+    union select identity_id, run_id from plan_entries where run_id = any(${runIds}::uuid[]) and identity_id = any(${identityIds})`.execute(
+    db,
+  )
+  return new Map(rows.map((row) => [row.identity_id, row.run_id]))
 }
 
 /** The runs that wait for this connection, the older first. */
@@ -291,6 +362,8 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     counts: row.counts,
     guards: row.guards,
     digest: row.digest,
+    moved: row.moved,
+    setAside: row.set_aside,
     warnings: row.warnings ?? [],
     verification: row.verification,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },

@@ -8,8 +8,8 @@ const retryAfterMs = 5 * 60_000
 
 /**
  * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
- * say that something changed have the source read. While a plan of the same feed is made or held, further events wait behind it: a
- * newer plan would void the one that a person is about to approve.
+ * say that something changed have the source read. Further ones wait while a plan of that is held: a newer plan would void the one that
+ * a person is about to approve. Other events go on; those about the people of a held plan wait behind it.
  */
 export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store

@@ -1,13 +1,20 @@
 import type { Reading } from '../../connectors/connector.ts'
-import { readEvents } from '../../connectors/webhook/events.ts'
 import { Failure } from '../../errors.ts'
-import { peekPending, takeAllPending, takeBackEvents, takePending } from '../../store/inbox/inbox.ts'
+import {
+  eventsOfHeld,
+  leaveEvents,
+  peekPending,
+  takeAllPending,
+  takeBackEvents,
+  takePending,
+} from '../../store/inbox/inbox.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { readReadable } from './readable-events.ts'
 import { Overtaken } from './stage.ts'
 
 /** So many events at most become one plan; what is left is fresh still, and becomes the next one. */
@@ -43,7 +50,13 @@ export async function openFeed(
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
     if (events.length === 0) return { name, rules: webhook, reading: nothingNew(ctx.now()) }
-    return { name, rules: webhook, reading: readEvents(events, webhook.settings, { now: ctx.now() }) }
+    const { reading, left } = readReadable(events, webhook, {
+      now: ctx.now(),
+      // What a plan that is made again was made from belongs to it.
+      mayLeave: claim?.run.options.again === undefined || claim.run.options.held === true,
+    })
+    if (claim && left.length > 0) await whileHeld(db, claim, (tx, runId) => leaveEvents(tx, { runId, ids: left }))
+    return { name, rules: webhook, reading }
   }
   const rules = source ?? webhook
   if (name === 'roster' && rules) return { name, rules, reading: nothingNew(ctx.now()) }
@@ -53,8 +66,11 @@ export async function openFeed(
 async function eventsFor(db: Db, connection: string, claim: ClaimedRun | null) {
   const portion = { connection, limit: eventsAtOnce }
   if (claim === null) return await peekPending(db, portion)
+  const { held = false, again } = claim.run.options
+  // They stay with the held run until the new plan takes its place.
+  if (again && !held) return await eventsOfHeld(db, again.runId)
   return await whileHeld(db, claim, async (tx, runId) => {
-    await takeBackEvents(tx, { connection, runId })
+    await takeBackEvents(tx, { connection, runId, held })
     return await takePending(tx, { ...portion, runId })
   })
 }

@@ -30,7 +30,14 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   await ensureConnection(ctx.store.db, name)
   const stage = memoryStage()
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
-  const plan = await preparePlan(ctx, connection, { feed, stage, everybody: false, signal, onProgress: () => {} })
+  const { setAside: _, ...plan } = await preparePlan(ctx, connection, {
+    feed,
+    stage,
+    everybody: false,
+    splits: null,
+    signal,
+    onProgress: () => {},
+  })
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   return { connection: name, ...plan, changes }

@@ -11,6 +11,7 @@ import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
+import type { SetAside } from '../../store/plans/set-aside.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -19,13 +20,15 @@ import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { decideNamed, decideRest, type Progress } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
+import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
 /**
  * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
- * `everybody`: also people without a difference are staged, to be sent again.
+ * `everybody`: also people without a difference are staged, to be sent again. `splits`: of a plan of events, what a guard stops is set
+ * aside, so that the rest can go on; with `behindHeld` also what is about people of runs that are held already.
  */
 export async function preparePlan(
   ctx: Pick<SyncContext, 'store' | 'now'>,
@@ -34,10 +37,18 @@ export async function preparePlan(
     feed,
     stage,
     everybody,
+    splits,
     signal,
     onProgress,
-  }: { feed: OpenedFeed; stage: Stage; everybody: boolean; signal: AbortSignal; onProgress: Progress },
-): Promise<Omit<PlanSummary, 'verification'>> {
+  }: {
+    feed: OpenedFeed
+    stage: Stage
+    everybody: boolean
+    splits: { readonly behindHeld: boolean } | null
+    signal: AbortSignal
+    onProgress: Progress
+  },
+): Promise<Omit<PlanSummary, 'verification'> & { readonly setAside: SetAside | null }> {
   const { db } = ctx.store
   const { rules } = feed
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
@@ -84,6 +95,11 @@ export async function preparePlan(
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
   })
+  // An event that cannot be used is set aside by itself, and stops no other.
+  const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || name !== 'rejectedRows')
+  const verdicts = [...judged, ...staleExport(reading, accepted.asOf)]
+  const aside = inOrder && splits ? await setAside(place, { verdicts, ...splits }) : null
+  const part = aside && 'part' in aside ? aside.part : null
   const hasher = planHasher()
   for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
   return {
@@ -92,8 +108,8 @@ export async function preparePlan(
     asOf: reading.asOf,
     rows,
     records: decider.account.records,
-    counts: decider.counts(),
-    guards: [...judge(facts, connection.guards), ...staleExport(reading, accepted.asOf)],
+    counts: aside && 'whole' in aside ? aside.whole : decider.counts(),
+    guards: part ? verdictsOnRest(verdicts) : verdicts,
     digest: hasher.digest(),
     fields,
     endKeys: decider.endKeys(
@@ -101,6 +117,7 @@ export async function preparePlan(
     ),
     warnings: warningsOf(decider, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
+    setAside: part,
   }
 }
 

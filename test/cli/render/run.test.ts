@@ -5,6 +5,7 @@ import { plain } from '../../../src/cli/render/text.ts'
 import { counts, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+const other = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e10'
 
 test('a run is shown with its source, its plan, what was sent and how the guards judged', () => {
   const run = runDocument({
@@ -114,6 +115,13 @@ describe('a run at its end', () => {
       70,
       `! acme: 3 changes delivered in 1.3 s (4 joiners), 1 problem
   rollcall problems lists them; they are tried again in every later run`,
+    ],
+    [
+      runDocument({ state: 'unchanged', setAside: other, counts: counts({ unchanged: 9 }) }),
+      65,
+      `✔ acme: nothing to change (9 unchanged)
+‖ a guard stopped some of its people, who are held as a run of their own
+  rollcall run ${other}  shows it`,
     ],
     [
       runDocument({ state: 'held', reason: held }),

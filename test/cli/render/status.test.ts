@@ -20,7 +20,7 @@ test('the status tells what runs and how a connection stands', () => {
         target: 'Acme HRIS',
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
-        inbox: { pending: 3, rejected: 1 },
+        inbox: { pending: 3, held: 0, rejected: 1 },
         blocked: {
           status: 401,
           code: 'key_refused',

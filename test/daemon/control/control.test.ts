@@ -106,10 +106,13 @@ describe.each(databases)('the control API on $name', ({ place }) => {
         ],
       },
     })
-    expect(rejects).toMatchObject({ status: 200, body: {
+    expect(rejects).toMatchObject({
+      status: 200,
+      body: {
         data: [{ line: 5, column: 'Start Date', identityId: 'E0009', cellOnly: true, mayLeave: false }],
         next: null,
-      } })
+      },
+    })
     expect(person).toMatchObject({
       status: 200,
       body: { wanted: { email: 'e2@acme.example' }, due: [], changes: [{ kind: 'join', source: 'people.csv:3' }] },

@@ -39,6 +39,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     inferred: false,
     deferredTo: null,
     clearedDate: null,
+    deferredZone: null,
     asOf: '',
     employmentAsOf: null,
     absences: 0,

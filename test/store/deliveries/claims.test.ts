@@ -47,6 +47,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           inferred: false,
           deferredTo: null,
           clearedDate: null,
+          deferredZone: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
           absences: 0,

@@ -206,7 +206,7 @@ describe.each(databases)('the inbox on $name', ({ place }) => {
     await using opened = await open(event('a'), event('b'))
     await takePending(opened.db, { connection: 'acme', runId: run, limit: 1 })
 
-    await takeBackEvents(opened.db, { connection: 'acme', runId: otherRun })
+    await takeBackEvents(opened.db, { connection: 'acme', runId: otherRun, held: false })
 
     const taken = await takePending(opened.db, { connection: 'acme', runId: otherRun, limit: 10 })
     expect(taken.map(({ eventId }) => eventId)).toEqual(['a', 'b'])

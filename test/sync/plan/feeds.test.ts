@@ -175,7 +175,10 @@ describe.each(databases)('on $name', ({ place }) => {
       const after = await ask()
 
       expect(before).toMatchObject({ state: 'unchanged', source: null, rows: 0 })
-      expect(after).toMatchObject({ state: 'finished', source: null, counts: { leave: 1 } })
+      expect(after).toMatchObject({ state: 'unchanged', source: null })
+      expect(await listRuns(world.sync.store.db, { limit: 10 })).toContainEqual(
+        expect.objectContaining({ feed: 'roster', state: 'finished', counts: expect.objectContaining({ leave: 1 }) }),
+      )
       expect((await peopleOn(client)).get('E0003')?.separatedAt).toBe('2026-11-22T00:00:00.000Z')
     })
 
@@ -231,11 +234,15 @@ describe.each(databases)('on $name', ({ place }) => {
       await requestEventRuns(world.sync)
       await world.drain()
       const runs = await listRuns(world.sync.store.db, { limit: 10 })
-      const anew = runs.find(({ state }) => state === 'held')
-      await approveRun(world.sync, { runId: anew?.id ?? '', digest: anew?.digest ?? '', by: 'ops' })
+      const moved = runs.find(({ state }) => state === 'held')
+      const again = await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+      await world.drain()
+      const anew = await world.runOf(again.id)
+      await approveRun(world.sync, { runId: anew.id, digest: anew.digest ?? '', by: 'ops' })
       await world.drain()
 
       const people = await peopleOn(client)
+      expect(moved).toMatchObject({ id: held.id, moved: expect.stringContaining('facts about 1 person of it') })
       expect((await world.runOf(held.id)).state).toBe('superseded')
       expect(anew).toMatchObject({ feed: 'source', source: { name: '02.csv' } })
       expect(people.get('E0001')).toMatchObject({ jobTitle: 'Once', separatedAt: '2026-11-18T00:00:00.000Z' })

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { PlanCounts, Verdict } from '../../identity/change.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
+import { holdEvents } from '../inbox/inbox.ts'
+import { heldReason } from '../runs/runs.ts'
+import type { Db } from '../schema.ts'
+import { stagePeople } from './plans.ts'
+
+/** An event of which something waits: in the plan that is set aside, or behind a run that is held already. */
+export type WaitingEvent = { readonly id: string; readonly runId: string | null; readonly reason: string }
+
+/** What a guard stops of a plan of events, while the rest of it goes on. */
+export type SetAside = {
+  /** In key order; empty where all of them wait behind runs that are held already. */
+  readonly people: readonly PlannedPerson[]
+  readonly counts: PlanCounts
+  readonly digest: string
+  /** What the guards said of the plan as a whole. */
+  readonly guards: readonly Verdict[]
+  readonly events: readonly WaitingEvent[]
+}
+
+const peopleAtOnce = 1000
+
+/**
+ * Makes a held run of what was set aside of a run, with its events, in the transaction that completes the plan of the rest. Answers the
+ * held run; null where all of it waits behind runs that are held already.
+ */
+export async function storeSetAside(
+  tx: Db,
+  { runId, setAside, now }: { runId: string; setAside: SetAside; now: Date },
+): Promise<string | null> {
+  const { people, events } = setAside
+  const held = people.length > 0 ? randomUUID() : null
+  if (held !== null) {
+    await sql`
+      insert into runs (id, connection, feed, trigger, options, state, reason, mode, source, as_of, rows, records, warnings, verification,
+        counts, guards, digest, created_at, started_at)
+      select ${held}, connection, feed, trigger, '{}', 'held', ${heldReason(setAside.guards)}, mode, source, as_of, rows, ${people.length},
+        '[]', 'null', ${JSON.stringify(setAside.counts)}, ${JSON.stringify(setAside.guards)}, ${setAside.digest}, ${now}, ${now}
+      from runs where id = ${runId}`.execute(tx)
+    await tx.updateTable('runs').set({ set_aside: held }).where('id', '=', runId).execute()
+    for (let start = 0; start < people.length; start += peopleAtOnce) {
+      await stagePeople(tx, held, people.slice(start, start + peopleAtOnce))
+    }
+    const own = events.flatMap((event) => (event.runId === null ? [event.id] : []))
+    await sql`
+      insert into rejects (run_id, line, column_name, reason, identity_id, event)
+      select ${held}, line, column_name, reason, identity_id, event from rejects
+      where run_id = ${runId} and event = any(${own}) order by seq`.execute(tx)
+  }
+  await holdEvents(tx, {
+    takenBy: runId,
+    events: events.flatMap(({ id, runId: behind, reason }) => {
+      const waitsFor = behind ?? held
+      return waitsFor === null ? [] : [{ id, runId: waitsFor, reason, joined: behind !== null }]
+    }),
+  })
+  return held
+}

@@ -1,0 +1,37 @@
+import type { Reading } from '../../connectors/connector.ts'
+import { readEvents } from '../../connectors/webhook/events.ts'
+import { compileMapping } from '../../identity/mapping/mapping.ts'
+import type { StoredEvent } from '../../identity/record.ts'
+import type { WebhookFeed } from '../context.ts'
+
+/**
+ * Reads events as one delta. Paths that differ only by case or signs are one column, so that a field may have two of them: in one
+ * event, which then cannot be used, or in events that are read together. Of those the first are read, and the others are left to the
+ * next run, if the run may leave any, so that no event stops another.
+ */
+export function readReadable(
+  events: readonly StoredEvent[],
+  { settings, mapping, timeZone }: WebhookFeed,
+  { now, mayLeave }: { readonly now: Date; readonly mayLeave: boolean },
+): { readonly reading: Reading; readonly left: readonly string[] } {
+  const missingOf = (headers: readonly string[]): readonly string[] => {
+    const compiled = compileMapping(mapping, headers, { sparse: true, timeZone })
+    return compiled.ok ? [] : compiled.missing
+  }
+  const reading = readEvents(events, settings, { now })
+  if (missingOf(reading.headers).length === 0) return { reading, left: [] }
+
+  const headers = new Set<string>()
+  const unusable = new Map<string, string>()
+  const left: string[] = []
+  for (const event of events) {
+    const own = readEvents([event], settings, { now }).headers
+    const together = missingOf([...headers, ...own.filter((header) => !headers.has(header))])
+    const missing = mayLeave ? missingOf(own) : together
+    if (missing.length > 0) unusable.set(event.id, missing.join('; '))
+    else if (together.length > 0) left.push(event.id)
+    else for (const header of own) headers.add(header)
+  }
+  const read = events.filter(({ id }) => !left.includes(id))
+  return { reading: readEvents(read, settings, { now, unusable }), left }
+}
