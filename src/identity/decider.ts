@@ -166,7 +166,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
         const seen: Seen = index.has(identityId) ? 'untouched' : 'absent'
         const decision = decide(entry, seen, context)
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
-        if (inOrder && Object.values(decision.news).some(Boolean)) return []
+        if (inOrder && decision.news.leaves) return []
         tallied.add(decision, seen)
         return planned(entry, decision, { identityId, origin: null })
       })

@@ -4,7 +4,7 @@ import { personOf } from '../../../src/store/audit/history.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { SourceFeed } from '../../../src/sync/context.ts'
 import { approveRun, rejectRun, requestDueRuns, requestRun } from '../../../src/sync/sync.ts'
-import { lastRun, receive, webhookFeed } from '../../helpers/events.ts'
+import { lastRun, later, receive, webhookFeed } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
@@ -235,6 +235,25 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(tooSoon).toMatchObject({ feed: 'roster', state: 'failed' })
     expect(await lastRun(world)).toMatchObject({ feed: 'roster', state: 'finished' })
     expect(await separatedAt('E0003')).toBe('2026-11-23T00:00:00.000Z')
+  })
+
+  test('what is due is no reason to stop an event that comes on the same day', async () => {
+    await using opened = await open({ timeZone: 'UTC' })
+    const { world, client } = opened
+    await world.night(leaving(...staff(6).map(({ id }) => id)))
+    world.clock.now = new Date('2026-11-23T00:00:00.000Z')
+    await receive(world, {
+      type: 'terminated',
+      at: '2026-11-22T12:00:00.000Z',
+      employee: { id: 'E0010', left: '2026-11-22' },
+    })
+
+    await later(world, 6)
+    await tick(world, '2026-11-23T00:00:10.000Z')
+
+    const left = [...(await peopleOn(client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+    expect(left.map(({ identityId }) => identityId)).toEqual(['E0010'])
+    expect(await lastRun(world)).toMatchObject({ feed: 'roster', state: 'held', counts: { leave: 6 } })
   })
 
   test('where nobody is due, no run is made', async () => {
