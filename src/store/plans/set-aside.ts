@@ -46,8 +46,9 @@ export async function storeSetAside(
     }
     const own = events.flatMap((event) => (event.runId === null ? [event.id] : []))
     await sql`
-      insert into rejects (run_id, line, column_name, reason, identity_id, event)
-      select ${held}, line, column_name, reason, identity_id, event from rejects
+      insert into rejects
+        (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted)
+      select ${held}, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted from rejects
       where run_id = ${runId} and event = any(${own}) order by seq`.execute(tx)
   }
   await holdEvents(tx, {
