@@ -11,7 +11,7 @@ import { type FieldName, fieldNames } from '../../identity/record.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
-import type { Db } from '../../store/schema.ts'
+import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { decideNamed, decideRest, type Progress } from './decide-people.ts'
@@ -65,7 +65,8 @@ export async function preparePlan(
   const place = { db, connection: connection.name, stage, decider, signal }
 
   const rows = await decideNamed(place, { slices: reading.rows, mapping, onProgress })
-  const nothingNew = reading.source === null
+  const source = sourceRead(reading)
+  const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
 
   const aDayAgo = new Date(ctx.now().getTime() - dayMs)
@@ -73,7 +74,7 @@ export async function preparePlan(
   const facts = decider.facts({
     mode: reading.mode,
     rows,
-    size: sizeOf({ rows, bytes: reading.source?.bytes ?? 0, accepted }),
+    size: sizeOf({ rows, source, accepted }),
     endMissing: await isEndMissing(db, connection.name, { decider, end: accepted.end }),
     headcount: await headcount(db, connection.name),
     recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
@@ -85,7 +86,7 @@ export async function preparePlan(
   for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
   return {
     mode: reading.mode,
-    source: reading.source,
+    source,
     asOf: reading.asOf,
     rows,
     records: decider.account.records,
@@ -107,17 +108,30 @@ function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>):
   return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
 }
 
+/** What was read, with the size that is known only now. */
+function sourceRead({ source, textBytes }: Reading): RunSource | null {
+  if (source === null) return null
+  const unpacked = textBytes?.() ?? source.bytes
+  return unpacked === source.bytes ? source : { ...source, textBytes: unpacked }
+}
+
+/** The same people make the same size, whether their export comes plain, packed or encrypted. */
 function sizeOf({
   rows,
-  bytes,
+  source,
   accepted,
 }: {
   rows: number
-  bytes: number
+  source: RunSource | null
   accepted: AcceptedSource
 }): GuardFacts['size'] {
   if (accepted.rows === null || accepted.source === null) return null
-  return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
+  const bytes = { before: textBytesOf(accepted.source), now: source === null ? 0 : textBytesOf(source) }
+  return { rows: { before: accepted.rows, now: rows }, bytes }
+}
+
+function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
+  return textBytes
 }
 
 async function isEndMissing(

@@ -1,0 +1,82 @@
+import { gzipSync } from 'node:zlib'
+import iconv from 'iconv-lite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { csvConnector } from '../../../src/connectors/folder/open.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
+import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
+import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
+import { csvOf } from '../../helpers/sources/source-place.ts'
+import { zipOf } from '../../helpers/sources/zip.ts'
+import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+const everybody = csvOf(staff(40))
+
+type World = Awaited<ReturnType<typeof openWorld>>
+
+let stack: AsyncDisposableStack
+let host: Host
+let folder: ExportFolder
+let world: World
+let owner: KeyOwner
+let settings: FolderSettings = {}
+
+beforeAll(async () => {
+  await using opening = new AsyncDisposableStack()
+  host = opening.use(await startHost())
+  folder = opening.use(await exportFolder())
+  owner = await keyOwner()
+  world = opening.use(await openWorld({ client: (await host.tenant()).client, feed: { connector: { open } } }))
+  await folder.write('people.csv', everybody, { modifiedAt: new Date('2026-11-19T01:00:00Z') })
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  expect(await world.drain()).toEqual([])
+  stack = opening.move()
+})
+afterAll(() => stack.disposeAsync())
+
+/** The source of the settings that the test gave last. */
+const open: ReturnType<typeof csvConnector>['open'] = (options) => {
+  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
+  const secret = (path: string) => (path === 'decrypt.privateKey' ? { read: async () => owner.privateKey } : null)
+  const source = { type: 'csv', path: 'people.csv', mode: 'snapshot', complete: { quietSeconds: 0 }, ...settings }
+  return csvConnector(CsvSource.parse(source), { ...place, secret }).open(options)
+}
+
+/** The plan for an export that arrives after the accepted one. */
+async function planFor(content: string | Uint8Array, format: FolderSettings = {}) {
+  settings = format
+  await folder.write('people.csv', content, { modifiedAt: new Date('2026-11-20T01:00:00Z') })
+  const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+  return { ...plan, held: plan.guards.filter(({ ok }) => !ok).map(({ name }) => name) }
+}
+
+describe('the size of an export is that of its text', () => {
+  const half = csvOf(staff(20))
+
+  test.for<[string, (text: string) => Promise<string | Uint8Array> | Uint8Array, FolderSettings]>([
+    ['a gzip', (text) => gzipSync(text), {}],
+    ['a gzip of several members', (text) => Buffer.concat([gzipSync(text.slice(0, 99)), gzipSync(text.slice(99))]), {}],
+    ['a zip', (text) => zipOf({ 'people.csv': text }), {}],
+    [
+      'encrypted',
+      (text) => encrypted(text, { to: owner, compressed: true }),
+      { decrypt: { privateKey: 'in a secret' } },
+    ],
+    ['in UTF-16', (text) => iconv.encode(text, 'utf-16le', { addBOM: true }), { encoding: 'utf-16le' }],
+  ])('so that the same people have the same size as %s', async ([, packed, format]) => {
+    const same = await planFor(await packed(everybody), format)
+    const fewer = await planFor(await packed(half), format)
+
+    expect(same.held).toEqual([])
+    expect(same.source?.textBytes).toBe(everybody.length)
+    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({
+      ok: false,
+      actual: everybody.length - half.length,
+    })
+  })
+
+  test('and is not said twice where the file is its text', async () => {
+    expect((await planFor(everybody)).source).not.toHaveProperty('textBytes')
+  })
+})
