@@ -75,7 +75,8 @@ export async function preparePlan(
     mode: reading.mode,
     rows,
     size: sizeOf({ rows, source, accepted }),
-    endMissing: await isEndMissing(db, connection.name, { decider, end: accepted.end }),
+    // Without its columns the export names no one, which says nothing about its end.
+    endMissing: mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end })),
     headcount: await headcount(db, connection.name),
     recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
     recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,

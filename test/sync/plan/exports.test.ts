@@ -80,3 +80,17 @@ describe('the size of an export is that of its text', () => {
     expect((await planFor(everybody)).source).not.toHaveProperty('textBytes')
   })
 })
+
+describe('one cause has one verdict', () => {
+  test.for([
+    ['is missing', 'Remarks'],
+    ['is there twice', 'worker_id'],
+  ])('where a mapped column %s, nothing is said about the end of the export', async ([, other = '']) => {
+    const twice = other === 'worker_id'
+
+    const plan = await planFor(everybody.replace(twice ? 'First Name' : 'Worker ID', other))
+
+    expect(plan.held).toEqual(['missingColumn'])
+    expect(plan.changes).toEqual([])
+  })
+})
