@@ -25,7 +25,7 @@ export async function* gunzipChunks(chunks: AsyncIterable<Buffer>, name: string)
     // NUL bytes behind a member end the data for zlib, though they may stand where another member was.
     if (gunzip.bytesWritten < fedBytes)
       throw unreadable(
-        `${name} is damaged: NUL bytes follow its gzip data`,
+        `${name} is a damaged file with NUL bytes behind its gzip data`,
         'a part of it may be lost: have it sent again',
       )
   } catch (error) {

@@ -11,7 +11,8 @@ const text = `id,name\n${Array.from({ length: 30_000 }, (_, index) => `${index},
 const damaged = /^people\.csv (is a damaged gzip file|ends in the middle of its gzip data|goes on behind the end)/
 const behind = 'people.csv goes on behind the end of its gzip data: have it written as gzip, and nothing else'
 const cutOff = 'people.csv ends in the middle of its gzip data: the export was cut off'
-const nulsFollow = 'people.csv is damaged: NUL bytes follow its gzip data: a part of it may be lost: have it sent again'
+const nulsFollow =
+  'people.csv is a damaged file with NUL bytes behind its gzip data: a part of it may be lost: have it sent again'
 
 test.for(['auto', 'gzip'] as const)('a gzip is unpacked (compression: %s)', async (compression) => {
   const { headers, rows, lines } = await readCsv(gzipSync(text), { compression })
@@ -121,7 +122,7 @@ describe('a gzip is refused', () => {
     const refusal = await refusalOf(gzipOf('id,name\n', Buffer.alloc(mebibyte), 2048))
 
     expect(refusal).toBe(
-      'people.csv: the row after line 1 is longer than 1 MiB: a quote is not closed, or the delimiter or the encoding is not the configured one',
+      'people.csv is a damaged file that ends in NUL bytes: a part of it was lost: have it sent again',
     )
   })
 
