@@ -14,9 +14,10 @@ import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
-import { decideNamed, decideRest, type Progress } from './decide-people.ts'
+import { decideRest, stagePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
+import { type Progress, readRows } from './read-rows.ts'
 import type { Stage } from './stage.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -42,15 +43,7 @@ export async function preparePlan(
   const { sparse = false } = reading
   const mapping = mapRows(reading, rules, ctx.now())
   const planContext: PlanContext = {
-    mode: reading.mode,
-    absence: rules.absence,
-    graceRuns: rules.graceRuns,
-    asOf: reading.asOf,
-    now: ctx.now().toISOString(),
-    timeZone: rules.timeZone,
-    exportDate: dateIn(rules.timeZone, reading.asOf),
-    today: dateIn(rules.timeZone, ctx.now().toISOString()),
-    future: rules.future,
+    ...contextOf(reading, rules, ctx.now()),
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
@@ -64,7 +57,13 @@ export async function preparePlan(
   })
   const place = { db, connection: connection.name, stage, decider, signal }
 
-  const rows = await decideNamed(place, { slices: reading.rows, mapping, onProgress })
+  const rows = await readRows(decider, {
+    slices: reading.rows,
+    mapping,
+    signal,
+    onPage: (page) => stagePage(place, page),
+    onProgress,
+  })
   const source = sourceRead(reading)
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
@@ -98,8 +97,27 @@ export async function preparePlan(
     endKeys: decider.endKeys(
       await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
     ),
-    warnings: warningsOf(decider, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
+    warnings: warningsOf(reading, mapping, decider),
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
+  }
+}
+
+/** The rules and the times under which the people of a reading are decided. */
+export function contextOf(
+  { mode, asOf }: Pick<Reading, 'mode' | 'asOf'>,
+  { absence, graceRuns, timeZone, future }: FeedRules,
+  now: Date,
+): PlanContext {
+  return {
+    mode,
+    absence,
+    graceRuns,
+    asOf,
+    now: now.toISOString(),
+    timeZone,
+    exportDate: dateIn(timeZone, asOf),
+    today: dateIn(timeZone, now.toISOString()),
+    future,
   }
 }
 
@@ -185,7 +203,13 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
   ]
 }
 
-function warningsOf({ account: { older } }: Decider, warnings: readonly string[]): readonly string[] {
+/** What an operator should look at in a source that was read to its end. */
+export function warningsOf(
+  reading: Pick<Reading, 'warnings'>,
+  mapping: MappedRows,
+  { account: { older } }: Decider,
+): readonly string[] {
+  const warnings = [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]
   if (older === 0) return warnings
   return [...warnings, `${older} rows gave way to a newer row of the same person`]
 }
