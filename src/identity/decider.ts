@@ -52,6 +52,7 @@ export type Decider = ReturnType<typeof createDecider>
  */
 export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejectsKept }: DeciderRules) {
   const index = new Map<string, Standing>()
+  const passedOver = new Set<string>()
   const tallied = tally()
   const rejects: Reject[] = []
   const account = { records: 0, rejected: 0, older: 0 }
@@ -106,6 +107,14 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
       setAside(identityId, before, { line, rank: undefined })
     },
 
+    /**
+     * A row is about no person. If it was one after all, whose key says what a row of totals says, then the person is there and stays as
+     * known.
+     */
+    passOver(identityId: string | null): void {
+      if (identityId !== null) passedOver.add(identityId)
+    },
+
     /** The page of the rows so far. Rows in order make one page, at the end. */
     nextPage: (): Page => (inOrder ? { withdrawn: [], told: [] } : takePage()),
 
@@ -132,7 +141,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     decideUnseen(entries: Iterable<RosterEntry>): PlannedPerson[] {
       return [...entries].flatMap((entry) => {
         const { identityId } = entry
-        const seen: Seen = index.has(identityId) ? 'untouched' : 'absent'
+        const seen: Seen = isNamed(identityId) ? 'untouched' : 'absent'
         const decision = decide(entry, seen, context)
         tallied.add(decision, seen)
         return planned(entry, decision, { identityId, origin: null })
@@ -140,7 +149,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     },
 
     /** Whether no row named this person. */
-    lacks: (identityId: string): boolean => !index.has(identityId),
+    lacks: (identityId: string): boolean => !isNamed(identityId),
 
     /** The people among those named last whose rows cannot be used, so that only the roster can say whether they are employed. */
     unusableEnd: (): string[] => namedLast.keys().filter(isUnusable),
@@ -151,6 +160,10 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
         .keys()
         .filter((key) => !isUnusable(key) || isEmployed(known.get(key)))
         .slice(-endKeysKept),
+  }
+
+  function isNamed(identityId: string): boolean {
+    return index.has(identityId) || passedOver.has(identityId)
   }
 
   function takePage(): Page {

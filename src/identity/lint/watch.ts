@@ -39,3 +39,9 @@ export function countRows(count: number): string {
 export function column(header: string | undefined): string {
   return `column "${header ?? ''}"`
 }
+
+/** Where the cells of a field stand. Its header is several, joined by commas, where it is made of several columns. */
+export function indexesOf(header: string, headers: readonly string[]): number[] {
+  const names = headers.includes(header) ? [header] : header.split(', ')
+  return names.map((name) => headers.indexOf(name)).filter((index) => index >= 0)
+}

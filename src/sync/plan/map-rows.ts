@@ -1,17 +1,21 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { dateIn } from '../../identity/decide.ts'
 import { createLint } from '../../identity/lint/lint.ts'
+import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
 import type { Reject, Sighting } from '../../identity/record.ts'
 import type { FeedRules } from '../context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 
+/** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
+export type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
+
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped'> & {
       /** null: the row is about something else and is passed over. */
-      readonly map: (row: SourceRow) => Sighting | Reject | null
+      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | null
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -24,6 +28,8 @@ export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRule
   if (!compiled.ok) return compiled
   const { columns, mapped } = compiled
   const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps })
+  // Records have no header and no totals.
+  const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
   return {
     ok: true,
     columns,
@@ -31,9 +37,10 @@ export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRule
     map(row) {
       if (compiled.isIgnored(row)) return null
       const told = compiled.map(row)
+      if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
       lint.see(row, told)
       return told
     },
-    findings: () => lint.findings().map(({ message }) => message),
+    findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
 }

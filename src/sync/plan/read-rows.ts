@@ -14,7 +14,7 @@ type Reading = {
   readonly onProgress?: Progress
 }
 
-/** Gives rows to the decider, slice by slice. Answers how many rows there were. Whatever counts rows reads them here. */
+/** Gives rows to the decider, slice by slice. Answers how many rows there were, without those that are about no person. */
 export async function readRows(
   decider: Decider,
   { slices, mapping, signal, onPage, onProgress }: Reading,
@@ -27,7 +27,10 @@ export async function readRows(
       for (const row of slice) {
         const told = mapping.map(row)
         if (told === null) continue
-        if (isReject(told)) decider.reject(told)
+        if ('noPerson' in told) {
+          rows -= 1
+          decider.passOver(told.identityId)
+        } else if (isReject(told)) decider.reject(told)
         else decider.see(told)
       }
     }

@@ -3,6 +3,7 @@ import iconv from 'iconv-lite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { csvConnector } from '../../../src/connectors/folder/open.ts'
 import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { lookOver } from '../../../src/sync/plan/look-over.ts'
 import { planOnly, requestRun } from '../../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
@@ -92,5 +93,46 @@ describe('one cause has one verdict', () => {
 
     expect(plan.held).toEqual(['missingColumn'])
     expect(plan.changes).toEqual([])
+  })
+})
+
+describe('a row that is about no person', () => {
+  const header = everybody.slice(0, everybody.indexOf('\r\n'))
+  const totals = 'Total,40,40,40,40,,40\r\n'
+
+  test.for<[string, string, RegExp]>([
+    ['totals', `${everybody}${totals}`, /^line 42 is a row of totals \("Total"\) and no person/],
+    ['a short row of totals', `${everybody}Total,40\r\n`, /^line 42 is a row of totals \("Total"\) and no person/],
+    ['a second header', everybody.replace('\r\n', `\r\n${header}\r\n`), /^line 2 is a second header and no person/],
+  ])('is neither a person nor a rejected row, and is named: %s', async ([, content, warning]) => {
+    const plan = await planFor(content)
+
+    expect(plan).toMatchObject({ held: [], changes: [], rejects: [], rows: 40, records: 40 })
+    expect(plan.warnings[0]).toMatch(warning)
+  })
+
+  test('does not hide that there are no people', async () => {
+    const plan = await planFor(`${header}\r\n${totals}`)
+
+    expect(plan.rows).toBe(0)
+    expect(plan.held).toContain('zeroRows')
+  })
+
+  test('is counted by a check as by a plan', async () => {
+    const { rows, records, rejects, warnings } = await planFor(`${everybody}${totals}E0003,,,,,,\r\n`)
+    const feed = world.connection.feeds.source
+    if (feed === undefined) throw new Error('no source')
+    const about = { signal: new AbortController().signal, now: world.sync.now() }
+    const opened = await feed.connector.open({
+      ...about,
+      now: () => about.now,
+      last: null,
+      taken: async () => new Set(),
+    })
+
+    const found = await lookOver(opened, feed, about)
+
+    expect(found).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
+    expect(warnings[0]).toMatch(/^line 42 is a row of totals/)
   })
 })
