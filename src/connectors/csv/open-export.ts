@@ -5,6 +5,7 @@ import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { readHeader } from './header.ts'
+import { tableText } from './other-text.ts'
 import { readRows } from './rows.ts'
 
 const carriageReturn = 13
@@ -46,7 +47,10 @@ export async function openExport(
     }
   }
 
-  const { headers, delimiter, detected } = await readHeader(() => fromHeader(wholeText()), { name, format })
+  const { headers, delimiter, detected } = await readHeader(() => fromHeader(tableText(wholeText(), name)), {
+    name,
+    format,
+  })
   if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
   const rows = readRows(fromHeader(countedText()), {
     name,
