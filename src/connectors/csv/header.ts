@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
+import { quoted } from '../../identity/lint/quoted.ts'
 import { splitChunks } from '../file/decode/chunks.ts'
 import { unreadable } from '../file/failures.ts'
-import { quoted } from './quoted.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 
 const columnLimit = 10_000
@@ -143,7 +143,8 @@ async function recordsAtStart(chunks: AsyncIterable<Buffer>, { name, format }: H
 }
 
 function isTitle({ name, format }: HeaderOptions, { text, width, headerLine }: Title): Failure {
-  const what = `${name}:${format.headerLine}: this line is a title and not the header: it reads ${quoted(text)}`
+  const reads = text.includes('@') ? '' : `: it reads ${quoted(text)}`
+  const what = `${name}:${format.headerLine}: this line is a title and not the header${reads}`
   return unreadable(
     what,
     `line ${headerLine} is the first with ${width} cells; if it names the columns, write headerLine: ${headerLine}`,

@@ -1,6 +1,6 @@
+import { quoted } from '../../identity/lint/quoted.ts'
 import { joinChunks } from '../file/decode/chunks.ts'
 import { unreadable } from '../file/failures.ts'
-import { quoted } from './quoted.ts'
 
 const headBytes = 1024
 // The tags that a page begins with, up to the first text between them.

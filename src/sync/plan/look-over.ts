@@ -35,5 +35,5 @@ export async function lookOver(
   const { records, rejected } = decider.account
   const { rejects } = decider
   const warnings = warningsOf(reading, mapping, decider)
-  return { rows, records, rejected, rejects, warnings, missing: mapping.ok ? [] : mapping.missing }
+  return { rows, records, rejected, rejects, warnings, missing: mapping.ok ? [] : mapping.missing() }
 }

@@ -1,5 +1,6 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { dateIn } from '../../identity/decide.ts'
+import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
@@ -19,13 +20,23 @@ export type MappedRows =
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
-  | Extract<CompiledMapping, { readonly ok: false }>
+  | {
+      readonly ok: false
+      /** To be shown the rows, which may hold the header. */
+      readonly see: (row: SourceRow) => void
+      /** Why mapped columns are missing, a sentence each. */
+      readonly missing: () => readonly string[]
+    }
 
 /** Binds the rules of a feed to what was opened of it. */
 export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRules, now: Date): MappedRows {
   const { headers, mode, sparse = false } = reading
   const compiled = compileMapping(mapping, headers, { sparse, timeZone })
-  if (!compiled.ok) return compiled
+  if (!compiled.ok) {
+    const { missing } = compiled
+    const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
+    return { ok: false, see, missing: reasons }
+  }
   const { columns, mapped } = compiled
   const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps })
   // Records have no header and no totals.

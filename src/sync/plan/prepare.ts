@@ -181,7 +181,7 @@ function missingColumns(
   },
 ): readonly string[] {
   if (nothingNew) return []
-  if (!mapping.ok) return mapping.missing
+  if (!mapping.ok) return mapping.missing()
   if (sparse) return []
   const mapped = new Set([...Object.keys(rules.mapping.fields), ...(rules.mapping.status ? ['status'] : [])])
   return accepted

@@ -34,6 +34,7 @@ export async function readRows(
         else decider.see(told)
       }
     }
+    if (!mapping.ok) for (const row of slice) mapping.see(row)
     await onPage?.(decider.nextPage())
     onProgress?.({ rows, rejected: decider.account.rejected })
   }

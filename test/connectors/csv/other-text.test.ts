@@ -72,6 +72,12 @@ describe('a title above the header is called one', () => {
     expect((await readCsv(text, format)).headers.length).toBeGreaterThan(0)
   })
 
+  test('and an address in it is not shown', async () => {
+    expect(await refusalOf(`by ana@example.com\n${table}`)).toMatch(
+      /^people.csv:1: this line is a title and not the header: line 2 is/,
+    )
+  })
+
   test('and another delimiter is still proposed where it splits header and rows alike', async () => {
     expect(await refusalOf('id;salary\n1;1000,50\n2;900,00\n')).toBe(
       "people.csv:1: the configured delimiter ',' does not split the header: did you mean delimiter: ';'?",

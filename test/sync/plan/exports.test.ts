@@ -96,6 +96,38 @@ describe('one cause has one verdict', () => {
   })
 })
 
+describe('a header that names no columns', () => {
+  const reasonOf = ({ guards }: Awaited<ReturnType<typeof planFor>>) =>
+    guards.find(({ name }) => name === 'missingColumn')?.reason
+
+  test.for<[string, string, string]>([
+    ['People of Acme,,,,,,\r\n', ': it reads "People of Acme"', '2'],
+    ['People of Acme,,,,20.11.2026,,\r\n,,,,,,\r\nby HR,,,,,,\r\n', ': it reads "People of Acme 20.11.2026"', '4'],
+    ['E0001,a@example.com,Ana,,,,\r\n', '', '2'],
+  ])('is a title where a line below names them: %j', async ([title, reads, line]) => {
+    const plan = await planFor(`${title}${everybody}`)
+
+    expect(plan.held).toEqual(['missingColumn'])
+    expect(reasonOf(plan)).toBe(
+      `the header is a title and names no columns${reads}; line ${line} names them: write headerLine: ${line}`,
+    )
+  })
+
+  test('is shown where no delimiter splits it', async () => {
+    const plan = await planFor('Your session has ended.\r\nPlease sign in.\r\n')
+
+    expect(reasonOf(plan)).toContain(
+      'the header is one cell that no delimiter splits: it reads "Your session has ended."; check delimiter, and whether this is the export; column "Worker ID" (identityId) is not in the header',
+    )
+  })
+
+  test('is no title where no line names them', async () => {
+    const plan = await planFor(everybody.replace('Worker ID', 'Number'))
+
+    expect(reasonOf(plan)).toBe('column "Worker ID" (identityId) is not in the header')
+  })
+})
+
 describe('a row that is about no person', () => {
   const header = everybody.slice(0, everybody.indexOf('\r\n'))
   const totals = 'Total,40,40,40,40,,40\r\n'
