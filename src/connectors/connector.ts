@@ -15,7 +15,10 @@ export type SourceRow = {
 export type SourceIdentity = {
   /** Tells an operator which export it was: the base name of the file, for example. It holds no personal value. */
   readonly name: string
+  /** As it was delivered. */
   readonly bytes: number
+  /** In UTF-8, decrypted and unpacked, so that sizes can be compared however exports are packed. Known once the rows have been read. */
+  readonly textBytes?: number
   /** Equal for the same content in the same place, different for anything newer. */
   readonly version: string
   /** The sender's own name for this version (an ETag). With it, only a newer version is asked for. */
@@ -38,6 +41,8 @@ export type Reading = {
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** What an operator should look at: positions and reasons, no personal values. The list is complete once the rows have been read. */
   readonly warnings?: () => readonly string[]
+  /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */
+  readonly textBytes?: () => number
 }
 
 export type OpenOptions = {

@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { withExpressions } from '../connectors/expressions/expressions.ts'
 import { errorCode, Failure, type FailureCode } from '../errors.ts'
-import { expressionsOf } from '../identity/mapping/mapping.ts'
-import { isReject } from '../identity/mapping/rows.ts'
 import type { Reject } from '../identity/record.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
 import { classifyAnswer, type Stop } from '../sync/deliver/classify-answers.ts'
-import { mapRows } from '../sync/plan/map-rows.ts'
+import { lookOver } from '../sync/plan/look-over.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { signedHeaders } from './alerts/post.ts'
@@ -107,29 +104,15 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
   const warnings: string[] = []
   yield await tested(name, async () => {
     const opened = await feed.connector.open({ now, signal, last: null, taken: async () => new Set() })
-    const reading = withExpressions(opened, expressionsOf(feed.mapping))
-    if (reading.source === null) return 'nothing new to read'
-    const mapped = mapRows(reading, feed, now())
-    if (!mapped.ok) {
-      // What was fetched from elsewhere is let go of by reading it.
-      for await (const _rows of reading.rows) break
-      throw new Failure('source_unreadable', `${reading.source.name}: ${mapped.missing.join('; ')}`)
-    }
-    let rows = 0
-    let records = 0
-    for await (const slice of reading.rows) {
-      for (const row of slice) {
-        rows++
-        const told = mapped.map(row)
-        if (told === null) continue
-        if (isReject(told)) rejects.set(kindOf(told), (rejects.get(kindOf(told)) ?? 0) + 1)
-        else records++
-      }
-    }
-    warnings.push(...(reading.warnings?.() ?? []), ...mapped.findings())
-    if (records === 0)
-      throw new Failure('source_unreadable', `${reading.source.name}: none of ${rows} rows became a record`)
-    return `${reading.source.name}: ${rows} rows, ${records} records, ${rows - records} rejected`
+    const { source } = opened
+    if (source === null) return 'nothing new to read'
+    const found = await lookOver(opened, feed, { now: now(), signal })
+    if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
+    for (const reject of found.rejects) rejects.set(kindOf(reject), (rejects.get(kindOf(reject)) ?? 0) + 1)
+    warnings.push(...found.warnings)
+    const { rows, records, rejected } = found
+    if (records === 0) throw new Failure('source_unreadable', `${source.name}: none of ${rows} rows became a record`)
+    return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected`
   })
   for (const [kind, count] of rejects) yield passed(name, `${count} rejected: ${kind}`)
   for (const warning of warnings) yield passed(name, `warning: ${warning}`)
@@ -151,9 +134,9 @@ async function checkAlerts({ url, secret }: Config['alerts'], { now }: CheckOpti
   })
 }
 
-/** Rejects are told apart by column and reason; what a cell held stays aside. */
+/** Rejects are told apart by column and reason; what a cell held, and in which other line a key stands, stays aside. */
 function kindOf({ column, reason }: Reject): string {
-  const plain = reason.replaceAll(/"[^"]*"/g, '"…"')
+  const plain = reason.replaceAll(/"[^"]*"/g, '"…"').replaceAll(/\bline \d+/g, 'line …')
   return column === null ? plain : `${column}: ${plain}`
 }
 

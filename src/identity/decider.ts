@@ -74,6 +74,7 @@ export type Decider = ReturnType<typeof createDecider>
  */
 export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejectsKept }: DeciderRules) {
   const index = new Map<string, Standing>()
+  const passedOver = new Set<string>()
   const tallied = tally()
   const rejects: Reject[] = []
   const account: { -readonly [K in keyof Account]: Account[K] } = {
@@ -137,6 +138,14 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
       setAside(identityId, before, { line, rank: undefined })
     },
 
+    /**
+     * A row is about no person. If it was one after all, whose key says what a row of totals says, then the person is there and stays as
+     * known.
+     */
+    passOver(identityId: string | null): void {
+      if (identityId !== null) passedOver.add(identityId)
+    },
+
     /** The page of the rows so far. Rows in order make one page, at the end. */
     nextPage: (): Page => (inOrder ? { withdrawn: [], told: [] } : takePage()),
 
@@ -163,7 +172,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     decideUnseen(entries: Iterable<RosterEntry>): PlannedPerson[] {
       return [...entries].flatMap((entry) => {
         const { identityId } = entry
-        const seen: Seen = index.has(identityId) ? 'untouched' : 'absent'
+        const seen: Seen = isNamed(identityId) ? 'untouched' : 'absent'
         const decision = decide(entry, seen, context)
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
         if (inOrder && decision.news.leaves) return []
@@ -209,7 +218,7 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     waitingCounts: waitingTally.counts,
 
     /** Whether no row named this person. */
-    lacks: (identityId: string): boolean => !index.has(identityId),
+    lacks: (identityId: string): boolean => !isNamed(identityId),
 
     /** The people among those named last whose rows cannot be used, so that only the roster can say whether they are employed. */
     unusableEnd: (): string[] => namedLast.keys().filter(isUnusable),
@@ -220,6 +229,10 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
         .keys()
         .filter((key) => !isUnusable(key) || isEmployed(known.get(key)))
         .slice(-endKeysKept),
+  }
+
+  function isNamed(identityId: string): boolean {
+    return index.has(identityId) || passedOver.has(identityId)
   }
 
   function takePage(): Page {

@@ -10,6 +10,8 @@ type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | 
 export type RunSource = {
   readonly name: string
   readonly bytes: number
+  /** In UTF-8, decrypted and unpacked; left out where that is no other size. */
+  readonly textBytes?: number
   readonly version: string
   readonly validator?: string
   readonly more?: boolean

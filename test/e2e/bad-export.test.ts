@@ -11,8 +11,8 @@ import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const gibibyte = 1024 ** 3
-/** What no source may cost beyond what a command takes that reads none. */
-const sourceMebibytes = 150
+/** What no source may cost beyond what a command takes that reads none. Half of it is what V8 takes for rows that are let go at once. */
+const sourceMebibytes = 200
 
 const header = 'Worker ID,Work Email,First Name,Hire Date'
 const rows = Array.from({ length: 20 }, (_, i) => `W${i + 1},w${i + 1}@acme.example,Ottoline,2020-01-06`)
@@ -140,7 +140,7 @@ const bad: Readonly<Record<string, Bad>> = {
   },
   'two-gibibytes-of-zeros': {
     write: (folder) => written(gzipOfZeros(2 * gibibyte))(folder),
-    says: /people\.csv: the row after line 0 is longer than 1 MiB/,
+    says: /people\.csv is a damaged file that ends in NUL bytes/,
   },
   'a-cell-of-100-mebibytes': {
     write: (folder) =>

@@ -320,3 +320,16 @@ describe('an accepted export', () => {
     expect(spokenAsOf).toBe(nightly().asOf)
   })
 })
+
+test('a person whose row was taken for one of totals is there, and stays as known', () => {
+  const context = nightly()
+  const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 })
+
+  decider.passOver('SUM')
+  decider.passOver(null)
+  const decided = decider.decideUnseen([entry('SUM'), entry('W2')])
+
+  expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([['W2', 'leave']])
+  expect([decider.lacks('SUM'), decider.lacks('W2')]).toEqual([false, true])
+  expect(decider.unseen(['SUM'])).toEqual(['SUM'])
+})

@@ -135,7 +135,7 @@ function runFacts(run: Run): string[][] {
     ['trigger', `${run.trigger}${optionsText(run)}`],
     ['reads', readsText(run)],
     ['created', moment(run.createdAt)],
-    ['source', run.source && `${shown(run.source.name)} (${counted(run.source.bytes, 'byte')})`],
+    ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
     ['as of', run.asOf && moment(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
@@ -152,6 +152,11 @@ function runFacts(run: Run): string[][] {
     ['reason', run.reason && shown(run.reason)],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+}
+
+function sizeText({ bytes, textBytes }: NonNullable<Run['source']>): string {
+  const delivered = counted(bytes, 'byte')
+  return textBytes === undefined ? delivered : `${delivered}, ${number(textBytes)} as plain text`
 }
 
 function stateText(run: Run, paint: Paint): string {

@@ -5,6 +5,7 @@ import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { readHeader } from './header.ts'
+import { tableText } from './other-text.ts'
 import { readRows } from './rows.ts'
 
 const carriageReturn = 13
@@ -18,6 +19,8 @@ export type OpenedExport = {
   readonly rows: AsyncIterable<readonly SourceRow[]>
   /** What an operator should look at. The list is complete once the rows have been read. */
   readonly warnings: () => readonly string[]
+  /** How many bytes the text has in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
+  readonly textBytes: () => number
 }
 
 type OpenExportOptions = { readonly signal: AbortSignal; readonly secret: ConnectorPlace['secret'] }
@@ -32,15 +35,30 @@ export async function openExport(
   const { encoding, headerLine } = format
   const warnings: string[] = []
   const warn = (text: string) => void warnings.push(text)
-  const text = (report?: typeof warn) => {
-    const chunks = toUtf8(decodeFile(file, format, options), { name, encoding, ...(report && { warn: report }) })
-    return headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
+  let textBytes = 0
+  const wholeText = (report?: typeof warn) =>
+    toUtf8(decodeFile(file, format, options), { name, encoding, ...(report && { warn: report }) })
+  const fromHeader = (chunks: AsyncIterable<Buffer>) =>
+    headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
+  async function* countedText() {
+    for await (const chunk of wholeText(warn)) {
+      textBytes += chunk.length
+      yield chunk
+    }
   }
 
-  const { headers, delimiter, detected } = await readHeader(() => text(), { name, format })
+  const { headers, delimiter, detected } = await readHeader(() => fromHeader(tableText(wholeText(), name)), {
+    name,
+    format,
+  })
   if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
-  const rows = readRows(text(warn), { name, format: { ...format, delimiter }, width: headers.length, warn })
-  return { headers, rows, warnings: () => warnings }
+  const rows = readRows(fromHeader(countedText()), {
+    name,
+    format: { ...format, delimiter },
+    width: headers.length,
+    warn,
+  })
+  return { headers, rows, warnings: () => warnings, textBytes: () => textBytes }
 }
 
 /** The text from the given line on, counted from 1. It is empty if there are fewer lines. */

@@ -35,6 +35,8 @@ export class RecordParser {
   #suspectUntilByte = 0
   #writtenBytes = 0
   #finalByte: number | undefined
+  /** How many NUL bytes the text ends in so far, up to two: UTF-16 that is read as another encoding may end in one. */
+  #finalNuls = 0
   /** csv-parse's own array for the record whose quote was reported. Every record has another array. */
   #reported: unknown
 
@@ -58,6 +60,7 @@ export class RecordParser {
     if (chunk.length === 0) return []
     this.#writtenBytes += chunk.length
     this.#finalByte = chunk[chunk.length - 1]
+    this.#finalNuls = nulsAtEnd(chunk, this.#finalNuls)
     this.#window.push(chunk)
     if (!isClean(chunk)) this.#suspectUntilByte = this.#writtenBytes
     await new Promise<void>((resolve, reject) =>
@@ -68,6 +71,7 @@ export class RecordParser {
   }
 
   async end(): Promise<readonly CsvRecord[]> {
+    if (this.#finalNuls > 1) throw endsInNuls(this.#name)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#parser.once('error', reject).end(resolve)
     await promise
@@ -130,9 +134,15 @@ export class RecordParser {
 
   #checkSize(untilByte: number): void {
     if (untilByte - this.#lastByte <= recordLimitBytes) return
+    if (this.#finalNuls > 1) throw endsInNuls(this.#name)
     const what = `${this.#name}: the row after line ${this.#lastLine} is longer than 1 MiB`
     throw unreadable(what, 'a quote is not closed, or the delimiter or the encoding is not the configured one')
   }
+}
+
+/** What a full disk leaves, and a transfer that reserves the space first: the file has its size, and its end was never written. */
+function endsInNuls(name: string) {
+  return unreadable(`${name} is a damaged file that ends in NUL bytes`, 'a part of it was lost: have it sent again')
 }
 
 export function isBlank({ cells, damage }: CsvRecord): boolean {
@@ -157,6 +167,14 @@ function lookahead({ delimiter, quote, escape: behind }: RecordFormat): readonly
 
 function isClean(chunk: Buffer): boolean {
   return isUtf8(chunk) && !chunk.includes(0) && !chunk.includes(replacementCharacter)
+}
+
+/** How many NUL bytes a text ends in, up to two, where `before` of them stood before its last chunk. */
+function nulsAtEnd(chunk: Buffer, before: number): number {
+  if (chunk.length === 0) return before
+  if (chunk.at(-1) !== 0) return 0
+  const previous = chunk.length > 1 ? chunk.at(-2) === 0 : before > 0
+  return previous ? 2 : 1
 }
 
 function lineEndsIn(cells: readonly string[]): number {

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../connector.ts'
 import type { ExportFormat } from '../file/format.ts'
-import { type CsvRecord, type Damage, isBlank, type RecordFormat, RecordParser } from './records.ts'
+import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { Tail, type TailFormat } from './tail.ts'
 
 /** What a damaged cell holds. */
@@ -67,6 +67,11 @@ function toRow({ cells, line, damage }: CsvRecord, name: string, width: number):
     const reason = 'a quote stands inside a cell that is not enclosed in quotes, or is not doubled'
     return { values: [], origin, fault: { column: null, reason } }
   }
+  if (damage === 'nul') {
+    // A disk that loses text leaves NUL bytes. The cells beside them cannot be trusted either, nor can their number.
+    const reason = 'the row holds NUL bytes, so a part of it was lost'
+    return { values: cells, origin, fault: { column: null, reason } }
+  }
   if (cells.length !== width) {
     const reason = `row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header has ${width}`
     return { values: cells, origin, fault: { column: null, reason } }
@@ -74,10 +79,8 @@ function toRow({ cells, line, damage }: CsvRecord, name: string, width: number):
   return damage ? { values: cells, origin, fault: faultOf(cells, damage) } : { values: cells, origin }
 }
 
-// A fault names one cell. A row with several damaged cells is given up as a whole, because the second one would go unnoticed. A disk
-// that loses text leaves NUL bytes, so the cells beside them cannot be trusted either.
-function faultOf(cells: readonly string[], damage: Exclude<Damage, 'quote'>): Fault {
-  if (damage === 'nul') return { column: null, reason: 'the row holds NUL bytes, so a part of it was lost' }
+// A fault names one cell. A row with several damaged cells is given up as a whole, because the second one would go unnoticed.
+function faultOf(cells: readonly string[], damage: keyof typeof damages): Fault {
   const damaged = cells.flatMap((cell, column) => (cell.includes('\uFFFD') ? [column] : []))
   const [column = null] = damaged
   if (damaged.length > 1) return { column: null, reason: `several cells hold ${damages[damage]}` }

@@ -41,7 +41,7 @@ async function openNext(source: CsvSource, { folder, place, options }: Opening):
   if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
   const expected = await expectedOf(file, source.complete)
   if (expected) await checkSum(file, expected, signal)
-  const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })
+  const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
   return {
     mode: source.mode,
     asOf,
@@ -49,6 +49,7 @@ async function openNext(source: CsvSource, { folder, place, options }: Opening):
     headers,
     rows: expected ? countedRows(rows, { name: file.name, expected }) : rows,
     warnings,
+    textBytes,
   }
 }
 

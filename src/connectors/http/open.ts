@@ -65,9 +65,10 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
     await spool.append(chunk)
   }
   const file = await spool.finish(name)
-  const { headers, rows, warnings } = await openExport(file, source, { signal, secret: place.secret })
+  const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex'), answer: first })
-  return { mode: source.mode, asOf, source: identity, headers, warnings, rows: thenDispose(rows, opening.move()) }
+  const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes }
+  return { ...reading, rows: thenDispose(rows, opening.move()) }
 }
 
 async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading> {

@@ -57,6 +57,7 @@ async function openSource(source: SftpSource, place: ConnectorPlace, options: Op
       headers: opened.headers,
       rows: thenRemoved(rows, local),
       warnings: opened.warnings,
+      textBytes: opened.textBytes,
     }
   } catch (error) {
     await rm(local.path, { force: true })

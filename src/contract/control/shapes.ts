@@ -104,7 +104,13 @@ export const Verification = z
   .meta({ id: 'Verification' })
 export type Verification = z.infer<typeof Verification>
 
-const SourceView = z.object({ name: z.string(), bytes: Count })
+const SourceView = z.object({
+  name: z.string(),
+  bytes: Count.describe('As it was delivered.'),
+  textBytes: Count.optional().describe(
+    'In UTF-8, decrypted and unpacked, which is what the guards compare; left out where that is no other size.',
+  ),
+})
 const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
 
 export const Run = z

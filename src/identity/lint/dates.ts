@@ -1,5 +1,14 @@
 import type { Sighting } from '../record.ts'
-import { column, countRows, type Found, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
+import {
+  column,
+  countRows,
+  type Found,
+  fewestTelling,
+  indexesOf,
+  type LintScope,
+  mostTelling,
+  type Watch,
+} from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^(?<first>\d{1,2})(?<sign>[ ./-])(?<second>\d{1,2})\k<sign>\d{4}$/
@@ -93,12 +102,6 @@ function dateFields({ columns, headers }: LintScope): DateField[] {
     const header = columns[name]
     return header === undefined ? [] : [{ header, indexes: indexesOf(header, headers), read: readers[name] }]
   })
-}
-
-/** Where the cells of a field stand; its header is several joined by commas where the first one that is not blank counts. */
-function indexesOf(header: string, headers: readonly string[]): number[] {
-  const names = headers.includes(header) ? [header] : header.split(', ')
-  return names.map((name) => headers.indexOf(name)).filter((index) => index >= 0)
 }
 
 /** Counts the cells of a column that rejected their rows and are written in a certain way; shows the first that tells most. */

@@ -1,4 +1,5 @@
-import { column, countRows, type LintScope, mostTelling, type Watch } from './watch.ts'
+import { invisibleIn } from '../mapping/cells.ts'
+import { column, countRows, indexesOf, type LintScope, mostTelling, type Watch } from './watch.ts'
 
 const zero = 48
 const nine = 57
@@ -45,6 +46,29 @@ export function watchScientificKeys({ columns }: LintScope): Watch[] {
         const message =
           `${countRows(inDanger.count)}: a spreadsheet would read the key as a number, such as ${key} in line ${line} (${column(columns.identityId)}); ` +
           'never open and save the export in one'
+        return { message, line }
+      },
+    },
+  ]
+}
+
+/** Finds keys in which stand characters that show nothing. The mapping has left them out, so that the person is the one who was meant. */
+export function watchInvisibleKeys({ columns, headers }: LintScope): Watch[] {
+  const indexes = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
+  const found = new Examples()
+  return [
+    {
+      see(sighting, { values }) {
+        const [invisible] = indexes.flatMap((index) => invisibleIn(values[index] ?? ''))
+        if (invisible !== undefined) found.add(invisible, sighting.origin.line)
+        return false
+      },
+      found() {
+        if (found.first === null) return null
+        const { key: character, line } = found.first
+        const message =
+          `${countRows(found.count)}: the key holds a character that shows nothing, such as ${character} in line ${line} (${column(columns.identityId)}); ` +
+          'it is left out of the key: have HR remove it'
         return { message, line }
       },
     },

@@ -1,7 +1,7 @@
 import { isReject, type MappableRow } from '../mapping/rows.ts'
 import type { Reject, Sighting } from '../record.ts'
 import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts'
-import { watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
+import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import type { LintScope, Watch } from './watch.ts'
 
@@ -9,6 +9,7 @@ import type { LintScope, Watch } from './watch.ts'
 const checks = {
   'no-leavers': { needsSnapshot: true, watch: watchLeavers },
   'key-scientific': { needsSnapshot: false, watch: watchScientificKeys },
+  'key-invisible': { needsSnapshot: false, watch: watchInvisibleKeys },
   'key-shrank': { needsSnapshot: false, watch: watchShrunkKeys },
   'several-rows': { needsSnapshot: true, watch: watchSeveralRows },
   'manager-by-name': { needsSnapshot: false, watch: watchManagers },
@@ -56,7 +57,7 @@ export function createLint({
       people += 1
       for (const cell of told.badCells ?? []) for (const see of ofRejects) see(cell, row)
       for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
-        if (ofSightings[index]?.(told)) ofSightings.splice(index, 1)
+        if (ofSightings[index]?.(told, row)) ofSightings.splice(index, 1)
       }
     },
     findings: () =>

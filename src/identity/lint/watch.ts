@@ -22,7 +22,7 @@ export type Found = { readonly message: string; readonly line?: number }
 /** One check at work on one export: it is shown every row, and says at the end what it found. */
 export type Watch = {
   /** Returns true once no further sighting can matter; it is shown no more of them then. */
-  readonly see?: (sighting: Sighting) => boolean
+  readonly see?: (sighting: Sighting, row: MappableRow) => boolean
   readonly seeReject?: (reject: Reject, row: MappableRow) => void
   /** `people` is the number of sightings. */
   readonly found: (people: number) => Found | null
@@ -38,4 +38,10 @@ export function countRows(count: number): string {
 
 export function column(header: string | undefined): string {
   return `column "${header ?? ''}"`
+}
+
+/** Where the cells of a field stand. Its header is several, joined by commas, where it is made of several columns. */
+export function indexesOf(header: string, headers: readonly string[]): number[] {
+  const names = headers.includes(header) ? [header] : header.split(', ')
+  return names.map((name) => headers.indexOf(name)).filter((index) => index >= 0)
 }

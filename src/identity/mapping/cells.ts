@@ -27,6 +27,7 @@ const controlCharacter = /\p{Cc}/u
 const controlCharacters = /\p{Cc}/gu
 /** So much of a value that no list holds is shown; a column that was mapped by mistake may hold anything. */
 const mostShown = 60
+const invisibleCharacter = /\p{Default_Ignorable_Code_Point}/gu
 
 /** What a column of contractors means where no map says otherwise. */
 export const yesAndNo: MapEntries<boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false }
@@ -81,7 +82,32 @@ export function booleanReader(options: {
 
 /** Reads the key of a person, which may never be blank. */
 export function keyReader(options: { trim: boolean; lowercase: boolean }): CellReader<string> {
-  return textReader({ onBlank: 'reject', ...options })
+  return visibly(textReader({ onBlank: 'reject', ...options }))
+}
+
+/** Reads the key of another person, as the row of that person holds it. */
+export function referenceReader(options: Parameters<typeof textReader>[0]): CellReader<string> {
+  return visibly(textReader(options))
+}
+
+/** Two keys that look the same are the same: characters that show nothing, such as U+200B, are left out before a cell is read. */
+function visibly(read: CellReader<string>): CellReader<string> {
+  return (cell, timeZone) => {
+    const [invisible] = invisibleIn(cell)
+    if (invisible === undefined) return read(cell, timeZone)
+    const visible = cell.replaceAll(invisibleCharacter, '')
+    if (visible.trim() === '') return { reason: `the cell holds only characters that show nothing (${invisible})` }
+    return read(visible, timeZone)
+  }
+}
+
+/** The characters of a text that show nothing, as code points such as U+200B. */
+export function invisibleIn(text: string): string[] {
+  if (printableAscii.test(text)) return []
+  // A byte order mark, U+FEFF, goes with the blanks around a text.
+  return (text.trim().match(invisibleCharacter) ?? []).map(
+    (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+  )
 }
 
 /** Reads whether a status says that the person has left. A blank that is not listed says nothing. */

@@ -6,6 +6,7 @@ import {
   type CellReader,
   emailReader,
   keyReader,
+  referenceReader,
   statusReader,
   textReader,
 } from './cells.ts'
@@ -154,7 +155,7 @@ export function compileMapping(
     bind('firstName', fields.firstName, textReader),
     bind('lastName', fields.lastName, textReader),
     bind('jobTitle', fields.jobTitle, textReader),
-    bind('managerId', fields.managerId, textReader),
+    bind('managerId', fields.managerId, referenceReader),
     bind('managerName', fields.managerName, textReader),
     bind('startedAt', fields.startedAt, startReader),
   ].filter((cell) => cell !== undefined)

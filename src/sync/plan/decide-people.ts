@@ -1,15 +1,10 @@
-import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider } from '../../identity/decider.ts'
-import { isReject } from '../../identity/mapping/rows.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
-import type { MappedRows } from './map-rows.ts'
 import type { Stage } from './stage.ts'
 
 /** How many people are looked up and staged together. */
 const pageSize = 1000
-
-export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
 
 type Place = {
   readonly db: Db
@@ -17,34 +12,6 @@ type Place = {
   readonly stage: Stage
   readonly decider: Decider
   readonly signal: AbortSignal
-}
-
-/** Gives rows to the decider, page by page, and stages what it decides. Answers how many rows there were. */
-export async function decideNamed(
-  place: Place,
-  {
-    slices,
-    mapping,
-    onProgress,
-  }: { slices: AsyncIterable<readonly SourceRow[]>; mapping: MappedRows; onProgress: Progress },
-): Promise<number> {
-  const { decider, signal } = place
-  let rows = 0
-  for await (const slice of slices) {
-    signal.throwIfAborted()
-    rows += slice.length
-    if (mapping.ok) {
-      for (const row of slice) {
-        const told = mapping.map(row)
-        if (told === null) continue
-        if (isReject(told)) decider.reject(told)
-        else decider.see(told)
-      }
-    }
-    await stagePage(place, decider.nextPage())
-    onProgress({ rows, rejected: decider.account.rejected })
-  }
-  return rows
 }
 
 /** Decides about the people of the last page and then about people without a usable row. */
@@ -61,7 +28,8 @@ export async function decideRest(place: Place): Promise<void> {
   }
 }
 
-async function stagePage(
+/** Decides about the people of a page and stages that. */
+export async function stagePage(
   { db, connection, stage, decider }: Place,
   { withdrawn, told }: ReturnType<Decider['nextPage']>,
 ): Promise<void> {

@@ -1,29 +1,46 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { dateIn } from '../../identity/decide.ts'
+import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint } from '../../identity/lint/lint.ts'
+import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
 import type { Reject, Sighting } from '../../identity/record.ts'
 import type { FeedRules } from '../context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 
+/** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
+export type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
+
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped'> & {
       /** null: the row is about something else and is passed over. */
-      readonly map: (row: SourceRow) => Sighting | Reject | null
+      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | null
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
-  | Extract<CompiledMapping, { readonly ok: false }>
+  | {
+      readonly ok: false
+      /** To be shown the rows, which may hold the header. */
+      readonly see: (row: SourceRow) => void
+      /** Why mapped columns are missing, a sentence each. */
+      readonly missing: () => readonly string[]
+    }
 
 /** Binds the rules of a feed to what was opened of it. */
 export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRules, now: Date): MappedRows {
   const { headers, mode, sparse = false } = reading
   const compiled = compileMapping(mapping, headers, { sparse, timeZone })
-  if (!compiled.ok) return compiled
+  if (!compiled.ok) {
+    const { missing } = compiled
+    const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
+    return { ok: false, see, missing: reasons }
+  }
   const { columns, mapped } = compiled
   const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps })
+  // Records have no header and no totals.
+  const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
   return {
     ok: true,
     columns,
@@ -31,9 +48,10 @@ export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRule
     map(row) {
       if (compiled.isIgnored(row)) return null
       const told = compiled.map(row)
+      if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
       lint.see(row, told)
       return told
     },
-    findings: () => lint.findings().map(({ message }) => message),
+    findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
 }

@@ -14,12 +14,13 @@ import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
-import type { Db } from '../../store/schema.ts'
+import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
-import { decideNamed, decideRest, type Progress } from './decide-people.ts'
+import { decideRest, stagePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
+import { type Progress, readRows } from './read-rows.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
 
@@ -56,15 +57,7 @@ export async function preparePlan(
   const classed = await classedValues(db, connection.name)
   const mapping = mapRows(reading, { ...rules, mapping: withClassed(rules.mapping, classed) }, ctx.now())
   const planContext: PlanContext = {
-    mode: reading.mode,
-    absence: rules.absence,
-    graceRuns: rules.graceRuns,
-    asOf: reading.asOf,
-    now: ctx.now().toISOString(),
-    timeZone: rules.timeZone,
-    exportDate: dateIn(rules.timeZone, reading.asOf),
-    today: dateIn(rules.timeZone, ctx.now().toISOString()),
-    future: rules.future,
+    ...contextOf(reading, rules, ctx.now()),
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
@@ -78,8 +71,15 @@ export async function preparePlan(
   })
   const place = { db, connection: connection.name, stage, decider, signal }
 
-  const rows = await decideNamed(place, { slices: reading.rows, mapping, onProgress })
-  const nothingNew = reading.source === null
+  const rows = await readRows(decider, {
+    slices: reading.rows,
+    mapping,
+    signal,
+    onPage: (page) => stagePage(place, page),
+    onProgress,
+  })
+  const source = sourceRead(reading)
+  const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
 
   const aDayAgo = new Date(ctx.now().getTime() - dayMs)
@@ -87,8 +87,9 @@ export async function preparePlan(
   const facts = decider.facts({
     mode: reading.mode,
     rows,
-    size: sizeOf({ rows, bytes: reading.source?.bytes ?? 0, accepted }),
-    endMissing: await isEndMissing(db, connection.name, { decider, end: accepted.end }),
+    size: sizeOf({ rows, source, accepted }),
+    // Without its columns the export names no one, which says nothing about its end.
+    endMissing: mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end })),
     headcount: await headcount(db, connection.name),
     recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
     recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,
@@ -104,7 +105,7 @@ export async function preparePlan(
   for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
   return {
     mode: reading.mode,
-    source: reading.source,
+    source,
     asOf: reading.asOf,
     rows,
     records: decider.account.records,
@@ -115,9 +116,28 @@ export async function preparePlan(
     endKeys: decider.endKeys(
       await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
     ),
-    warnings: warningsOf(decider, [...(reading.warnings?.() ?? []), ...(mapping.ok ? mapping.findings() : [])]),
+    warnings: warningsOf(reading, mapping, decider),
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
+  }
+}
+
+/** The rules and the times under which the people of a reading are decided. */
+export function contextOf(
+  { mode, asOf }: Pick<Reading, 'mode' | 'asOf'>,
+  { absence, graceRuns, timeZone, future }: FeedRules,
+  now: Date,
+): PlanContext {
+  return {
+    mode,
+    absence,
+    graceRuns,
+    asOf,
+    now: now.toISOString(),
+    timeZone,
+    exportDate: dateIn(timeZone, asOf),
+    today: dateIn(timeZone, now.toISOString()),
+    future,
   }
 }
 
@@ -127,17 +147,30 @@ function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>):
   return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
 }
 
+/** What was read, with the size that is known only now. */
+function sourceRead({ source, textBytes }: Reading): RunSource | null {
+  if (source === null) return null
+  const unpacked = textBytes?.() ?? source.bytes
+  return unpacked === source.bytes ? source : { ...source, textBytes: unpacked }
+}
+
+/** The same people make the same size, whether their export comes plain, packed or encrypted. */
 function sizeOf({
   rows,
-  bytes,
+  source,
   accepted,
 }: {
   rows: number
-  bytes: number
+  source: RunSource | null
   accepted: AcceptedSource
 }): GuardFacts['size'] {
   if (accepted.rows === null || accepted.source === null) return null
-  return { rows: { before: accepted.rows, now: rows }, bytes: { before: accepted.source.bytes, now: bytes } }
+  const bytes = { before: textBytesOf(accepted.source), now: source === null ? 0 : textBytesOf(source) }
+  return { rows: { before: accepted.rows, now: rows }, bytes }
+}
+
+function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
+  return textBytes
 }
 
 async function isEndMissing(
@@ -168,7 +201,7 @@ function missingColumns(
   },
 ): readonly string[] {
   if (nothingNew) return []
-  if (!mapping.ok) return mapping.missing
+  if (!mapping.ok) return mapping.missing()
   if (sparse) return []
   const mapped = new Set([...Object.keys(rules.mapping.fields), ...(rules.mapping.status ? ['status'] : [])])
   return accepted
@@ -190,10 +223,15 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
   ]
 }
 
-function warningsOf({ account }: Decider, warnings: readonly string[]): readonly string[] {
-  const { older, startsAfterLeaving: swapped } = account
+/** What an operator should look at in a source that was read to its end. */
+export function warningsOf(
+  reading: Pick<Reading, 'warnings'>,
+  mapping: MappedRows,
+  { account: { older, startsAfterLeaving: swapped } }: Decider,
+): readonly string[] {
   return [
-    ...warnings,
+    ...(reading.warnings?.() ?? []),
+    ...(mapping.ok ? mapping.findings() : []),
     ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
     ...(swapped.count === 0
       ? []

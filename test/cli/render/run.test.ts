@@ -35,6 +35,14 @@ Guards
   ✔ leavers  1 of at most 50`)
 })
 
+test('a source that was packed is shown with the size that the guards compare', () => {
+  const run = runDocument({ source: { name: 'people.csv.gz', bytes: 9100, textBytes: 52_100 } })
+
+  const text = renderRun(run, plain)
+
+  expect(text).toContain('  source     people.csv.gz (9,100 bytes, 52,100 as plain text)\n')
+})
+
 describe('a verification', () => {
   const none = { lost: [], changed: [], foreign: [] }
 

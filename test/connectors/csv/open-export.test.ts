@@ -1,12 +1,14 @@
 import { gzipSync } from 'node:zlib'
 import iconv from 'iconv-lite'
 import { describe, expect, test } from 'vitest'
-import { allRows, nextDescriptor, openFile, readCsv, refusalOf } from '../../helpers/sources/csv.ts'
+import { allRows, type Format, nextDescriptor, openFile, readCsv, refusalOf } from '../../helpers/sources/csv.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
 
 const lost = 'U+FFFD, which stands for a character that was lost before the export was written'
 const undecodable = 'bytes that are not in the configured encoding'
+
+const nuls = '\0'.repeat(4096)
 
 describe('what is no text', () => {
   test('a NUL makes the row untrustworthy', async () => {
@@ -19,8 +21,23 @@ describe('what is no text', () => {
   test('a block of NULs, as a full disk leaves it, is a fault of the rows that it hit', async () => {
     const { faults, rows } = await readCsv(`a,b\n1,x\n2,${'\0'.repeat(4096)}9,z\n10,y\n`)
 
-    expect(faults).toEqual([{ line: 3, column: null, reason: 'row has 3 cells, the header has 2' }])
+    expect(faults).toEqual([{ line: 3, column: null, reason: 'the row holds NUL bytes, so a part of it was lost' }])
     expect(rows.at(-1)).toEqual(['10', 'y'])
+  })
+
+  test.for<[string, string | Buffer, Format]>([
+    ['behind a line', `a,b\n1,x\n${nuls}`, {}],
+    ['in the middle of a row', `a,b\n1,x\n2,${nuls}`, {}],
+    ['within quotes', `a,b\n1,"x${nuls}`, {}],
+    ['where the last line needs no end', `a,b\n1,x\n${nuls}`, { lastLine: 'any' }],
+    ['by the megabyte', `a,b\n1,x\n${nuls.repeat(400)}`, {}],
+    ['within the header', `a,${nuls}`, {}],
+    ['in UTF-16', Buffer.from(`\uFEFFa,b\n1,x\n${nuls}`, 'utf16le'), { encoding: 'utf-16le' }],
+    ['and nothing before them', nuls, {}],
+  ])('a file that ends in NULs is called damaged (%s)', async ([, content, format]) => {
+    expect(await refusalOf(content, format)).toBe(
+      'people.csv is a damaged file that ends in NUL bytes: a part of it was lost: have it sent again',
+    )
   })
 
   test('a U+FFFD that the file really holds is told from bytes that mean nothing', async () => {

@@ -30,6 +30,23 @@ describe('key-scientific', () => {
   })
 })
 
+describe('key-invisible', () => {
+  const cells = (...keys: string[]) => keys.map((key) => [key])
+
+  test('finds keys that hold characters that show nothing, and names the first', () => {
+    const findings = lintOf(people(4), {}, cells('W0', 'W\u200b1', '\u2060W2', 'W3'))
+
+    expect(findings).toEqual(only('key-invisible', 3))
+    expect(findings[0]?.message).toMatch(
+      /^2 rows: the key holds a character that shows nothing, such as U\+200B in line 3 \(column "Worker ID"\); it is left out/,
+    )
+  })
+
+  test.each(['\uFEFFW1', ' W1 ', '\u00a0W1', 'Ö1', '李雷'])('is quiet about %j', (key) => {
+    expect(lintOf(people(1), {}, cells(key))).toEqual([])
+  })
+})
+
 describe('key-shrank', () => {
   const withKeys = (...keys: string[]) => people(keys.length, (index) => ({ identityId: keys[index] ?? '' }))
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { constants, deflateRawSync, gzipSync } from 'node:zlib'
@@ -8,6 +9,10 @@ import { exportFolder } from '../../../helpers/sources/exports.ts'
 const mebibyte = 1024 * 1024
 const text = `id,name\n${Array.from({ length: 30_000 }, (_, index) => `${index},Ana ${index * 7919}\n`).join('')}`
 const damaged = /^people\.csv (is a damaged gzip file|ends in the middle of its gzip data|goes on behind the end)/
+const behind = 'people.csv goes on behind the end of its gzip data: have it written as gzip, and nothing else'
+const cutOff = 'people.csv ends in the middle of its gzip data: the export was cut off'
+const nulsFollow =
+  'people.csv is a damaged file with NUL bytes behind its gzip data: a part of it may be lost: have it sent again'
 
 test.for(['auto', 'gzip'] as const)('a gzip is unpacked (compression: %s)', async (compression) => {
   const { headers, rows, lines } = await readCsv(gzipSync(text), { compression })
@@ -16,6 +21,46 @@ test.for(['auto', 'gzip'] as const)('a gzip is unpacked (compression: %s)', asyn
   expect(rows).toHaveLength(30_000)
   expect(rows.at(-1)).toEqual(['29999', `Ana ${29_999 * 7919}`])
   expect(lines.at(-1)).toBe(30_001)
+})
+
+describe('a gzip of several members', () => {
+  test('is read whole, wherever the text was divided', async () => {
+    const small = 'id,name\n1,Ana\n2,Ben\n'
+    const read = []
+
+    for (let at = 0; at <= small.length; at += 1)
+      read.push((await readCsv(Buffer.concat([gzipSync(small.slice(0, at)), gzipSync(small.slice(at))]))).rows.join())
+
+    expect(new Set(read)).toEqual(new Set(['1,Ana,2,Ben']))
+  })
+
+  test('is read whole where a member ends with a piece of the file', async () => {
+    const pieceBytes = 128 * 1024
+    const noise = (bytes: number) => randomBytes(bytes).toString('hex').slice(0, bytes)
+    const rows = Array.from({ length: 2000 }, (_, index) => `${index},${noise(150)}\n`).join('')
+    // The head of a gzip may name the file. A name of the right length makes the member end where it should.
+    const member = gzipSync(`id,name\n${rows}`)
+    const padding = pieceBytes - (member.length % pieceBytes)
+    const head = Buffer.concat([member.subarray(0, 3), Buffer.of(8), member.subarray(4, 10)])
+    const padded = Buffer.concat([head, Buffer.alloc(padding - 1, 'x'), Buffer.of(0), member.subarray(10)])
+
+    const { rows: read } = await readCsv(Buffer.concat([padded, gzipSync('last,Eve\n')]))
+
+    expect(padded.length % pieceBytes).toBe(0)
+    expect(read).toHaveLength(2001)
+    expect(read.at(-1)).toEqual(['last', 'Eve'])
+  })
+
+  test('is refused wherever one of them is cut off', async () => {
+    const first = gzipSync('id,name\n1,Ana\n')
+    const both = Buffer.concat([first, gzipSync('2,Ben\n')])
+
+    const lengths = Array.from({ length: both.length - 20 }, (_, index) => index + 20)
+    const inside = lengths.filter((length) => length !== first.length && length < both.length)
+    const refusals = await Promise.all(inside.map((length) => refusalOf(both.subarray(0, length))))
+
+    expect(new Set(refusals)).toEqual(new Set([cutOff]))
+  })
 })
 
 test('a gzip in another encoding is decoded after it is unpacked', async () => {
@@ -56,17 +101,13 @@ describe('a gzip is refused', () => {
     expect(read.slice(-8).every((rows) => /damaged gzip|behind the end/.test(rows))).toBe(true)
   })
 
-  test.for<[string, Uint8Array]>([
-    ['text', Buffer.from('3,Eve\n')],
-    ['zeros', Buffer.alloc(512)],
-    ['another gzip', gzipSync('3,Eve\n')],
-    ['one byte', Buffer.from('x')],
-  ])('with %s behind its end', async ([, junk]) => {
-    const refusal = await refusalOf(Buffer.concat([small, junk]))
-
-    expect(refusal).toBe(
-      'people.csv goes on behind the end of its gzip data: have it written as one gzip, and nothing else',
-    )
+  test.for<[string, Uint8Array, string]>([
+    ['text', Buffer.from('3,Eve\n'), behind],
+    ['one byte', Buffer.from('x'), cutOff],
+    ['zeros', Buffer.alloc(512), nulsFollow],
+    ['zeros and another gzip', Buffer.concat([Buffer.alloc(512), gzipSync('3,Eve\n')]), nulsFollow],
+  ])('with %s behind its end', async ([, junk, message]) => {
+    expect(await refusalOf(Buffer.concat([small, junk]))).toBe(message)
   })
 
   test('that is none', async () => {
@@ -81,7 +122,7 @@ describe('a gzip is refused', () => {
     const refusal = await refusalOf(gzipOf('id,name\n', Buffer.alloc(mebibyte), 2048))
 
     expect(refusal).toBe(
-      'people.csv: the row after line 1 is longer than 1 MiB: a quote is not closed, or the delimiter or the encoding is not the configured one',
+      'people.csv is a damaged file that ends in NUL bytes: a part of it was lost: have it sent again',
     )
   })
 

@@ -1,0 +1,184 @@
+import { normaliseHeader } from '../mapping/headers.ts'
+import type { Mapping } from '../mapping/mapping.ts'
+import type { MappableRow } from '../mapping/rows.ts'
+import { indexesOf, type LintScope } from './watch.ts'
+
+const mostLines = 5
+
+const number = String.raw`[-+]?(?:\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?`
+const amount = new RegExp(String.raw`^\(?${number}\)? ?[%€$£]?$`, 'u')
+const totals = [
+  '(?:grand|sub|overall|report|page)?[ -]?(?:totals?|sums?|counts?)',
+  'headcount|zwischensumme|summe|gesamt(?:summe|zahl|anzahl)?|insgesamt|anzahl',
+  'total g[eé]n[eé]ral|totaux|somme|totale|totaal|suma|soma|summa|yhteensä|合計|总计',
+].join('|')
+const counted = 'rows?|records?|lines?|people|persons?|employees?|workers?|zeilen|datensätze|personen|mitarbeiter'
+/** How the label of a row of totals reads as a whole: a word, perhaps what is counted, perhaps the number. */
+const totalsLabel = new RegExp(
+  String.raw`^(?<word>${totals})(?: (?:of )?(?:${counted}))?(?:(?<sign> ?[:=(] ?| )(?<sum>${number})\)?| ?:)?$`,
+  'iu',
+)
+// A date may be written without signs, so such a number in a column of dates tells of a person.
+const likeDate = /^\d{6,}$/
+const enclosed = /^(?:\(.*\)|\[.*\]|<.*>|\{.*\})$/s
+
+/** A cell of these tells a person from a sum. */
+const tellingFields = [
+  ...(['email', 'secondaryEmail', 'firstName', 'lastName', 'jobTitle', 'managerName'] as const),
+  ...(['startedAt', 'separatedAt', 'status', 'action'] as const),
+]
+
+/** Finds rows that are about no person: totals, and the words of the header once more. */
+export type NotPeople = {
+  /** Whether a row is about no person. To be shown every row, in the order of the export. */
+  readonly isNoPerson: (row: MappableRow) => boolean
+  /** What was found and which setting helps, complete once every row was shown. Quotes nothing but the word for a total. */
+  readonly findings: () => string[]
+}
+
+/**
+ * A row is a person unless nothing in it can be one. A row of totals says so in its first cell, and holds blanks or numbers in place of
+ * texts; a key of its own makes it a person. A second header repeats the words of the columns.
+ */
+export function watchNotPeople({
+  headers,
+  columns,
+  mapping,
+}: Pick<LintScope, 'headers' | 'columns'> & { readonly mapping: Mapping }): NotPeople {
+  const indexesFor = (header: string | undefined) => (header === undefined ? [] : indexesOf(header, headers))
+  const key = indexesFor(columns.identityId)
+  const dates = [...indexesFor(columns.startedAt), ...indexesFor(columns.separatedAt)]
+  const hasTelling = tellingFields.some((name) => columns[name] !== undefined)
+  const mapped = [...new Set(Object.values(columns).flatMap(indexesFor))]
+  const words = new Set([...headers, ...namesIn(mapping)].map(normaliseHeader))
+  const keyWords = new Set(
+    [...key.map((index) => headers[index] ?? ''), ...namesOf(mapping.fields.identityId)].map(normaliseHeader),
+  )
+  const keyWordsHoldDigits = [...keyWords].some(holdsDigit)
+
+  const sums: Found = { lines: [], count: 0, amongPeople: false }
+  const likeSums: Found = { lines: [], count: 0, amongPeople: false }
+  const headings: Found = { lines: [], count: 0, amongPeople: false }
+  let label = { word: '', isFirstCell: false }
+  let peopleSeen = false
+
+  return {
+    isNoPerson(row) {
+      const { line } = row.origin
+      if (isHeading(row)) {
+        add(headings, line, peopleSeen)
+        return true
+      }
+      const total = totalIn(row)
+      if (total === null || total.hasKey) {
+        peopleSeen = true
+        sums.amongPeople ||= sums.count > 0
+        if (total !== null) {
+          label = total
+          add(likeSums, line)
+        }
+        return false
+      }
+      label = total
+      add(sums, line)
+      return true
+    },
+    findings: () => [
+      ...(headings.count > 0 ? [headingText(headings)] : []),
+      ...(sums.count > 0 ? [totalsText(sums, label)] : []),
+      ...(likeSums.count > 0 ? [likeTotalsText(likeSums, label)] : []),
+    ],
+  }
+
+  function totalIn({ values: all, fault }: MappableRow): (typeof label & { readonly hasKey: boolean }) | null {
+    // Behind the cells of the header stand the results of expressions.
+    const values = fault?.column === null ? all : all.slice(0, headers.length)
+    const at = values.findIndex(isFilled)
+    const { word, sign, sum } = totalsLabel.exec(values[at]?.trim() ?? '')?.groups ?? {}
+    if (word === undefined) return null
+    // Where only a key is mapped, the word for a total may be the key of a person.
+    if (!hasTelling && (sum === undefined || !/[:=(]/.test(sign ?? ''))) return null
+    if (!values.every((cell, index) => index === at || !isFilled(cell) || amount.test(cell?.trim() ?? ''))) return null
+    if (dates.some((index) => likeDate.test(values[index]?.trim() ?? ''))) return null
+    const hasKey = key.length === 0 || (!key.includes(at) && key.some((index) => isFilled(values[index])))
+    return { word, isFirstCell: at === 0, hasKey }
+  }
+
+  function isHeading({ values }: MappableRow): boolean {
+    const [first = 0] = key
+    const cell = values[first] ?? ''
+    // Nearly every key holds a digit, and this runs for every row.
+    if (holdsDigit(cell) && !keyWordsHoldDigits) return false
+    if (!peopleSeen && isEnclosed(values)) return true
+    if (key.length === 0) return values.length > 1 && values.every((text, index) => isOwn(text, index))
+    if (!key.every((index) => keyWords.has(normaliseHeader(values[index] ?? '')))) return false
+    const filled = mapped.filter((index) => isFilled(values[index]))
+    const known = filled.filter((index) => words.has(normaliseHeader(values[index] ?? '')))
+    return known.length * 2 >= filled.length && (known.length > 1 || headers.length === 1)
+  }
+
+  function isOwn(text: string | undefined, index: number): boolean {
+    return isFilled(text) && normaliseHeader(text ?? '') === normaliseHeader(headers[index] ?? '')
+  }
+}
+
+type Found = { readonly lines: number[]; count: number; amongPeople: boolean }
+
+function add(found: Found, line: number, isAmongPeople = false): void {
+  found.count += 1
+  found.amongPeople ||= isAmongPeople
+  if (found.lines.length < mostLines) found.lines.push(line)
+}
+
+function headingText(found: Found): string {
+  const help = found.amongPeople
+    ? 'have the report name its columns once'
+    : `if every export has ${found.count === 1 ? 'it' : 'them'}, write linesAfterHeader: ${found.count}`
+  return `${leftOut(found, 'a second header', 'further headers')}; ${help}`
+}
+
+function totalsText(found: Found, { word, isFirstCell }: { word: string; isFirstCell: boolean }): string {
+  const help =
+    found.amongPeople || !isFirstCell
+      ? 'have the report leave totals out'
+      : `write footer: { startsWith: ${word} }, and an export without it counts as cut off`
+  return `${leftOut(found, `a row of totals ("${word}")`, `rows of totals ("${word}")`)}; ${help}`
+}
+
+function likeTotalsText({ lines: [line], count }: Found, { word }: { word: string }): string {
+  const rows = count === 1 ? `line ${line} reads` : `${count} rows, such as line ${line}, read`
+  return `${rows} like totals ("${word}"), but with a key, which makes a person; if there is none, leave it out with footer`
+}
+
+function leftOut({ lines, count }: Found, one: string, several: string): string {
+  if (count === 1) return `line ${lines[0]} is ${one} and no person, so it was left out`
+  const more = count > lines.length ? ` and ${count - lines.length} more` : ''
+  return `${count} rows are ${several} and no people, so they were left out (lines ${lines.join(', ')}${more})`
+}
+
+function isFilled(cell: string | undefined): boolean {
+  return cell !== undefined && cell.trim() !== ''
+}
+
+function isEnclosed(values: MappableRow['values']): boolean {
+  const filled = values.filter(isFilled)
+  return filled.length > 1 && filled.every((cell) => enclosed.test(cell?.trim() ?? ''))
+}
+
+function holdsDigit(text: string): boolean {
+  return /\d/.test(text)
+}
+
+type Named = {
+  readonly column?: string | readonly string[] | undefined
+  readonly firstOf?: readonly (string | readonly string[])[] | undefined
+}
+
+function namesOf({ column = [], firstOf = [] }: Named): string[] {
+  return [column, ...firstOf].flat()
+}
+
+/** The names under which a mapping looks for its columns. */
+function namesIn({ fields, status, action }: Mapping): string[] {
+  return [...Object.values(fields), status, action].flatMap((rule) => (rule === undefined ? [] : namesOf(rule)))
+}

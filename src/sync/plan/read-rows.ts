@@ -1,0 +1,42 @@
+import type { SourceRow } from '../../connectors/connector.ts'
+import type { Decider, Page } from '../../identity/decider.ts'
+import { isReject } from '../../identity/mapping/rows.ts'
+import type { MappedRows } from './map-rows.ts'
+
+export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
+
+type Reading = {
+  readonly slices: AsyncIterable<readonly SourceRow[]>
+  readonly mapping: MappedRows
+  readonly signal: AbortSignal
+  /** Takes the people of each slice before the next one is read. */
+  readonly onPage?: (page: Page) => Promise<void>
+  readonly onProgress?: Progress
+}
+
+/** Gives rows to the decider, slice by slice. Answers how many rows there were, without those that are about no person. */
+export async function readRows(
+  decider: Decider,
+  { slices, mapping, signal, onPage, onProgress }: Reading,
+): Promise<number> {
+  let rows = 0
+  for await (const slice of slices) {
+    signal.throwIfAborted()
+    rows += slice.length
+    if (mapping.ok) {
+      for (const row of slice) {
+        const told = mapping.map(row)
+        if (told === null) continue
+        if ('noPerson' in told) {
+          rows -= 1
+          decider.passOver(told.identityId)
+        } else if (isReject(told)) decider.reject(told)
+        else decider.see(told)
+      }
+    }
+    if (!mapping.ok) for (const row of slice) mapping.see(row)
+    await onPage?.(decider.nextPage())
+    onProgress?.({ rows, rejected: decider.account.rejected })
+  }
+  return rows
+}

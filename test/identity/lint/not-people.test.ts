@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { watchNotPeople } from '../../../src/identity/lint/not-people.ts'
+import { compileMapping, Mapping } from '../../../src/identity/mapping/mapping.ts'
+
+const headers = ['Worker ID', 'Name', 'E-mail', 'Start', 'End', 'Status', 'Salary']
+const mapping = Mapping.parse({
+  fields: {
+    identityId: { column: ['Worker ID', 'Employee number'] },
+    lastName: { column: ['Name', 'Surname'] },
+    email: { column: ['E-mail', 'E-mail address'] },
+    startedAt: { column: 'Start', format: 'yyyyMMdd' },
+    separatedAt: { column: 'End', format: 'yyyyMMdd' },
+  },
+  status: { column: 'Status', leftWhen: ['Terminated'] },
+})
+const ana = ['1001', 'Ana', 'ana@example.com', '20200106', '', 'Active', '50000']
+
+type Told = {
+  readonly rows: readonly (readonly string[])[]
+  readonly headers?: readonly string[]
+  readonly rules?: Mapping
+}
+
+/** The lines that are about no person, and what is said about them. The first row stands in line 2. */
+function look({ rows, headers: names = headers, rules = mapping }: Told) {
+  const compiled = compileMapping(rules, names)
+  if (!compiled.ok) throw new Error(compiled.missing.join())
+  const watch = watchNotPeople({ headers: names, columns: compiled.columns, mapping: rules })
+  const lines = rows.flatMap((values, index) => {
+    const fault = values.length === names.length ? {} : { fault: { column: null, reason: 'row has other cells' } }
+    return watch.isNoPerson({ values, origin: { file: 'people.csv', line: index + 2 }, ...fault }) ? [index + 2] : []
+  })
+  return { lines, findings: watch.findings() }
+}
+
+describe('a row of totals', () => {
+  test.each([
+    ['Total', '', '', '', '', '', ''],
+    ['Total', '2', '2', '2', '0', '2', '100000'],
+    ['TOTAL: 2', '', '', '', '', '', ''],
+    ['Grand Total', '', '', '', '', '', '100,000.00'],
+    ['Sub-total', '', '', '', '', '', '100 000,00'],
+    ['Count', '2', '', '', '', '', ''],
+    ['Count:', '2', '', '', '', '', ''],
+    ['Sum', '', '', '', '', '', '(1,200.50)'],
+    ['Total (2)', '', '', '', '', '', ''],
+    ['Total employees: 2', '', '', '', '', '', ''],
+    ['Summe', '', '', '', '', '', '100.000,00 €'],
+    ['Gesamt', '2', '', '', '', '', ''],
+    ['Anzahl Mitarbeiter: 2', '', '', '', '', '', ''],
+    ['Total général', '', '', '', '', '', ''],
+    ['', '', '', '', '', 'Total', '2'],
+    ['Total', '2'],
+    ['Total', '2', '', '', '', '', '', '', ''],
+  ])('is no person: %s|%s|%s', (...cells) => {
+    expect(look({ rows: [ana, cells] }).lines).toEqual([3])
+  })
+
+  test('at the end is named with its line and the setting that helps', () => {
+    expect(look({ rows: [ana, ['Total', '1', '', '', '', '', '']] }).findings).toEqual([
+      'line 3 is a row of totals ("Total") and no person, so it was left out; write footer: { startsWith: Total }, and an export without it counts as cut off',
+    ])
+  })
+
+  test('whose word does not stand in the first cell is no footer, which is known by its first cell', () => {
+    const [finding] = look({ rows: [ana, ['', '', '', '', '', 'Total', '2']] }).findings
+
+    expect(finding).toMatch(/; have the report leave totals out$/)
+  })
+
+  test('among people is named as often as it is there, and no footer is spoken of', () => {
+    const total = ['Subtotal', '', '', '', '', '', '50000']
+    const rows = Array.from({ length: 7 }, () => [ana, total]).flat()
+
+    expect(look({ rows }).findings).toEqual([
+      '7 rows are rows of totals ("Subtotal") and no people, so they were left out (lines 3, 5, 7, 9, 11 and 2 more); have the report leave totals out',
+    ])
+  })
+
+  test('with something where the key stands is a person, and is named', () => {
+    const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String)
+
+    const { lines, findings } = look({ headers: shifted, rows: [['Total', '2', '', '', '', '', '']] })
+
+    expect(lines).toEqual([])
+    expect(findings).toEqual([
+      'line 2 reads like totals ("Total"), but with a key, which makes a person; if there is none, leave it out with footer',
+    ])
+  })
+})
+
+describe('a person stays a person', () => {
+  test.each<[string, readonly string[]]>([
+    ['whose key says total, with a name', ['Total', 'Ana', '', '', '', '', '']],
+    ['whose key says sum, with an address', ['SUM', '', 'sum@example.com', '', '', '', '']],
+    ['whose key says sum, with a start date of digits alone', ['SUM', '', '', '20200106', '', '', '']],
+    ['whose key says sum, with a leaving date of digits alone', ['SUM', '', '', '', '20251031', '', '']],
+    ['whose key says sum, with a status', ['SUM', '', '', '', '', 'Terminated', '']],
+    ['whose name says total', ['1001', 'Total', '', '', '', '', '']],
+    ['whose row lost its key', ['', 'Total', 'total@example.com', '', '', '', '']],
+    ['whose key begins as a word for a total', ['Total Rewards', '', '', '', '', '', '']],
+    ['whose key holds a word for a total', ['SUM17', '', '', '', '', '', '']],
+    ['whose name is that of a column', ['1001', 'Name', 'Status', '', '', 'Start', '']],
+    ['whose cells stand in brackets', ['1001', '(Ana)', '(none)', '', '', '(Active)', '']],
+    ['with a blank row', ['', '', '', '', '', '', '']],
+  ])('%s', (_who, cells) => {
+    expect(look({ rows: [ana, cells] }).lines).toEqual([])
+  })
+
+  test('whose key says sum, where nothing else of people is mapped', () => {
+    const rules = Mapping.parse({ fields: { identityId: 'Worker ID', managerId: 'Manager' } })
+
+    const { lines } = look({
+      headers: ['Worker ID', 'Manager'],
+      rules,
+      rows: [
+        ['SUM', '17'],
+        ['Total: 1', ''],
+      ],
+    })
+
+    expect(lines).toEqual([3])
+  })
+
+  test('with any key of their own, whatever else the row holds', () => {
+    const cell = fc.constantFrom('', 'Total', 'Sum: 4', 'Count', 'Name', 'Status', '(text)', '17', '1,000.00')
+    const ownKey = fc.constantFrom('1001', 'ana', 'E-17', 'Summer', 'Totally', 'A Total')
+
+    fc.assert(
+      fc.property(ownKey, fc.array(cell, { minLength: 6, maxLength: 6 }), (identityId, cells) => {
+        expect(look({ rows: [ana, [identityId, ...cells]] }).lines).toEqual([])
+      }),
+    )
+  })
+
+  test('with an address or a date, whatever the key is', () => {
+    const cell = fc.constantFrom<string>('', 'Total', '17', 'E-mail', 'Start')
+    const certain = fc.constantFrom<[number, string]>([2, 'a@example.com'], [3, '20200106'], [4, '20251031'])
+
+    fc.assert(
+      fc.property(
+        fc.constantFrom<string>('Total', 'SUM', 'Count: 4'),
+        fc.array(cell, { minLength: 6, maxLength: 6 }),
+        certain,
+        (identityId, cells, [at, text]) => {
+          expect(look({ rows: [ana, [identityId, ...cells].with(at, text)] }).lines).toEqual([])
+        },
+      ),
+    )
+  })
+})
+
+describe('a second header', () => {
+  test.each<[string, readonly string[]]>([
+    ['the same words', headers],
+    ['the same words, otherwise written', headers.map((name) => name.toUpperCase().replace(' ', '_'))],
+    ['other names of the columns', ['Employee number', 'Surname', 'E-mail address', 'Begin', 'Until', 'Status', 'Pay']],
+    ['some of its cells blank', ['Worker ID', '', 'E-mail', '', '', 'Status', '']],
+    ['what the cells hold, in brackets', ['(key)', '(text)', '(text)', '(date)', '(date)', '', '']],
+  ])('is no person: %s', (_what, cells) => {
+    expect(look({ rows: [cells, ana] })).toEqual({
+      lines: [2],
+      findings: [
+        'line 2 is a second header and no person, so it was left out; if every export has it, write linesAfterHeader: 1',
+      ],
+    })
+  })
+
+  test('on every page is named, with the help that fits', () => {
+    expect(look({ rows: [ana, headers, ana, headers, ana] })).toEqual({
+      lines: [3, 5],
+      findings: [
+        '2 rows are further headers and no people, so they were left out (lines 3, 5); have the report name its columns once',
+      ],
+    })
+  })
+
+  test('of an export with one column is known by its only word', () => {
+    const rules = Mapping.parse({ fields: { identityId: 'Worker ID' } })
+
+    expect(look({ headers: ['Worker ID'], rules, rows: [['1001'], ['Worker ID']] }).lines).toEqual([3])
+  })
+})
+
+test('nothing is said of an export of people', () => {
+  expect(look({ rows: [ana, ana] })).toEqual({ lines: [], findings: [] })
+})

@@ -1,0 +1,170 @@
+import { gzipSync } from 'node:zlib'
+import iconv from 'iconv-lite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { csvConnector } from '../../../src/connectors/folder/open.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { lookOver } from '../../../src/sync/plan/look-over.ts'
+import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
+import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
+import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
+import { csvOf } from '../../helpers/sources/source-place.ts'
+import { zipOf } from '../../helpers/sources/zip.ts'
+import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+
+const everybody = csvOf(staff(40))
+
+type World = Awaited<ReturnType<typeof openWorld>>
+
+let stack: AsyncDisposableStack
+let host: Host
+let folder: ExportFolder
+let world: World
+let owner: KeyOwner
+let settings: FolderSettings = {}
+
+beforeAll(async () => {
+  await using opening = new AsyncDisposableStack()
+  host = opening.use(await startHost())
+  folder = opening.use(await exportFolder())
+  owner = await keyOwner()
+  world = opening.use(await openWorld({ client: (await host.tenant()).client, feed: { connector: { open } } }))
+  await folder.write('people.csv', everybody, { modifiedAt: new Date('2026-11-19T01:00:00Z') })
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  expect(await world.drain()).toEqual([])
+  stack = opening.move()
+})
+afterAll(() => stack.disposeAsync())
+
+/** The source of the settings that the test gave last. */
+const open: ReturnType<typeof csvConnector>['open'] = (options) => {
+  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool` }
+  const secret = (path: string) => (path === 'decrypt.privateKey' ? { read: async () => owner.privateKey } : null)
+  const source = { type: 'csv', path: 'people.csv', mode: 'snapshot', complete: { quietSeconds: 0 }, ...settings }
+  return csvConnector(CsvSource.parse(source), { ...place, secret }).open(options)
+}
+
+/** The plan for an export that arrives after the accepted one. */
+async function planFor(content: string | Uint8Array, format: FolderSettings = {}) {
+  settings = format
+  await folder.write('people.csv', content, { modifiedAt: new Date('2026-11-20T01:00:00Z') })
+  const plan = await planOnly(world.sync, 'acme', new AbortController().signal)
+  return { ...plan, held: plan.guards.filter(({ ok }) => !ok).map(({ name }) => name) }
+}
+
+describe('the size of an export is that of its text', () => {
+  const half = csvOf(staff(20))
+
+  test.for<[string, (text: string) => Promise<string | Uint8Array> | Uint8Array, FolderSettings]>([
+    ['a gzip', (text) => gzipSync(text), {}],
+    ['a gzip of several members', (text) => Buffer.concat([gzipSync(text.slice(0, 99)), gzipSync(text.slice(99))]), {}],
+    ['a zip', (text) => zipOf({ 'people.csv': text }), {}],
+    [
+      'encrypted',
+      (text) => encrypted(text, { to: owner, compressed: true }),
+      { decrypt: { privateKey: 'in a secret' } },
+    ],
+    ['in UTF-16', (text) => iconv.encode(text, 'utf-16le', { addBOM: true }), { encoding: 'utf-16le' }],
+  ])('so that the same people have the same size as %s', async ([, packed, format]) => {
+    const same = await planFor(await packed(everybody), format)
+    const fewer = await planFor(await packed(half), format)
+
+    expect(same.held).toEqual([])
+    expect(same.source?.textBytes).toBe(everybody.length)
+    expect(fewer.guards.find(({ name }) => name === 'shrinkBytes')).toMatchObject({
+      ok: false,
+      actual: everybody.length - half.length,
+    })
+  })
+
+  test('and is not said twice where the file is its text', async () => {
+    expect((await planFor(everybody)).source).not.toHaveProperty('textBytes')
+  })
+})
+
+describe('one cause has one verdict', () => {
+  test.for([
+    ['is missing', 'Remarks'],
+    ['is there twice', 'worker_id'],
+  ])('where a mapped column %s, nothing is said about the end of the export', async ([, other = '']) => {
+    const twice = other === 'worker_id'
+
+    const plan = await planFor(everybody.replace(twice ? 'First Name' : 'Worker ID', other))
+
+    expect(plan.held).toEqual(['missingColumn'])
+    expect(plan.changes).toEqual([])
+  })
+})
+
+describe('a header that names no columns', () => {
+  const reasonOf = ({ guards }: Awaited<ReturnType<typeof planFor>>) =>
+    guards.find(({ name }) => name === 'missingColumn')?.reason
+
+  test.for<[string, string, string]>([
+    ['People of Acme,,,,,,\r\n', ': it reads "People of Acme"', '2'],
+    ['People of Acme,,,,20.11.2026,,\r\n,,,,,,\r\nby HR,,,,,,\r\n', ': it reads "People of Acme 20.11.2026"', '4'],
+    ['E0001,a@example.com,Ana,,,,\r\n', '', '2'],
+  ])('is a title where a line below names them: %j', async ([title, reads, line]) => {
+    const plan = await planFor(`${title}${everybody}`)
+
+    expect(plan.held).toEqual(['missingColumn'])
+    expect(reasonOf(plan)).toBe(
+      `the header is a title and names no columns${reads}; line ${line} names them: write headerLine: ${line}`,
+    )
+  })
+
+  test('is shown where no delimiter splits it', async () => {
+    const plan = await planFor('Your session has ended.\r\nPlease sign in.\r\n')
+
+    expect(reasonOf(plan)).toContain(
+      'the header is one cell that no delimiter splits: it reads "Your session has ended."; check delimiter, and whether this is the export; column "Worker ID" (identityId) is not in the header',
+    )
+  })
+
+  test('is no title where no line names them', async () => {
+    const plan = await planFor(everybody.replace('Worker ID', 'Number'))
+
+    expect(reasonOf(plan)).toBe('column "Worker ID" (identityId) is not in the header')
+  })
+})
+
+describe('a row that is about no person', () => {
+  const header = everybody.slice(0, everybody.indexOf('\r\n'))
+  const totals = 'Total,40,40,40,40,,40\r\n'
+
+  test.for<[string, string, RegExp]>([
+    ['totals', `${everybody}${totals}`, /^line 42 is a row of totals \("Total"\) and no person/],
+    ['a short row of totals', `${everybody}Total,40\r\n`, /^line 42 is a row of totals \("Total"\) and no person/],
+    ['a second header', everybody.replace('\r\n', `\r\n${header}\r\n`), /^line 2 is a second header and no person/],
+  ])('is neither a person nor a rejected row, and is named: %s', async ([, content, warning]) => {
+    const plan = await planFor(content)
+
+    expect(plan).toMatchObject({ held: [], changes: [], rejects: [], rows: 40, records: 40 })
+    expect(plan.warnings[0]).toMatch(warning)
+  })
+
+  test('does not hide that there are no people', async () => {
+    const plan = await planFor(`${header}\r\n${totals}`)
+
+    expect(plan.rows).toBe(0)
+    expect(plan.held).toContain('zeroRows')
+  })
+
+  test('is counted by a check as by a plan', async () => {
+    const { rows, records, rejects, warnings } = await planFor(`${everybody}${totals}E0003,,,,,,\r\n`)
+    const feed = world.connection.feeds.source
+    if (feed === undefined) throw new Error('no source')
+    const about = { signal: new AbortController().signal, now: world.sync.now() }
+    const opened = await feed.connector.open({
+      ...about,
+      now: () => about.now,
+      last: null,
+      taken: async () => new Set(),
+    })
+
+    const found = await lookOver(opened, feed, about)
+
+    expect(found).toMatchObject({ rows, records, rejects, rejected: 2, warnings })
+    expect(warnings[0]).toMatch(/^line 42 is a row of totals/)
+  })
+})
