@@ -52,6 +52,16 @@ describe('a CSV export over HTTP', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBe('identity')
   })
 
+  test('has the size of its text, however it is packed', async () => {
+    await using server = await startHrServer(csv(gzipSync(people)))
+    await using folder = await temporaryFolder()
+
+    const reading = await openHttp({ url: server.url, format: 'csv' }, { folder: folder.path })
+    await rowsOf(reading)
+
+    expect(reading.textBytes?.()).toBe(people.length)
+  })
+
   test('lies in a folder and a file of this account alone while it is read, and nowhere afterwards', async () => {
     await using server = await startHrServer(csv(people))
     await using folder = await temporaryFolder()

@@ -32,6 +32,7 @@ describe('an export on a server', () => {
       source: { name: 'people.csv', bytes: people.length },
       headers: ['id', 'email'],
     })
+    expect(reading.textBytes?.()).toBe(people.length)
     expect(rows.map(({ values }) => values)).toEqual([
       ['1', 'ana@example.com'],
       ['2', 'ben@example.com'],
