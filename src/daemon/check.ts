@@ -100,7 +100,7 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
   const feed = connection.feeds.source
   if (!feed) return
   const name = `source of ${connection.name}`
-  const rejects = new Map<string, number>()
+  const faults = new Map<string, number>()
   const warnings: string[] = []
   yield await tested(name, async () => {
     const opened = await feed.connector.open({ now, signal, last: null, taken: async () => new Set() })
@@ -108,13 +108,13 @@ async function* checkSource(connection: SyncConnection, { now, signal }: CheckOp
     if (source === null) return 'nothing new to read'
     const found = await lookOver(opened, feed, { now: now(), signal })
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
-    for (const reject of found.rejects) rejects.set(kindOf(reject), (rejects.get(kindOf(reject)) ?? 0) + 1)
+    for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
     warnings.push(...found.warnings)
-    const { rows, records, rejected } = found
+    const { rows, records, rejected, incomplete } = found
     if (records === 0) throw new Failure('source_unreadable', `${source.name}: none of ${rows} rows became a record`)
-    return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected`
+    return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected, ${incomplete} with a bad cell`
   })
-  for (const [kind, count] of rejects) yield passed(name, `${count} rejected: ${kind}`)
+  for (const [kind, count] of faults) yield passed(name, `${count} ${kind}`)
   for (const warning of warnings) yield passed(name, `warning: ${warning}`)
 }
 
@@ -134,10 +134,10 @@ async function checkAlerts({ url, secret }: Config['alerts'], { now }: CheckOpti
   })
 }
 
-/** Rejects are told apart by column and reason; what a cell held, and in which other line a key stands, stays aside. */
-function kindOf({ column, reason }: Reject): string {
+/** Rejected rows and bad cells are told apart by column and reason; what a cell held, and in which other line a key stands, stays aside. */
+function kindOf({ column, reason, cellOnly }: Reject): string {
   const plain = reason.replaceAll(/"[^"]*"/g, '"…"').replaceAll(/\bline \d+/g, 'line …')
-  return column === null ? plain : `${column}: ${plain}`
+  return `${cellOnly ? 'with a bad cell' : 'rejected'}: ${column === null ? plain : `${column}: ${plain}`}`
 }
 
 async function* checkState({ config, isTrial, shown }: Place, options: CheckOptions): AsyncGenerator<Check> {

@@ -247,7 +247,7 @@ describe('a check', () => {
     const { exit, stdout } = await at.run('check')
 
     expect(exit).toBe(0)
-    expect(stdout).toContain('✔ source of acme: people.csv: 6 rows, 5 records, 1 rejected\n')
+    expect(stdout).toContain('✔ source of acme: people.csv: 6 rows, 6 records, 0 rejected, 1 with a bad cell\n')
     expect(stdout).toContain('answers; the first run will create the connection')
     expect((await peopleOn(client)).size).toBe(0)
   })
@@ -260,8 +260,8 @@ describe('a check', () => {
     const checked = await at.run('check')
     const planned = await at.run('plan')
 
-    expect(checked.stdout).toContain('people.csv: 8 rows, 4 records, 4 rejected\n')
-    expect(planned.stdout).toContain('\n8 rows, 4 records, 4 rejected, 0 unchanged\n')
+    expect(checked.stdout).toContain('people.csv: 8 rows, 4 records, 4 rejected, 0 with a bad cell\n')
+    expect(planned.stdout).toContain('\n8 rows, 4 records, 4 rejected, 0 with a bad cell, 0 unchanged\n')
     expect(checked.stdout).toContain(
       '✔ source of acme: 4 rejected: the key stands in this file more than once, also in line …\n',
     )

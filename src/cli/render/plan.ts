@@ -62,7 +62,7 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
 export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {
   if (rejects.length === 0) return ''
   const lines = rejects.map((reject) => `  ${paint('yellow', '!')} ${shown(rejectText(reject, file))}`)
-  return [paint('bold', `Rejected rows (${number(rejects.length)})`), ...lines].join('\n')
+  return [paint('bold', `Rejected rows and bad cells (${number(rejects.length)})`), ...lines].join('\n')
 }
 
 /** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
@@ -75,10 +75,10 @@ export function renderField(name: string, change: FieldChange): string {
 }
 
 function heading(plan: PlanDocument, paint: Paint): string {
-  const { unchanged, rejected } = plan.counts
+  const { unchanged, rejected, incomplete } = plan.counts
   return [
     `${paint('bold', plan.connection)} · ${plan.source ? shown(plan.source.name) : 'nothing new'} · as of ${moment(plan.asOf)}`,
-    `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(unchanged)} unchanged`,
+    `${counted(plan.rows, 'row')}, ${counted(plan.records, 'record')}, ${number(rejected)} rejected, ${number(incomplete)} with a bad cell, ${number(unchanged)} unchanged`,
   ].join('\n')
 }
 

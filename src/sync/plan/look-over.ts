@@ -14,7 +14,9 @@ export type Overview = {
   readonly rows: number
   readonly records: number
   readonly rejected: number
-  /** The first of the rejected rows. */
+  /** Rows that count but for a cell that cannot be read. */
+  readonly incomplete: number
+  /** The first of the rejected rows and of those cells. */
   readonly rejects: readonly Reject[]
   readonly warnings: readonly string[]
   /** One sentence for each mapped column that the source lacks; its rows are then not read. */
@@ -34,6 +36,7 @@ export async function lookOver(
   const rows = await readRows(decider, { slices: reading.rows, mapping, signal })
   const { records, rejected } = decider.account
   const { rejects } = decider
+  const { incomplete } = decider.counts()
   const warnings = warningsOf(reading, mapping, decider)
-  return { rows, records, rejected, rejects, warnings, missing: mapping.ok ? [] : mapping.missing() }
+  return { rows, records, rejected, incomplete, rejects, warnings, missing: mapping.ok ? [] : mapping.missing() }
 }

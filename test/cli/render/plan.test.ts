@@ -60,7 +60,7 @@ test('a plan names joiners, movers, leavers, returns, corrections and retraction
   const text = renderPlan(plan, plain)
 
   expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
-1,000 rows, 997 records, 1 rejected, 991 unchanged
+1,000 rows, 997 records, 1 rejected, 0 with a bad cell, 991 unchanged
 
 Joiners (1)
   + 1001  email, startedAt → 2026-12-01
@@ -85,7 +85,7 @@ Guards
   ✔ zeroRows     1,000
   ✖ retractions  1 of 997 people would be deleted; the limit is 0
 
-Rejected rows (1)
+Rejected rows and bad cells (1)
   ! people.csv:41: Hire Date: "31/02/2025" is not a date`)
 })
 
@@ -93,7 +93,7 @@ test('a plan without changes says so', () => {
   const text = renderPlan(planDocument(), plain)
 
   expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
-1,000 rows, 1,000 records, 0 rejected, 1,000 unchanged
+1,000 rows, 1,000 records, 0 rejected, 0 with a bad cell, 1,000 unchanged
 
 Nothing to change.`)
 })
