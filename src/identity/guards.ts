@@ -20,7 +20,10 @@ const limit = (what: string, { count, share }: { count: number; share: number })
 /** How far a plan may go before a person has to approve it. */
 export const Guards = z.strictObject({
   leavers: limit('People who would be separated, measured against those employed.', { count: 5, share: 0.05 }),
-  rejectedRows: limit('Rows that could not become records, measured against all rows.', { count: 5, share: 0.02 }),
+  rejectedRows: limit(
+    'Rows that are rejected or hold a cell that cannot be read, and that no accepted export had, measured against all rows.',
+    { count: 5, share: 0.02 },
+  ),
   emailChanges: limit('People whose e-mail address changes, measured against those employed.', {
     count: 10,
     share: 0.1,
