@@ -2,7 +2,7 @@ import type { Change } from './change.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
 import { fingerprint } from './digest.ts'
 import { isEmployed, startsAfterLeaving } from './employment.ts'
-import { isCountedBy, type Tallied, tally } from './guards.ts'
+import { isCountedBy, type KnownFaults, noKnownFaults, type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
@@ -49,7 +49,20 @@ export type DeciderRules = {
   readonly everybody: boolean
   /** So many rejects are kept one by one; all of them are counted. */
   readonly rejectsKept: number
+  /** What is wrong with the accepted exports already. */
+  readonly known?: KnownFaults
 }
+
+/** A reject as it is known again in the next export. */
+export type StandingReject = Reject & {
+  /** How many rows have this fault. */
+  readonly times: number
+  /** The person, or the row of an unknown one, is not served as the source says. False where a newer row of the person counts. */
+  readonly unserved: boolean
+}
+
+/** So many different faults of one source are known again; what is beyond counts as new each time. */
+export const standingKept = 100_000
 
 /** The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used. */
 type Standing = { line: number; rank: string | undefined; counted: Tallied | null; mayLeave: boolean }
@@ -72,11 +85,19 @@ export type Decider = ReturnType<typeof createDecider>
  * roster's entries before more rows go in; people without a usable row follow at the end. Of several rows of one person the one of
  * the highest rank counts; rows without a rank, or of the same one, are rejected. What is kept of a person is an entry of the index.
  */
-export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejectsKept }: DeciderRules) {
+export function createDecider({
+  context,
+  acceptedAsOf,
+  inOrder,
+  everybody,
+  rejectsKept,
+  known: knownFaults = noKnownFaults,
+}: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
-  const tallied = tally()
+  const tallied = tally(knownFaults)
   const rejects: Reject[] = []
+  const standing = new Map<string, { readonly reject: Reject; times: number }>()
   const account: { -readonly [K in keyof Account]: Account[K] } = {
     records: 0,
     rejected: 0,
@@ -95,6 +116,9 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
     account: account as Account,
     /** The first rejects, in the order in which they were found. */
     rejects: rejects as readonly Reject[],
+    /** The different rejects, as far as they are known again. Complete once there are no more rows. */
+    standing: (): StandingReject[] =>
+      [...standing.values()].map(({ reject, times }) => ({ ...reject, times, unserved: isUnserved(reject) })),
     counts: tallied.counts,
     facts: tallied.facts,
     /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
@@ -276,6 +300,15 @@ export function createDecider({ context, acceptedAsOf, inOrder, everybody, rejec
 
   function keep(found: readonly Reject[]): void {
     rejects.push(...found.slice(0, rejectsKept - rejects.length))
+    for (const reject of found) {
+      const before = standing.get(reject.fingerprint)
+      if (before) before.times++
+      else if (standing.size < standingKept) standing.set(reject.fingerprint, { reject, times: 1 })
+    }
+  }
+
+  function isUnserved({ identityId, cellOnly, line }: Reject): boolean {
+    return identityId === null || !cellOnly || inOrder || index.get(identityId)?.line === line
   }
 
   /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */

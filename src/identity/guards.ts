@@ -20,7 +20,10 @@ const limit = (what: string, { count, share }: { count: number; share: number })
 /** How far a plan may go before a person has to approve it. */
 export const Guards = z.strictObject({
   leavers: limit('People who would be separated, measured against those employed.', { count: 5, share: 0.05 }),
-  rejectedRows: limit('Rows that could not become records, measured against all rows.', { count: 5, share: 0.02 }),
+  rejectedRows: limit(
+    'Rows that are rejected or hold a cell that cannot be read, and that no accepted export had, measured against all rows.',
+    { count: 5, share: 0.02 },
+  ),
   emailChanges: limit('People whose e-mail address changes, measured against those employed.', {
     count: 10,
     share: 0.1,
@@ -56,10 +59,14 @@ export type GuardFacts = {
   readonly rejected: number
   /** Rows that count but for a cell that could not be read. */
   readonly incomplete: number
-  /** The first of the values that a closed list lacks, and how many there are. */
-  readonly unlisted: { readonly values: readonly UnlistedCount[]; readonly count: number }
+  /** Of the rejected and the incomplete rows, those that an accepted export held already. */
+  readonly knownFaulty: number
+  /** The first of the values that a closed list lacks and no accepted plan held, how many there are, and how many others are known. */
+  readonly unlisted: { readonly values: readonly UnlistedCount[]; readonly count: number; readonly known: number }
   /** Rejected rows whose key could not be read: no one knows which people they were about. */
   readonly unreadableKeys: number
+  /** Those of them that an accepted export held already. Such a row stood beside the people who are absent now: it is about none of them. */
+  readonly knownUnreadableKeys: number
   /** Employed people that the snapshot lacks. */
   readonly absent: number
   /** One sentence for each mapped column that the source lacks. */
@@ -70,19 +77,29 @@ export type GuardFacts = {
 /** A value that a closed list lacks, with the number of rows that hold it and the line of one of them. */
 export type UnlistedCount = UnlistedValue & { rows: number; readonly line: number }
 
+/** What is wrong with the accepted exports of a connection already, so that it is not judged again. */
+export type KnownFaults = {
+  /** Rejects by fingerprint, each with the number of rows that had it. */
+  readonly rejects: ReadonlyMap<string, number>
+  /** Values of closed lists that were accepted without being classed, by their names. */
+  readonly values: ReadonlySet<string>
+}
+
+export const noKnownFaults: KnownFaults = { rejects: new Map(), values: new Set() }
+
+/** Names a value of a closed list, however it is written. */
+export function valueName({ field, value }: UnlistedValue): string {
+  return `${field} ${value.toLowerCase()}`
+}
+
 export type Shrink = { readonly before: number; readonly now: number }
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
-  const { rows } = facts
   const verdicts = [
     zeroRows(facts),
     missingColumn(facts),
-    limited('rejectedRows', limits.rejectedRows, {
-      actual: facts.rejected + facts.incomplete,
-      base: rows,
-      of: 'rows are rejected or hold a cell that cannot be read',
-    }),
+    rejectedRows(facts, limits.rejectedRows),
     unlistedValues(facts),
     unreadableKeys(facts),
     limited('leavers', limits.leavers, leavers(facts)),
@@ -121,12 +138,14 @@ export type Tally = {
   facts(
     about: Omit<
       GuardFacts,
-      'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'incomplete' | 'unlisted' | 'unreadableKeys' | 'absent'
+      | ('leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'absent')
+      | ('unreadableKeys' | 'knownUnreadableKeys')
     >,
   ): GuardFacts
 }
 
-export function tally(): Tally {
+/** Counts a plan. What is known to be wrong counts as new where more rows have it than before. */
+export function tally(known: KnownFaults = noKnownFaults): Tally {
   const counts = {
     join: 0,
     update: 0,
@@ -139,19 +158,34 @@ export function tally(): Tally {
     incomplete: 0,
   }
   const unlisted = new Map<string, UnlistedCount>()
-  const news = { leavers: 0, emailChanges: 0, retractions: 0, unreadableKeys: 0, absent: 0 }
+  const unlistedKnown = new Set<string>()
+  const met = new Map<string, number>()
+  const news = { leavers: 0, emailChanges: 0, retractions: 0, absent: 0 }
+  const faults = { knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
 
   function count(tallied: Tallied, step: 1 | -1): void {
     for (const kind of countedKinds) if (tallied & bits[kind]) counts[kind] += step
     for (const fact of countedNews) if (tallied & bits[fact]) news[fact] += step
   }
 
+  /** Whether an accepted export held this fault, as often as it was met until now. */
+  function isKnown({ fingerprint, unlisted: value }: Reject): boolean {
+    const before = known.rejects.get(fingerprint) ?? 0
+    if (before > 0) {
+      const times = (met.get(fingerprint) ?? 0) + 1
+      met.set(fingerprint, times)
+      if (times <= before) return true
+    }
+    return value !== undefined && known.values.has(valueName(value))
+  }
+
   function noteUnlisted({ unlisted: found, line }: Reject): void {
     if (found === undefined) return
-    const key = `${found.field} ${found.value.toLowerCase()}`
-    const known = unlisted.get(key)
-    if (known) known.rows += 1
-    else if (unlisted.size < unlistedCounted) unlisted.set(key, { ...found, rows: 1, line })
+    const name = valueName(found)
+    const counted = unlisted.get(name)
+    if (known.values.has(name)) unlistedKnown.add(name)
+    else if (counted) counted.rows += 1
+    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...found, rows: 1, line })
   }
 
   return {
@@ -169,11 +203,18 @@ export function tally(): Tally {
     remove: (tallied) => count(tallied, -1),
     reject(reject) {
       counts.rejected++
-      if (reject.identityId === null) news.unreadableKeys++
+      const knownOne = isKnown(reject) ? 1 : 0
+      faults.knownFaulty += knownOne
+      if (reject.identityId === null) {
+        faults.unreadableKeys++
+        faults.knownUnreadableKeys += knownOne
+      }
       noteUnlisted(reject)
     },
     incomplete(cells) {
       counts.incomplete++
+      // Each of them is met, so that none is passed over.
+      if (cells.filter(isKnown).length === cells.length) faults.knownFaulty++
       for (const cell of cells) noteUnlisted(cell)
     },
     retract() {
@@ -184,9 +225,14 @@ export function tally(): Tally {
     facts: (about) => ({
       ...about,
       ...news,
+      ...faults,
       rejected: counts.rejected,
       incomplete: counts.incomplete,
-      unlisted: { values: [...unlisted.values()].slice(0, unlistedShown), count: unlisted.size },
+      unlisted: {
+        values: [...unlisted.values()].slice(0, unlistedShown),
+        count: unlisted.size,
+        known: unlistedKnown.size,
+      },
     }),
   }
 }
@@ -241,6 +287,19 @@ function missingColumn({ missingColumns }: GuardFacts): Verdict {
     : { ...verdict, ok: false, reason: missingColumns.join('; ') }
 }
 
+/** What an accepted export held already was judged with it. HR may never mend it. */
+function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
+  const all = rejected + incomplete
+  const actual = all - knownFaulty
+  const what = 'rows are rejected or hold a cell that cannot be read'
+  const verdict = limited('rejectedRows', limit, { actual, base: rows, of: what })
+  if (verdict.ok || knownFaulty === 0) return verdict
+  return {
+    ...verdict,
+    reason: `${all} of ${rows} ${what}, of which ${actual} are new; the limit is ${verdict.limit}`,
+  }
+}
+
 function leavers({ leavers: now, recentLeavers: recent, headcount: base }: GuardFacts) {
   return withRecent({ now, recent, base, of: 'people would be separated' })
 }
@@ -256,22 +315,27 @@ function withRecent({ now, recent, base, of }: { now: number; recent: number; ba
 }
 
 // A word that no one has classed may mean that a person has left, or that they have not.
-function unlistedValues({ unlisted: { values, count } }: GuardFacts): Verdict {
+function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Verdict {
   const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
   if (count === 0) return { ...verdict, ok: true }
   const named = values.map(
     ({ field, value, rows, line }) =>
       `${field} "${value}" in ${rows} ${rows === 1 ? 'row' : 'rows'} (such as line ${line})`,
   )
-  const more = count > values.length ? [`${count - values.length} more`] : []
+  const more = [
+    ...(count > values.length ? [`${count - values.length} more`] : []),
+    ...(known > 0 ? [`and ${known} that ${known === 1 ? 'was' : 'were'} accepted before`] : []),
+  ]
   const reason = `values that no list of the configuration holds: ${[...named, ...more].join(', ')}; \`rollcall accept-status VALUE --as …\` says what one means`
   return { ...verdict, ok: false, reason }
 }
 
-function unreadableKeys({ unreadableKeys: actual, absent }: GuardFacts): Verdict {
+function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absent }: GuardFacts): Verdict {
+  const actual = all - known
   const verdict = { name: 'unreadableKeys', actual, limit: null }
   if (actual === 0 || absent === 0) return { ...verdict, ok: true }
-  const reason = `the key of ${actual} rows cannot be read while ${absent} people are absent, who may be in those rows`
+  const those = known === 0 ? '' : `, of which ${actual} are new,`
+  const reason = `the key of ${all} rows cannot be read${those} while ${absent} people are absent, who may be in those rows`
   return { ...verdict, ok: false, reason }
 }
 

@@ -41,6 +41,9 @@ export type Verification = Differences & {
   readonly people?: { [K in keyof Differences]: string[] }
 }
 
+/** How many people are not served as their source says, how many of them may have left, and of how many rows the person is unknown. */
+export type UnservedTally = { readonly people: number; readonly leavers: number; readonly rows: number }
+
 export type Answer = {
   readonly status: number | string
   /** The code in the table of delivery failures; left out if all is well. */
@@ -71,6 +74,7 @@ type RunsTable = {
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
   verification: NullableJson<Verification>
+  unserved: NullableJson<UnservedTally>
   reason: string | null
   failure: string | null
   created_at: Date
@@ -221,6 +225,25 @@ export type StoreSchema = {
     unlisted: NullableJson<UnlistedValue>
     seq: Generated<string>
   }
+  standing_rejects: {
+    connection: string
+    fingerprint: string
+    identity_id: string | null
+    line: number
+    column_name: string | null
+    reason: string
+    source: string | null
+    cell_only: boolean
+    may_leave: boolean
+    unlisted: NullableJson<UnlistedValue>
+    times: number
+    accepted_times: Generated<number>
+    unserved: boolean
+    run_id: string
+    first_at: Date
+    last_at: Date
+  }
+  unlisted_values: { connection: string; field: string; value: string; first_at: Date }
   taken_sources: {
     connection: string
     version: string

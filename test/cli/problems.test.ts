@@ -25,3 +25,33 @@ test('problems list leavers first, with why they wait', async () => {
     { identityId: 'E0002', kind: 'update', leaver: false, state: 'undelivered', code: 'key_refused' },
   ])
 })
+
+test('the same broken rows every night are never out of sight, hold nothing, and name first who may have left', async () => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  const disabled = ['E0001', 'E0002', 'E0003', 'E0005'].map((id) => ({ id, email: 'DISABLED' }))
+  const people = change(staff(20), ...disabled, { id: 'E0004', left: '31/02/2025' })
+  await at.hrSays(people)
+  await at.run('sync')
+  await at.hrSays([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }])
+  const second = await at.run('sync')
+  await at.hrSays([...people, { id: 'E0021', email: 'e21@acme.example', status: 'Active' }].toReversed())
+  const third = await at.run('sync')
+
+  const listed = await at.run('problems')
+  const { document } = await at.json<{ unserved: object[] }>('problems')
+  const status = await at.run('status')
+
+  const line = '! acme: 5 people are not served as HR says, 1 of them may have left: rollcall problems'
+  expect([second, third].map(({ exit }) => exit)).toEqual([0, 0])
+  expect(second.stdout).toContain(`1 change delivered`)
+  expect(second.stdout).toContain(line)
+  expect(third.stdout).toBe(`✔ acme: nothing to change (21 unchanged, 5 rows with bad cells)\n${line}\n`)
+  expect(listed.stdout.split('\n').slice(0, 3)).toEqual([
+    'People who are not served as HR says',
+    expect.stringMatching(/^CONNECTION +KEY +LEAVER +LOST +FOR +LINE +REASON$/),
+    expect.stringMatching(/^acme +E0004 +may have left +field .*people\.csv:19 +Leaving Date: /),
+  ])
+  expect(document.unserved.length).toBe(5)
+  expect(status.stdout).toContain('5 people are not served as HR says, 1 of them may have left: rollcall problems')
+})

@@ -61,10 +61,11 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     workers: [top],
     roster: [top],
     inbox: [top],
-    alerts: [top],
+    rejects: [top],
+    alerts: [top, 'rejects'],
     runs: [top, 'workers'],
     deliveries: [top, 'runs', 'workers'],
-    plans: [top, 'runs', 'deliveries', 'inbox'],
+    plans: [top, 'runs', 'deliveries', 'inbox', 'rejects'],
     audit: [top, 'plans', 'roster', 'inbox'],
   },
   sync: {

@@ -1,4 +1,4 @@
-import type { ChangeView, Counts, PlanDocument, Problem, Run } from '../../src/contract/control/shapes.ts'
+import type { ChangeView, Counts, PlanDocument, Problem, Run, Unserved } from '../../src/contract/control/shapes.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {
@@ -62,6 +62,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     guards: [],
     warnings: [],
     verification: null,
+    unserved: null,
     sent: { upsert: { requests: 1, people: 3 }, update: { requests: 1, people: 1 }, delete: none },
     confirmed: 4,
     problems: 0,
@@ -95,6 +96,27 @@ export function problemDocument(given: Partial<Problem> = {}): Problem {
     lastAt: '2026-11-20T02:00:00.000Z',
     nextAt: '2026-11-21T02:00:00.000Z',
     times: 3,
+    ...given,
+  }
+}
+
+/** A person who is not served as HR says; one with an unreadable leaving date unless said otherwise. */
+export function unservedDocument(given: Partial<Unserved> = {}): Unserved {
+  return {
+    connection: 'acme',
+    identityId: '1222',
+    leaver: true,
+    cellOnly: true,
+    column: 'Leaving Date',
+    reason: 'not a date',
+    source: 'people.csv',
+    line: 41,
+    rows: 1,
+    runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+    accepted: true,
+    firstAt: '2026-11-18T02:00:00.000Z',
+    ageSeconds: 2 * 86_400,
+    lastAt: '2026-11-20T02:00:00.000Z',
     ...given,
   }
 }

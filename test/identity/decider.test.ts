@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, type WantedSide } from '../../src/identity/decide.ts'
-import { createDecider } from '../../src/identity/decider.ts'
+import { createDecider, standingKept } from '../../src/identity/decider.ts'
 import { isReject } from '../../src/identity/mapping/rows.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../helpers/model/histories.ts'
 import { type Plan, planRows, unusable } from '../helpers/model/plan.ts'
 import { applyPlan, type Roster } from '../helpers/model/roster.ts'
-import { entry, nightly, record, sighting } from '../helpers/records.ts'
+import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
 
 const runs = { numRuns: 500 }
 
@@ -274,6 +274,37 @@ describe('the people whom a source names last', () => {
     expect(decider.unusableEnd()).toEqual(['bo', 'cy'])
     expect(keys).toEqual(['ana', 'bo'])
     expect(decider.lacks('bo')).toBe(false)
+  })
+})
+
+describe('what is wrong with a source', () => {
+  const rules = { context: nightly(), acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 }
+
+  test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
+    const decider = createDecider(rules)
+
+    for (let at = 0; at < 40; at++) decider.reject(reject(`p${at % 20}`, { line: at + 2 }))
+
+    const found = decider.standing()
+    expect(decider.rejects).toHaveLength(10)
+    expect(found.map(({ identityId }) => identityId)).toEqual(Array.from({ length: 20 }, (_, at) => `p${at}`))
+    expect(new Set(found.map(({ times, unserved }) => `${times} ${unserved}`))).toEqual(new Set(['2 true']))
+  })
+
+  test('is known again up to a bound, and is new beyond it', () => {
+    const faults = Array.from({ length: standingKept + 7 }, (_, at) => reject(`p${at}`))
+    const first = createDecider(rules)
+    for (const fault of faults) first.reject(fault)
+
+    const known = new Map(first.standing().map(({ fingerprint, times }) => [fingerprint, times]))
+    const second = createDecider({ ...rules, known: { rejects: known, values: new Set() } })
+    for (const fault of faults) second.reject(fault)
+
+    const { rejected, knownFaulty } = second.facts({
+      ...{ mode: 'snapshot', rows: faults.length, size: null, endMissing: false, headcount: 0, missingColumns: [] },
+      ...{ recentLeavers: 0, recentEmailChanges: 0, absence: 'separate' },
+    })
+    expect(rejected - knownFaulty).toBe(7)
   })
 })
 

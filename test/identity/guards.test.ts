@@ -16,8 +16,10 @@ const calm: GuardFacts = {
   retractions: 0,
   rejected: 0,
   incomplete: 0,
-  unlisted: { values: [], count: 0 },
+  knownFaulty: 0,
+  unlisted: { values: [], count: 0, known: 0 },
   unreadableKeys: 0,
+  knownUnreadableKeys: 0,
   absent: 0,
   missingColumns: [],
   absence: 'separate',
@@ -74,6 +76,8 @@ describe('the verdicts', () => {
     ['rejectedRows', { rejected: 20 }, 20, true],
     ['rejectedRows', { rejected: 21 }, 20, false],
     ['rejectedRows', { rejected: 6, rows: 10 }, 5, false],
+    ['rejectedRows', { rejected: 50, incomplete: 20, knownFaulty: 50 }, 20, true],
+    ['rejectedRows', { rejected: 50, incomplete: 21, knownFaulty: 50 }, 20, false],
     ['emailChanges', { emailChanges: 101 }, 100, false],
     ['emailChanges', { emailChanges: 10, headcount: 20 }, 10, true],
     ['retractions', { retractions: 1 }, 0, false],
@@ -99,12 +103,23 @@ describe('the verdicts', () => {
     expect(reason).toBe('51 of 1000 people would be separated; the limit is 50')
   })
 
+  test('say how many rows are rejected and how many of those are new', () => {
+    const { actual, reason } = verdict('rejectedRows', { rows: 20, rejected: 9, incomplete: 2, knownFaulty: 5 }) ?? {}
+
+    expect(actual).toBe(6)
+    expect(reason).toBe(
+      '11 of 20 rows are rejected or hold a cell that cannot be read, of which 6 are new; the limit is 5',
+    )
+  })
+
   test.each<[string, Partial<GuardFacts>, boolean]>([
     ['zeroRows', { rows: 0 }, false],
     ['missingColumn', { missingColumns: ['column "Hire Date" (startedAt) is not in the header'] }, false],
     ['unreadableKeys', { unreadableKeys: 1, absent: 1 }, false],
     ['unreadableKeys', { unreadableKeys: 1 }, true],
     ['unreadableKeys', { absent: 1 }, true],
+    ['unreadableKeys', { unreadableKeys: 2, knownUnreadableKeys: 2, absent: 1 }, true],
+    ['unreadableKeys', { unreadableKeys: 2, knownUnreadableKeys: 1, absent: 1 }, false],
     ['absentUnderHold', { absent: 1, absence: 'hold' }, false],
     ['absentUnderHold', { absence: 'hold' }, true],
     ['absentUnderHold', { absent: 1 }, true],
@@ -183,8 +198,36 @@ describe('a tally', () => {
       retractions: 1,
       rejected: 2,
       incomplete: 1,
-      unlisted: { values: [{ field: 'status', value: 'Furlough', rows: 1, line: 2 }], count: 1 },
+      unlisted: { values: [{ field: 'status', value: 'Furlough', rows: 1, line: 2 }], count: 1, known: 0 },
       unreadableKeys: 1,
+      knownFaulty: 0,
+      knownUnreadableKeys: 0,
+    })
+  })
+
+  test('knows what an accepted export held, as often as it held it', () => {
+    const faults = ['ana', 'ana', 'bo'].map((key) => reject(key))
+    const known = new Map(faults.map(({ fingerprint }) => [fingerprint, 1]))
+    const tallied = tally({ rejects: known, values: new Set() })
+
+    for (const fault of [...faults, reject(null)]) tallied.reject(fault)
+    tallied.incomplete([reject('cy', { cellOnly: true }), ...faults.slice(2)])
+
+    expect(tallied.facts(about)).toMatchObject({ rejected: 4, incomplete: 1, knownFaulty: 2, knownUnreadableKeys: 0 })
+  })
+
+  test('knows a row whose only faults are values that were accepted without being classed', () => {
+    const tallied = tally({ rejects: new Map(), values: new Set(['status furlough']) })
+    const unlisted = (key: string, value: string) =>
+      reject(key, { cellOnly: true, unlisted: { field: 'status', value }, fingerprint: `${key} ${value}` })
+
+    tallied.incomplete([unlisted('ana', 'Furlough')])
+    tallied.incomplete([unlisted('bo', 'Sabbatical')])
+
+    expect(tallied.facts(about)).toMatchObject({
+      incomplete: 2,
+      knownFaulty: 1,
+      unlisted: { values: [{ field: 'status', value: 'Sabbatical', rows: 1 }], count: 1, known: 1 },
     })
   })
 

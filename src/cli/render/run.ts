@@ -1,4 +1,4 @@
-import type { Counts, Run, Verification } from '../../contract/control/shapes.ts'
+import type { Counts, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import { aligned, counted, duration, listed, moment, number, type Paint, type Style, shown } from './text.ts'
 
@@ -84,8 +84,37 @@ export function renderRuns(runs: readonly Run[], paint: Paint): string {
   }).join('\n')
 }
 
-/** The line that a command ends with when a run has come to rest, and what may be done about it. */
+/** The lines that a command ends with when a run has come to rest, and what may be done about it. */
 export function renderOutcome(run: Run, paint: Paint): string {
+  const unserved = run.unserved !== null && accepted.has(run.state) ? unservedText(run.unserved) : []
+  return [
+    outcomeLines(run, paint),
+    ...unserved.map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
+  ].join('\n')
+}
+
+/** The states in which a run has ended that went on with what it read. */
+const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
+
+/** `2 people are not served as HR says, 1 of them may have left: rollcall problems`; no line if all are served. */
+export function unservedText(tally: UnservedTally): string[] {
+  const { people, leavers, rows } = tally
+  if (people + rows === 0) return []
+  const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
+  return [
+    `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
+  ]
+}
+
+function peopleAndRows({ people, rows }: UnservedTally): string {
+  const subjects = [
+    ...(people > 0 ? [counted(people, 'person', 'people')] : []),
+    ...(rows > 0 ? [`${counted(rows, 'row')} without a readable key`] : []),
+  ]
+  return subjects.join(' and ')
+}
+
+function outcomeLines(run: Run, paint: Paint): string {
   const subject = `${run.connection}:`
   switch (run.state) {
     case 'unchanged':
@@ -146,6 +175,7 @@ function runFacts(run: Run): string[][] {
     ['sent', sentText(run)],
     ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],
     ['problems', run.problems > 0 ? number(run.problems) : null],
+    ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
     ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
     ['decided', run.decidedBy && `by ${shown(run.decidedBy)}${run.decidedAt ? `, ${moment(run.decidedAt)}` : ''}`],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],

@@ -1,6 +1,6 @@
-import type { ConnectionStatus, Problem, Run, Status } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
-import { countsText } from './run.ts'
+import { countsText, unservedText } from './run.ts'
 import { age, aligned, counted, moment, number, type Paint, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
@@ -53,12 +53,32 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
 }
 
+/** The people whose rows, or cells of them, cannot be read, a line for each fault, in the order given. */
+export function renderUnserved(unserved: readonly Unserved[], paint: Paint): string {
+  const rows = unserved
+    .slice(0, problemsShown)
+    .map((one) => [
+      one.connection,
+      one.identityId === null ? '-' : shown(one.identityId),
+      one.leaver ? 'may have left' : '-',
+      one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
+      age(one.ageSeconds),
+      shown(`${one.source ?? 'source'}:${one.line}`),
+      shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
+    ])
+  const head = ['CONNECTION', 'KEY', 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
+  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell))
+  const more = unserved.length - rows.length
+  return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
+}
+
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   const { people, problems, inbox, blocked, active, last } = connection
   return [
     `${paint('bold', connection.name)} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
+    ...unservedText(connection.unserved).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [
           `  ${counted(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,

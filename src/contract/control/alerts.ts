@@ -4,7 +4,7 @@ const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
 
 /** What can be wrong with a connection; it has at most one open alert of each kind. */
-export const AlertKind = z.enum(['blocked', 'overdue', 'held', 'run_failed', 'problems'])
+export const AlertKind = z.enum(['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved'])
 export type AlertKind = z.infer<typeof AlertKind>
 
 const about = {
@@ -14,7 +14,7 @@ const about = {
     .string()
     .nullable()
     .describe(
-      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan. Null: there is one cause.',
+      'Tells causes of one kind apart: a code of the failure table, the guards that hold a plan, when the newest unserved leaver was met. Null: there is one cause.',
     ),
   reason: z.string().describe('What is wrong, for people. It holds no key and no value of a person.'),
   since: Instant.describe('Since when it is so.'),

@@ -12,6 +12,7 @@ import {
   RejectView,
   Run,
   Status,
+  Unserved,
   ValueMeaning,
 } from './shapes.ts'
 
@@ -146,6 +147,15 @@ export const control = operations({
       'The people that the platform refuses, and those that cannot be delivered for a while, by connection and key.',
     query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
     success: { 200: page(Problem, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listUnserved: {
+    method: 'GET',
+    path: '/unserved',
+    summary:
+      'The people who stand in a source and are not served as it says, by connection: those who may have left first, then by key.',
+    query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
+    success: { 200: page(Unserved, z.string()) },
     errors: [400, 401, 404, 500, 503],
   },
   listFailures: {

@@ -104,6 +104,15 @@ export const Verification = z
   .meta({ id: 'Verification' })
 export type Verification = z.infer<typeof Verification>
 
+export const UnservedTally = z
+  .object({
+    people: Count.describe('People whose row, or a cell of it, cannot be read.'),
+    leavers: Count.describe('Those of them who may have left, and whom the platform may still take for employed.'),
+    rows: Count.describe('Rows whose key cannot be read, so that their people are not known.'),
+  })
+  .meta({ id: 'UnservedTally' })
+export type UnservedTally = z.infer<typeof UnservedTally>
+
 const SourceView = z.object({
   name: z.string(),
   bytes: Count.describe('As it was delivered.'),
@@ -144,6 +153,9 @@ export const Run = z
     guards: z.array(Verdict).nullable(),
     warnings: Warnings,
     verification: Verification.nullable().describe('What reading back from the platform found.'),
+    unserved: UnservedTally.nullable().describe(
+      'The people of the connection who are not served as its source says, when the plan was made or accepted. Null: not known.',
+    ),
     sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
     problems: Count.describe('Changes that the platform refused.'),
@@ -253,6 +265,28 @@ export const Problem = z
   .meta({ id: 'Problem' })
 export type Problem = z.infer<typeof Problem>
 
+export const Unserved = z
+  .object({
+    connection: z.string(),
+    identityId: z.string().nullable().describe('Null: the key of the row cannot be read.'),
+    leaver: z.boolean().describe('The person may have left, and the platform may still take them for employed.'),
+    cellOnly: z
+      .boolean()
+      .describe('True: one field stays as it was, and the rest of the row counts. False: the whole row is rejected.'),
+    column: z.string().nullable(),
+    reason: z.string(),
+    source: z.string().nullable().describe('The export that said so last.'),
+    line: Count.describe('The line in it, or the first of its lines.'),
+    rows: Count.describe('How many of its rows have this fault.'),
+    runId: z.string().describe('The run that met it last.'),
+    accepted: z.boolean().describe('A plan with it was accepted; false: its plan is held.'),
+    firstAt: Instant.describe('Since when.'),
+    ageSeconds: Count,
+    lastAt: Instant.describe('When it was read last.'),
+  })
+  .meta({ id: 'Unserved' })
+export type Unserved = z.infer<typeof Unserved>
+
 export const FailureView = z
   .object({
     code: z.string(),
@@ -335,6 +369,7 @@ export const ConnectionStatus = z.object({
     refused: ProblemTally.describe('People that the platform turned down.'),
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
+  unserved: UnservedTally.describe('People who are not served as the source says.'),
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),

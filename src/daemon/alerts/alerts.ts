@@ -8,7 +8,7 @@ import {
   noteSent,
   noteUnsent,
 } from '../../store/alerts/alerts.ts'
-import { conditions } from '../../store/alerts/conditions.ts'
+import { type ConditionKind, conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
 import type { Secret } from '../config/secret.ts'
@@ -33,6 +33,10 @@ export type AlertContext = {
   readonly events: Events
   readonly now: () => Date
 }
+
+/** What only HR can mend may stay for weeks. A reminder each night would teach people to pass over it. */
+const settledKinds: ReadonlySet<ConditionKind> = new Set(['unserved'])
+const pausesWhenSettled = 7
 
 const lookMs = 10_000
 const postTimeoutMs = 10_000
@@ -109,7 +113,9 @@ async function notify(
   const failure = await post(settings, claim, { poster, signal, now: now() })
   if (failure === null) {
     const at = now()
-    return await noteSent(db, claim, { now: at, remindAt: new Date(at.getTime() + settings.remindHours * 60 * 60_000) })
+    const pauses = settledKinds.has(alert.kind) ? pausesWhenSettled : 1
+    const remindAt = new Date(at.getTime() + pauses * settings.remindHours * 60 * 60_000)
+    return await noteSent(db, claim, { now: at, remindAt })
   }
   const pauseMs = signal.aborted ? 0 : backoffMs(attempt, retry)
   await noteUnsent(db, claim, { failure, retryAt: new Date(now().getTime() + pauseMs) })

@@ -1,5 +1,5 @@
 import type { control } from '../../contract/control/control.ts'
-import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
+import type { ConnectionStatus, Run, Status, UnservedTally } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
@@ -8,6 +8,7 @@ import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
+import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
@@ -33,6 +34,9 @@ import {
   problemPlaceText,
   problemView,
   rejectView,
+  unservedPlace,
+  unservedPlaceText,
+  unservedView,
 } from './views.ts'
 
 /** What the control API is served from. */
@@ -61,11 +65,13 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const { db } = ctx.sync.store
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
     const problems = await problemTallies(db, { now: ctx.sync.now() })
+    const unserved = await unservedTallies(db, { now: ctx.sync.now() })
     const connections: ConnectionStatus[] = []
     for (const name of ctx.sync.connections.keys()) {
       const runs = await listRuns(db, { connection: name, limit: recentRuns })
       const state = states.get(name)
-      connections.push(connectionStatus(ctx, name, { state, runs, problems: problems.get(name) ?? noProblems }))
+      const tallies = { problems: problems.get(name) ?? noProblems, unserved: unserved.get(name) ?? noneUnserved }
+      connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
     }
     const alerts = await alertViews(db, {
       connections: [...ctx.sync.connections.keys()],
@@ -138,6 +144,20 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     )
     const last = found.at(-1)
     return { status: 200, body: { data, next: last && found.length === limit ? problemPlaceText(last) : null } }
+  },
+
+  async listUnserved(ctx, { query: { connection, after, limit } }) {
+    if (connection !== undefined) knownConnection(ctx, connection)
+    const now = ctx.sync.now()
+    const found = await listUnserved(ctx.sync.store.db, {
+      now,
+      ...(connection !== undefined && { connection }),
+      ...(after !== undefined && { after: unservedPlace(after) }),
+      limit,
+    })
+    const last = found.at(-1)
+    const next = last && found.length === limit ? unservedPlaceText(last.place) : null
+    return { status: 200, body: { data: found.map((one) => unservedView(one, now)), next } }
   },
 
   async listFailures() {
@@ -213,7 +233,12 @@ async function existingRun(ctx: ControlContext, runId: string): Promise<Run> {
 function connectionStatus(
   ctx: ControlContext,
   name: string,
-  { state, runs, problems }: { state: ConnectionState | undefined; runs: readonly Run[]; problems: ProblemTallies },
+  {
+    state,
+    runs,
+    problems,
+    unserved,
+  }: { state: ConnectionState | undefined; runs: readonly Run[]; problems: ProblemTallies; unserved: UnservedTally },
 ): ConnectionStatus {
   const { target, feeds } = ctx.sync.connections.get(name) ?? {}
   const people = state?.people ?? 0
@@ -223,6 +248,7 @@ function connectionStatus(
     target: target && 'name' in target ? target.name : `connection ${state?.targetId ?? target?.id}`,
     people: { wanted: people, separated: state?.separated ?? 0, due },
     problems,
+    unserved,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,

@@ -9,12 +9,14 @@ import {
   type Problem,
   type RecordView,
   type RejectView,
+  type Unserved,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges } from '../../identity/change.ts'
 import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
+import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
 import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
 
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
@@ -60,7 +62,7 @@ export function problemView(
   return {
     ...problem,
     kind: ChangeKind.parse(problem.kind),
-    ageSeconds: Math.max(0, Math.floor((now.getTime() - Date.parse(problem.firstAt)) / 1000)),
+    ageSeconds: secondsSince(problem.firstAt, now),
     nextAt: problem.nextAt ?? nextRunAt,
   }
 }
@@ -75,6 +77,24 @@ export function problemPlace(text: string): ProblemPlace {
   return at < 0
     ? { connection: text, identityId: '' }
     : { connection: text.slice(0, at), identityId: text.slice(at + 1) }
+}
+
+/** A person who is not served as the source says, as the control API shows it. */
+export function unservedView(
+  { place: _, ...unserved }: StoredUnserved & { readonly place: UnservedPlace },
+  now: Date,
+): Unserved {
+  return { ...unserved, ageSeconds: secondsSince(unserved.firstAt, now) }
+}
+
+/** Where a page of unserved people ended, as one text. A key may hold a slash, and stands last. */
+export function unservedPlaceText({ connection, mayLeave, identityId, fingerprint }: UnservedPlace): string {
+  return [connection, mayLeave ? 1 : 0, fingerprint, identityId ?? ''].join('/')
+}
+
+export function unservedPlace(text: string): UnservedPlace {
+  const [connection = '', mayLeave, fingerprint = '', ...key] = text.split('/')
+  return { connection, mayLeave: mayLeave !== '0', fingerprint, identityId: key.join('/') }
 }
 
 /** A person as the control API shows it. */
@@ -96,6 +116,10 @@ export function personView(
     retracted: entry?.retracted ?? null,
     changes: changes.map((change) => personChangeView(change, showing)),
   }
+}
+
+function secondsSince(instant: string, now: Date): number {
+  return Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / 1000))
 }
 
 function personChangeView(accounted: AccountedChange, showing: Showing): PersonChange {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
 import type { Db } from '../schema.ts'
 
-export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems'] as const
+export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved'] as const
 export type ConditionKind = (typeof conditionKinds)[number]
 
 /** Something that an operator should look at. A connection has at most one condition of each kind. */
@@ -29,7 +30,7 @@ export type ConditionSettings = {
 /** What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. */
 export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
   const found: Condition[] = []
-  for (const find of [blocked, overdue, held, runFailed, problems]) found.push(...(await find(db, settings)))
+  for (const find of [blocked, overdue, held, runFailed, problems, notServed]) found.push(...(await find(db, settings)))
   return found.toSorted(
     (a, b) => byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind),
   )
@@ -168,6 +169,36 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
     kind: 'problems',
     code: null,
     reason: `the platform refuses the leaving dates of ${condition.people === 1 ? '1 person' : `${condition.people} people`}`,
+    runId: null,
+  }))
+}
+
+/**
+ * People who may have left, though what accepted exports and rejected events say about that cannot be read. A plan that is held has an
+ * alert of its own. HR may take weeks to mend a row, so that only another one is another cause.
+ */
+async function notServed(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
+    with faults as (
+      select standing.connection, standing.identity_id, first_at as at
+      from ${unserved} and ${mayHaveLeft(now)} and accepted_times > 0
+      union all
+      select inbox.connection, standing.identity_id, received_at
+      from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text
+      left join roster on roster.connection = inbox.connection and roster.identity_id = standing.identity_id
+      where inbox.state = 'rejected' and roster.retracted_at is null and ${mayHaveLeft(now)}
+    )
+    select connection as name, min(at) as since, max(at) as newest, count(distinct identity_id)::int as people
+    from faults where identity_id is not null and connection = any(${connections})
+    group by connection`.execute(db)
+  return rows.map(({ name, since, newest, people }) => ({
+    connection: name,
+    kind: 'unserved',
+    code: newest.toISOString(),
+    reason: `${peopleText({ people, leavers: 0 })} may have left: what HR says about that cannot be read`,
+    since,
+    people,
+    leavers: people,
     runId: null,
   }))
 }

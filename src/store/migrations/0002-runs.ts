@@ -33,6 +33,8 @@ create table runs (
   end_keys json,
   warnings json,
   verification json,
+  -- How many people were not served as the source says; null until that is known.
+  unserved json,
   counts json,
   guards json,
   digest text,
@@ -70,5 +72,41 @@ create table rejects (
   unlisted jsonb
 );
 create index rejects_by_run on rejects (run_id, seq);
+
+-- What is wrong with the newest export of a connection, each fault once. It is known by its fingerprint in the next one, and stands
+-- until an export is accepted without it.
+create table standing_rejects (
+  connection text not null references connections (name),
+  fingerprint text not null,
+  identity_id text collate "C",
+  line integer not null,
+  column_name text,
+  reason text not null,
+  source text,
+  cell_only boolean not null,
+  may_leave boolean not null,
+  unlisted jsonb,
+  -- How many rows have it: in the newest export that was read, and in the newest that was accepted.
+  times integer not null,
+  accepted_times integer not null default 0,
+  -- False where a newer row of the same person counts.
+  unserved boolean not null,
+  -- The run that met it last.
+  run_id uuid not null references runs (id),
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  primary key (connection, fingerprint)
+);
+create index standing_rejects_by_run on standing_rejects (run_id);
+create index standing_rejects_leavers on standing_rejects (connection) where may_leave;
+
+-- Values of closed lists that were accepted with a plan and that no list holds. Only other ones hold a plan again.
+create table unlisted_values (
+  connection text not null references connections (name),
+  field text not null,
+  value text not null,
+  first_at timestamptz not null,
+  primary key (connection, field, value)
+);
 `,
 }

@@ -2,11 +2,12 @@ import { sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
-import type { PlannedPerson } from '../../identity/decider.ts'
+import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
+import { acceptStanding, dropStanding, noteStanding } from '../rejects/standing.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RunSource, Verification } from '../schema.ts'
@@ -126,6 +127,8 @@ export type PlanSummary = {
   readonly warnings: readonly string[]
   readonly verification: Verification | null
   readonly rejects: readonly Reject[]
+  /** What is wrong with the source as a whole; null where nothing of it was read. */
+  readonly standing: readonly StandingReject[] | null
 }
 
 /**
@@ -160,6 +163,10 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb)`.execute(tx)
+  if (plan.standing !== null) {
+    const source = plan.source?.name ?? null
+    await noteStanding(tx, { runId: id, connection, source, rejects: plan.standing, now })
+  }
   const older = await tx
     .selectFrom('runs')
     .select('id')
@@ -183,6 +190,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
+  await dropStanding(tx, runId)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
   const cancelled = await tx
@@ -222,6 +230,7 @@ export async function commitPlan(
 ): Promise<number> {
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
+  await acceptStanding(tx, { runId, connection, now })
   await sql`
     insert into roster
       (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import type { Db, RunOptions, RunRow, RunSource, Verification } from '../schema.ts'
+import type { Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
@@ -61,6 +61,8 @@ export type Run = {
   /** What an operator should look at in the source. */
   readonly warnings: string[]
   readonly verification: Verification | null
+  /** The people who were not served as the source says when the plan was accepted; null: there is no accepted plan yet. */
+  readonly unserved: UnservedTally | null
   readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
   readonly confirmed: number
   readonly problems: number
@@ -366,6 +368,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     setAside: row.set_aside,
     warnings: row.warnings ?? [],
     verification: row.verification,
+    unserved: row.unserved,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
     confirmed: tally.confirmed ?? 0,
     problems: tally.problems ?? 0,

@@ -30,7 +30,7 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   await ensureConnection(ctx.store.db, name)
   const stage = memoryStage()
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
-  const { setAside: _, ...plan } = await preparePlan(ctx, connection, {
+  const prepared = await preparePlan(ctx, connection, {
     feed,
     stage,
     everybody: false,
@@ -38,6 +38,7 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
     signal,
     onProgress: () => {},
   })
+  const { setAside: _, standing: __, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   return { connection: name, ...plan, changes }

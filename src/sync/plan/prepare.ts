@@ -12,6 +12,7 @@ import { type FieldName, fieldNames } from '../../identity/record.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
+import { knownFaults } from '../../store/rejects/standing.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
@@ -68,6 +69,7 @@ export async function preparePlan(
     inOrder,
     everybody,
     rejectsKept,
+    known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
   })
   const place = { db, connection: connection.name, stage, decider, signal }
 
@@ -119,6 +121,7 @@ export async function preparePlan(
     warnings: warningsOf(reading, mapping, decider),
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
+    standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
   }
 }
 

@@ -155,6 +155,25 @@ describe('a run at its end', () => {
     expect(told).toEqual({ text: expected, exit })
   })
 
+  const two = '2 people and 1 row without a readable key are not served as HR says, 1 of them may have left'
+
+  test.each([
+    [{ people: 2, leavers: 1, rows: 1 }, `${two}: rollcall problems`],
+    [{ people: 1, leavers: 0, rows: 0 }, '1 person is not served as HR says: rollcall problems'],
+  ])('never says only that there is nothing to change while people are not served (case %#)', (unserved, line) => {
+    const run = runDocument({ state: 'unchanged', counts: counts({ unchanged: 9 }), unserved })
+
+    const told = { text: renderOutcome(run, plain), exit: exitOf(run) }
+
+    expect(told).toEqual({ text: `✔ acme: nothing to change (9 unchanged)\n! acme: ${line}`, exit: 0 })
+  })
+
+  test('says nothing of people who are not served where what it read was not accepted', () => {
+    const run = runDocument({ state: 'cancelled', unserved: { people: 2, leavers: 1, rows: 1 } })
+
+    expect(renderOutcome(run, plain)).toBe('- acme: cancelled')
+  })
+
   test('does not count the time that a person took to decide', () => {
     const run = runDocument({ decidedBy: 'ana', decidedAt: '2026-11-20T09:00:00.000Z', counts: counts({ leave: 4 }) })
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { renderPerson } from '../../../src/cli/render/person.ts'
-import { renderProblems, renderStatus } from '../../../src/cli/render/status.ts'
+import { renderProblems, renderStatus, renderUnserved } from '../../../src/cli/render/status.ts'
 import { plain } from '../../../src/cli/render/text.ts'
-import { counts, problemDocument, runDocument } from '../../helpers/control-documents.ts'
+import { counts, problemDocument, runDocument, unservedDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 
@@ -20,6 +20,7 @@ test('the status tells what runs and how a connection stands', () => {
         target: 'Acme HRIS',
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
+        unserved: { people: 3, leavers: 1, rows: 0 },
         inbox: { pending: 3, held: 0, rejected: 1 },
         blocked: {
           status: 401,
@@ -47,6 +48,7 @@ acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
+  3 people are not served as HR says, 1 of them may have left: rollcall problems
   3 events waiting
   1 event not understood
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
@@ -69,6 +71,7 @@ test('without a daemon no next run is promised', () => {
         target: 'Acme HRIS',
         people: { wanted: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
+        unserved: { people: 0, leavers: 0, rows: 0 },
         inbox: null,
         blocked: null,
         active: null,
@@ -108,6 +111,21 @@ test('problems stand in a table with what they wait for and the message of the p
   ).toBe(`CONNECTION  KEY   CHANGE  STATE        ANSWER            TRIED  FOR     AGAIN                 MESSAGE
 acme        1222  leave   refused      item_refused 400  3×     2 d     2026-11-21 02:00 UTC  separatedAt must be a date
 acme        1223  join    undelivered  timed_out         12×    25 min  next run              the platform cannot be reached (timeout)`)
+})
+
+test('unserved people stand in a table with what cannot be read, what it costs and for how long', () => {
+  const unserved = [
+    unservedDocument(),
+    unservedDocument({ identityId: '1223', leaver: false, cellOnly: false, column: null, reason: 'too few cells' }),
+    unservedDocument({ identityId: null, leaver: false, cellOnly: false, column: 'Worker ID', rows: 3, source: null }),
+  ]
+
+  const text = renderUnserved(unserved, plain)
+
+  expect(text).toBe(`CONNECTION  KEY   LEAVER         LOST    FOR  LINE           REASON
+acme        1222  may have left  field   2 d  people.csv:41  Leaving Date: not a date
+acme        1223  -              row     2 d  people.csv:41  too few cells
+acme        -     -              3 rows  2 d  source:41      Worker ID: not a date`)
 })
 
 test('of many problems the first two hundred are shown, and how many there are besides', () => {

@@ -81,6 +81,26 @@ async function open(
 const summary = ({ received }: AlertReceiver) =>
   received.map(({ message: { type, data } }) => `${type} ${data.connection} ${data.kind}`)
 
+/** A person of whom the accepted export says something about leaving that cannot be read. */
+async function mayLeave(db: Db, identityId: string, at: Date): Promise<void> {
+  await ensureConnection(db, 'acme')
+  await db
+    .insertInto('standing_rejects')
+    .values({
+      ...{
+        connection: 'acme',
+        fingerprint: identityId,
+        identity_id: identityId,
+        line: 2,
+        reason: 'not a date',
+        times: 1,
+      },
+      ...{ cell_only: true, may_leave: true, accepted_times: 1, unserved: true, first_at: at, last_at: at },
+      run_id: await storeRun(db, { state: 'finished', at }),
+    })
+    .execute()
+}
+
 describe.each(databases)('alerts on $name', ({ place }) => {
   test('a connection that is blocked and free again is told both times, so that the receiver can trust it', async () => {
     await using receiver = await startAlertReceiver()
@@ -350,6 +370,30 @@ describe('without a receiver', () => {
     expect(opened.told).toMatchObject([
       { event: 'alert.raised', reminder: false },
       { event: 'alert.raised', reminder: true },
+    ])
+  })
+})
+
+describe('people who may have left', () => {
+  test('are told of once, and again where another one is met, but not every night', async () => {
+    await using opened = await open(settingsFor(null))
+    const counts: number[] = []
+    const nights = async (count: number) => {
+      for (let night = 0; night < count; night++) await opened.look(24 * 60 * 60)
+      counts.push(opened.told.length)
+    }
+
+    await mayLeave(opened.db, 'E1', new Date('2026-11-20T03:00:00.000Z'))
+    await nights(3)
+    await mayLeave(opened.db, 'E2', new Date('2026-11-23T03:00:00.000Z'))
+    await nights(7)
+    await nights(1)
+
+    expect(counts).toEqual([1, 2, 3])
+    expect(opened.told).toMatchObject([
+      { kind: 'unserved', people: 1, reminder: false },
+      { kind: 'unserved', people: 2, reminder: true },
+      { kind: 'unserved', people: 2, reminder: true },
     ])
   })
 })

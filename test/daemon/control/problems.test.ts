@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlHere } from '../../../src/cli/here.ts'
-import type { Problem } from '../../../src/contract/control/shapes.ts'
+import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
-import { type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
 
 const nightly: Scheduled = { connection: 'acme', purpose: 'read', schedule: { cron: '0 2 * * *', timeZone: 'UTC' } }
 const weekly: Scheduled = { connection: 'acme', purpose: 'verify', schedule: { cron: '0 4 * * 0', timeZone: 'UTC' } }
@@ -126,12 +126,42 @@ test('every answer of the platform is explained', async () => {
   expect(data.find(({ code }) => code === 'key_refused')).toMatchObject({ action: 'block', uncertain: false })
 })
 
+test('people who are not served come page by page with their age, those first who may have left', async () => {
+  await using opened = await open()
+  const { world, control, standing } = opened
+  const left = { left: '31/02/2025', status: '' }
+  const broken = [
+    { id: 'E0004', ...left },
+    { id: 'E/5', ...left },
+    ...['E0001', 'E0002'].map((id) => ({ id, email: 'DISABLED' })),
+  ]
+  const people = [...staff(4), { id: 'E/5', email: 'e5@acme.example', status: 'Active' }]
+  await world.night(change(people, ...broken))
+  world.clock.now = new Date(world.clock.now.getTime() + 90_000)
+
+  const pages: Unserved[][] = []
+  let after: string | null | undefined
+  do {
+    const page: { data: Unserved[]; next: string | null } = await control.listUnserved({
+      query: { connection: 'acme', limit: 1, ...(after && { after }) },
+    })
+    pages.push(page.data)
+    after = page.next
+  } while (after)
+
+  expect(pages.map(([one]) => one?.identityId)).toEqual(['E/5', 'E0004', 'E0001', 'E0002', undefined])
+  expect(pages[0]).toMatchObject([{ leaver: true, column: 'Leaving Date', accepted: true, ageSeconds: 90 }])
+  expect(JSON.stringify(pages)).not.toContain('DISABLED')
+  expect(await standing()).toMatchObject({ unserved: { people: 4, leavers: 2, rows: 0 } })
+})
+
 test('a connection that nobody knows has no problems and no block', async () => {
   await using opened = await open()
   const { control } = opened
 
   const asked = [
     control.listProblems({ query: { connection: 'other' } }),
+    control.listUnserved({ query: { connection: 'other' } }),
     control.unblockConnection({ params: { connection: 'other' }, body: { by: 'ana' } }),
   ]
 

@@ -273,4 +273,75 @@ describe.each(databases)('conditions on $name', ({ place }) => {
       },
     ])
   })
+
+  test('people are one who may have left and whose rows cannot be read, and no one else', async () => {
+    const runId = await run({ state: 'finished', at: ago(500) })
+    const fault = {
+      ...{
+        connection: 'acme',
+        line: 2,
+        reason: 'not a date',
+        cell_only: true,
+        may_leave: true,
+        times: 1,
+        unserved: true,
+      },
+      ...{ accepted_times: 1, run_id: runId, last_at: ago(1) },
+    }
+    await store.db
+      .insertInto('standing_rejects')
+      .values([
+        { ...fault, fingerprint: 'a', identity_id: 'E1', first_at: ago(400) },
+        { ...fault, fingerprint: 'b', identity_id: 'E2', first_at: ago(300) },
+        { ...fault, fingerprint: 'c', identity_id: 'E2', first_at: ago(200) },
+        { ...fault, fingerprint: 'd', identity_id: 'E3', first_at: ago(900), may_leave: false },
+        { ...fault, fingerprint: 'e', identity_id: 'E4', first_at: ago(900), accepted_times: 0 },
+        { ...fault, fingerprint: 'f', identity_id: null, first_at: ago(900) },
+        { ...fault, fingerprint: 'g', identity_id: 'E5', first_at: ago(900), may_leave: false, connection: 'beta' },
+      ])
+      .execute()
+
+    const found = await look()
+
+    expect(found).toEqual([
+      {
+        connection: 'acme',
+        kind: 'unserved',
+        code: ago(200).toISOString(),
+        reason: '2 people may have left: what HR says about that cannot be read',
+        since: ago(400),
+        people: 2,
+        leavers: 2,
+        runId: null,
+      },
+    ])
+  })
+
+  test('people are one who may have left by an event that was not understood, until it is retried or dismissed', async () => {
+    const runId = await run({ feed: 'webhook', state: 'finished', at: ago(30) })
+    const event = { connection: 'acme', run_id: runId, received_at: ago(40), body: Buffer.from('{}') }
+    const added = await store.db
+      .insertInto('inbox')
+      .values([
+        { ...event, dedup_key: 'a', state: 'rejected' },
+        { ...event, dedup_key: 'b', state: 'rejected' },
+        { ...event, dedup_key: 'c', state: 'dismissed' },
+      ])
+      .returning('id')
+      .execute()
+    const fault = { run_id: runId, line: 1, reason: 'not a date', cell_only: true, fingerprint: 'a' }
+    const faults = added.map(({ id }, at) => ({
+      ...fault,
+      event: String(id),
+      identity_id: `E${at}`,
+      may_leave: at !== 1,
+    }))
+    await store.db.insertInto('rejects').values(faults).execute()
+
+    const found = await look()
+    await store.db.updateTable('inbox').set({ state: 'dismissed' }).execute()
+
+    expect(found).toMatchObject([{ connection: 'acme', kind: 'unserved', since: ago(40), people: 1, leavers: 1 }])
+    expect(await look()).toEqual([])
+  })
 })

@@ -1,0 +1,123 @@
+import { sql } from 'kysely'
+import type { StandingReject } from '../../identity/decider.ts'
+import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards.ts'
+import type { UnlistedValue } from '../../identity/record.ts'
+import type { Db } from '../schema.ts'
+import { noneUnserved, unservedTallies } from './unserved.ts'
+
+/** So many rejects are written with one statement. */
+const written = 5000
+
+/** What was accepted before, so that the guards do not judge it again. Values are known whatever feed they come by. */
+export async function knownFaults(
+  db: Db,
+  { connection, feed }: { connection: string; feed: string },
+): Promise<KnownFaults> {
+  const values = await db
+    .selectFrom('unlisted_values')
+    .select(['field', 'value'])
+    .where('connection', '=', connection)
+    .execute()
+  const named = new Set(values.map(({ field, value }) => valueName({ field: field as UnlistedValue['field'], value })))
+  if (feed !== 'source') return { ...noKnownFaults, values: named }
+  const rejects = await db
+    .selectFrom('standing_rejects')
+    .select(['fingerprint', 'accepted_times'])
+    .where('connection', '=', connection)
+    .where('accepted_times', '>', 0)
+    .execute()
+  return { rejects: new Map(rejects.map((row) => [row.fingerprint, row.accepted_times])), values: named }
+}
+
+type Noted = {
+  readonly runId: string
+  readonly connection: string
+  /** The name of what was read. */
+  readonly source: string | null
+  readonly rejects: readonly StandingReject[]
+  readonly now: Date
+}
+
+/** Notes what an export holds that cannot be read, whether or not its plan will be accepted. What an older plan alone held is forgotten. */
+export async function noteStanding(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
+  for (let start = 0; start < rejects.length; start += written) {
+    await sql`
+      insert into standing_rejects (connection, fingerprint, identity_id, line, column_name, reason, source, cell_only, may_leave,
+        unlisted, times, unserved, run_id, first_at, last_at)
+      select ${connection}, fingerprint, "identityId", line, "column", reason, ${source}, "cellOnly", "mayLeave",
+        unlisted, times, unserved, ${runId}, ${now}, ${now}
+      from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
+        as r(fingerprint text, "identityId" text, line integer, "column" text, reason text, "cellOnly" boolean, "mayLeave" boolean,
+          unlisted jsonb, times integer, unserved boolean)
+      on conflict (connection, fingerprint) do update set
+        line = excluded.line, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
+        unserved = excluded.unserved, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
+  }
+  await tx
+    .deleteFrom('standing_rejects')
+    .where('connection', '=', connection)
+    .where('accepted_times', '=', 0)
+    .where('run_id', '<>', runId)
+    .execute()
+  await noteUnserved(tx, { runId, connection, now })
+}
+
+/** Forgets what stood in a plan alone that will never be carried out. */
+export async function dropStanding(tx: Db, runId: string): Promise<void> {
+  await tx.deleteFrom('standing_rejects').where('run_id', '=', runId).where('accepted_times', '=', 0).execute()
+}
+
+/**
+ * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
+ * or a snapshot older than the last accepted one, says so of its own people; evidence that a person has left passes where it says
+ * whether they are employed. Belongs before the plan's people become the roster.
+ */
+export async function acceptStanding(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<void> {
+  const run = await tx
+    .selectFrom('runs')
+    .innerJoin('connections', 'connections.name', 'runs.connection')
+    .select(['runs.mode', 'runs.unserved', sql<boolean>`coalesce(accepted_as_of > runs.as_of, false)`.as('stale')])
+    .where('runs.id', '=', runId)
+    .executeTakeFirst()
+  // Set where the plan was made, if it says what is wrong with its source.
+  if (run?.unserved) {
+    await sql`
+      update standing_rejects set accepted_times = times where connection = ${connection} and run_id = ${runId}`.execute(
+      tx,
+    )
+    const passed =
+      run.mode === 'snapshot' && !run.stale
+        ? sql`true`
+        : sql`identity_id is null or exists (
+            select 1 from plan_entries entry
+            where entry.run_id = ${runId} and entry.identity_id = standing_rejects.identity_id
+              and (not may_leave or entry.employment_as_of = entry.as_of))`
+    await sql`
+      delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)
+  }
+  await sql`
+    insert into unlisted_values (connection, field, value, first_at)
+    select ${connection}, unlisted ->> 'field', unlisted ->> 'value', ${now}
+    from (
+      select unlisted from rejects where run_id = ${runId}
+      union select unlisted from standing_rejects where connection = ${connection} and run_id = ${runId}) found
+    where unlisted is not null
+    on conflict do nothing`.execute(tx)
+  await noteUnserved(tx, { runId, connection, now })
+}
+
+/** Keeps with a run how many people were not served when its plan was made, and when it was accepted. */
+async function noteUnserved(
+  tx: Db,
+  { runId, connection, now }: { runId: string; connection: string; now: Date },
+): Promise<void> {
+  const tally = (await unservedTallies(tx, { connection, now })).get(connection) ?? noneUnserved
+  await tx
+    .updateTable('runs')
+    .set({ unserved: JSON.stringify(tally) })
+    .where('id', '=', runId)
+    .execute()
+}

@@ -1,0 +1,92 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db, UnservedTally } from '../schema.ts'
+
+/** What an export says of a person and cannot be read, or a row that no person can be found for. */
+export type Unserved = {
+  readonly connection: string
+  /** null: the key of the row cannot be read. */
+  readonly identityId: string | null
+  /** The person may have left, and the platform may still take them for employed. */
+  readonly leaver: boolean
+  /** The rest of the row counts. */
+  readonly cellOnly: boolean
+  readonly column: string | null
+  readonly reason: string
+  /** The export that said so last, and the line in it. */
+  readonly source: string | null
+  readonly line: number
+  /** How many rows of the export have this fault. */
+  readonly rows: number
+  /** The run that met it last. */
+  readonly runId: string
+  /** The plan of an export with it was accepted. */
+  readonly accepted: boolean
+  readonly firstAt: string
+  readonly lastAt: string
+}
+
+/** The place after which a page begins: by connection, those who may have left first, then by key. */
+export type UnservedPlace = Pick<Unserved, 'connection' | 'identityId'> & {
+  readonly mayLeave: boolean
+  readonly fingerprint: string
+}
+
+export const noneUnserved: UnservedTally = { people: 0, leavers: 0, rows: 0 }
+
+/** What stands against people who are served at all: a person taken back as sent in error is left out on purpose. */
+export const unserved = sql`
+  standing_rejects standing left join roster
+    on roster.connection = standing.connection and roster.identity_id = standing.identity_id
+  where standing.unserved and roster.retracted_at is null`
+
+/** True in SQL where the person may have left, and is not wanted as separated by then. */
+export function mayHaveLeft(now: Date): RawBuilder<boolean> {
+  return sql<boolean>`(standing.may_leave
+    and coalesce(roster.wanted ->> 'separatedAt', 'none') collate "C" > ${now.toISOString()})`
+}
+
+/** How many people are not served as their source says, by connection; connections without any are left out. */
+export async function unservedTallies(
+  db: Db,
+  { connection, now }: { connection?: string; now: Date },
+): Promise<Map<string, UnservedTally>> {
+  const { rows } = await sql<UnservedTally & { connection: string }>`
+    select standing.connection, count(distinct standing.identity_id)::int as people,
+      (count(distinct standing.identity_id) filter (where ${mayHaveLeft(now)}))::int as leavers,
+      coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
+    from ${unserved} and ${of(connection)}
+    group by standing.connection`.execute(db)
+  return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
+}
+
+/** The people of whom the sources speak and who are not served as they say, and the rows whose person is unknown. */
+export async function listUnserved(
+  db: Db,
+  { now, connection, after, limit }: { now: Date; connection?: string; after?: UnservedPlace; limit?: number },
+): Promise<(Unserved & { readonly place: UnservedPlace })[]> {
+  const { rows } = await sql<Row>`
+    select standing.connection, standing.identity_id as "identityId", ${mayHaveLeft(now)} as leaver, cell_only as "cellOnly",
+      column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
+      first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
+    from ${unserved} and ${of(connection)} and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
+    order by ${order} limit ${limit ?? null}`.execute(db)
+  return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, ...row }) => ({
+    ...row,
+    firstAt: firstAt.toISOString(),
+    lastAt: lastAt.toISOString(),
+    place: { connection: row.connection, identityId: row.identityId, mayLeave, fingerprint },
+  }))
+}
+
+type Row = Omit<Unserved, 'firstAt' | 'lastAt'> &
+  Pick<UnservedPlace, 'mayLeave' | 'fingerprint'> & { readonly firstAt: Date; readonly lastAt: Date }
+
+const order = sql`standing.connection collate "C", not may_leave, coalesce(standing.identity_id, ''), fingerprint collate "C"`
+
+function place({ connection, mayLeave, identityId, fingerprint }: UnservedPlace): RawBuilder<unknown> {
+  return sql`${connection}, ${!mayLeave}::boolean, ${identityId ?? ''}, ${fingerprint}`
+}
+
+function of(connection: string | undefined): RawBuilder<boolean> {
+  return connection === undefined ? sql<boolean>`true` : sql<boolean>`standing.connection = ${connection}`
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Connector } from '../../../src/connectors/connector.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { listUnserved, noneUnserved, unservedTallies } from '../../../src/store/rejects/unserved.ts'
+import type { SourceFeed } from '../../../src/sync/context.ts'
+import { approveRun, retractPerson } from '../../../src/sync/sync.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { change, type Host, type HrPerson, openWorld, staff, startHost, without } from '../../helpers/world.ts'
+
+/** Neither can be read: a date of leaving that is none, and an address that is none. */
+const leaver = { id: 'E0004', left: '31/02/2025', status: '' }
+const mover = { id: 'E0002', email: 'DISABLED' }
+
+/** The rows of a source as a delta, which speaks of leaving or not. */
+function sparseDelta({ open }: Connector, speaks: { readonly ofLeaving: boolean }): Connector {
+  return {
+    async open(ctx) {
+      const reading = await open(ctx)
+      const rows = async function* () {
+        for await (const slice of reading.rows) {
+          yield speaks.ofLeaving ? slice : slice.map((row) => ({ ...row, values: row.values.slice(0, 5) }))
+        }
+      }
+      return { ...reading, mode: 'delta', sparse: true, rows: rows() }
+    },
+  }
+}
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe.each(databases)('unserved people on $name', ({ place }) => {
+  async function open({ isDelta = false, feed = {} }: { isDelta?: boolean; feed?: Partial<SourceFeed> } = {}) {
+    const stack = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = stack.use(await place())
+    const world = stack.use(await openWorld({ at, client, feed }))
+    const { db } = world.sync.store
+    const { source } = world.connection.feeds
+    const speaks = { ofLeaving: true }
+    if (isDelta && source) Object.assign(source, { connector: sparseDelta(source.connector, speaks) })
+    let nights = 0
+    return {
+      world,
+      speaks,
+      night: (people: readonly HrPerson[]) =>
+        world.night(people, { asOf: new Date(Date.UTC(2026, 10, 20 + nights++, 1)).toISOString() }),
+      unserved: () => listUnserved(db, { now: world.clock.now }),
+      keys: async () => (await listUnserved(db, { now: world.clock.now })).map(({ identityId }) => identityId),
+      tally: async () => (await unservedTallies(db, { now: world.clock.now })).get('acme') ?? noneUnserved,
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    }
+  }
+
+  test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
+    await using opened = await open()
+    const { world, night, unserved, tally } = opened
+
+    await night(staff(5))
+    const first = await night(change(staff(5), leaver, mover))
+    const since = world.clock.now.toISOString()
+    const second = await night([{ id: 'E0000', email: '' }, ...change(staff(5), leaver, mover)])
+
+    expect(await unserved()).toMatchObject([
+      {
+        connection: 'acme',
+        identityId: 'E0004',
+        leaver: true,
+        cellOnly: true,
+        column: 'Leaving Date',
+        reason: expect.stringContaining('date'),
+        source: 'people.csv',
+        line: 6,
+        rows: 1,
+        runId: second.id,
+        accepted: true,
+        firstAt: since,
+        lastAt: world.clock.now.toISOString(),
+      },
+      { identityId: 'E0002', leaver: false, column: 'Email', line: 4, firstAt: since },
+    ])
+    expect(await tally()).toEqual({ people: 2, leavers: 1, rows: 0 })
+    expect([first.unserved, second.unserved]).toEqual([await tally(), await tally()])
+  })
+
+  test('are gone once an accepted export shows them without the fault, or no longer shows them', async () => {
+    await using opened = await open()
+    const { night, keys } = opened
+
+    await night(change(staff(5), leaver, mover))
+    await night(change(staff(5), mover))
+    const mended = await keys()
+    const run = await night(without(change(staff(5), mover), 'E0002'))
+
+    expect(mended).toEqual(['E0002'])
+    expect(await keys()).toEqual([])
+    expect(run.unserved).toEqual({ people: 0, leavers: 0, rows: 0 })
+  })
+
+  test('stay while an export is held that shows them without the fault', async () => {
+    await using opened = await open()
+    const { night, keys } = opened
+
+    await night(change(staff(12), leaver))
+    const held = await night(without(staff(12), 'E0007', 'E0008', 'E0009', 'E0010', 'E0011', 'E0012'))
+
+    expect(held.state).toBe('held')
+    expect(await keys()).toEqual(['E0004'])
+  })
+
+  test('are no leavers any more once the platform is sent their separation, and none at all once they are taken back', async () => {
+    await using opened = await open()
+    const { world, night, unserved, keys } = opened
+
+    await night(staff(5))
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01' }))
+    await night(change(staff(5), { id: 'E0002', left: '2026-11-01', email: 'DISABLED' }, leaver))
+    await night(change(staff(5), { id: 'E0002', left: '01/11/2026' }, leaver))
+    const found = await unserved()
+    const { id, digest } = await retractPerson(world.sync, {
+      connection: 'acme',
+      identityId: 'E0004',
+      reason: 'sent in error',
+      by: 'ana',
+    })
+    await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ana' })
+
+    expect(found).toMatchObject([
+      { identityId: 'E0002', leaver: false },
+      { identityId: 'E0004', leaver: true },
+    ])
+    expect(await keys()).toEqual(['E0002'])
+  })
+
+  test('of a delta stay until a later one speaks of them, and of leaving where that could not be read', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys } = opened
+
+    await night(staff(5))
+    await night(change(staff(5), leaver, mover))
+    await night([{ id: 'E0001', email: 'DISABLED' }])
+    const others = await keys()
+    speaks.ofLeaving = false
+    await night(staff(5).slice(1))
+    const titles = await keys()
+    speaks.ofLeaving = true
+    await night(staff(5))
+
+    expect(others).toEqual(['E0004', 'E0001', 'E0002'])
+    expect(titles).toEqual(['E0004', 'E0001'])
+    expect(await keys()).toEqual([])
+  })
+
+  test('are not those of whom a newer row counts', async () => {
+    const mapping = Mapping.parse({
+      fields: { identityId: 'Worker ID', email: 'Email' },
+      severalRows: { latest: { column: 'Job Title' } },
+    })
+    await using opened = await open({ feed: { mapping } })
+    const { night, keys } = opened
+    const rows = (...titles: string[]) => titles.map((title) => ({ ...mover, title }))
+
+    await night([...rows('1'), { ...mover, title: '2', email: 'e2@acme.example' }, { id: 'E0003', title: '1' }])
+    const none = await keys()
+    await night([...rows('3'), { ...mover, title: '2', email: 'e2@acme.example' }, { id: 'E0003', title: '1' }])
+
+    expect(none).toEqual([])
+    expect(await keys()).toEqual(['E0002'])
+  })
+})
