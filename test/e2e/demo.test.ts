@@ -18,7 +18,7 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
   expect(first?.run).toMatchObject({ state: 'finished', counts: { join: 250 }, confirmed: 250 })
   expect(second?.run).toMatchObject({
     state: 'finished',
-    counts: { join: 6, update: 9, leave: 5, return: 1, correct: 1, retract: 0, rejected: 1 },
+    counts: { join: 6, update: 9, leave: 5, return: 1, correct: 1, retract: 0, rejected: 0, incomplete: 1 },
     confirmed: 22,
     problems: 0,
   })

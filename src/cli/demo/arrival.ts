@@ -30,7 +30,7 @@ export async function arrivedAt(
   const broken = new Set(story.brokenRow)
   const future = new Set(story.futureLeaver)
   const gone = new Set(story.absentee)
-  // Whose row cannot be used stays as the export before had them.
+  // Nothing but the cell that cannot be read is new in such a row.
   const said = [
     ...now.people.filter(({ workerId }) => !broken.has(workerId)),
     ...before.filter(({ workerId }) => broken.has(workerId)),

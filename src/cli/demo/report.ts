@@ -34,7 +34,7 @@ const meanings: Readonly<Record<NightEvent, string>> = {
   futureLeaver: 'has a leaving date ahead: it waits until that day',
   returner: 'had left and was hired again',
   correction: 'had left; HR corrects the date: it is cleared first, since the platform writes it once',
-  brokenRow: 'has a row with an impossible date: the row is rejected, the person stays as they were',
+  brokenRow: 'has a row with an impossible hire date: that field stays as it was, the rest of the row counts',
 }
 
 /** One night: its plan where it is worth reading, its outcome, and what the identity sync made of it. */
@@ -56,10 +56,10 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
 export function renderDemo({ again, arrival, nights, durationMs }: DemoSummary, paint: Paint): string {
   const requests = again.sent.upsert.requests + again.sent.update.requests + again.sent.delete.requests
   const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
-  const rejected = nights.reduce((sum, { run }) => sum + (run.counts?.rejected ?? 0), 0)
+  const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
     arrival.missing.length === 0
-      ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(rejected, 'row')} rejected, with its reason`
+      ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(badCells, 'cell')} could not be read, with the reason`
       : `${paint('red', '✖')} the platform differs from HR for ${arrival.missing.join(', ')}`
   return [
     paint('bold', 'The same export once more'),
