@@ -27,6 +27,9 @@ import type { Stage } from './stage.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
+/** What an export says night after night. An event that cannot be understood is kept by itself with its reason, and stops no other. */
+const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
+
 /**
  * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
  * `everybody`: also people without a difference are staged, to be sent again. `splits`: of a plan of events, what a guard stops is set
@@ -98,8 +101,7 @@ export async function preparePlan(
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
   })
-  // An event that cannot be used is set aside by itself, and stops no other.
-  const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || name !== 'rejectedRows')
+  const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || !ofRowsThatStand.has(name))
   const verdicts = [...judged, ...staleExport(reading, accepted.asOf)]
   const aside = inOrder && splits ? await setAside(place, { verdicts, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null

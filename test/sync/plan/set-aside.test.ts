@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Guards } from '../../../src/identity/guards.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { rejectsOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
-import { listEvents } from '../../../src/store/inbox/review.ts'
+import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { getRun, listRuns, type Run } from '../../../src/store/runs/runs.ts'
-import { approveRun, cancelRun, rejectRun, requestRun } from '../../../src/sync/sync.ts'
+import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
@@ -298,6 +299,30 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(await person('E0003')).toBeUndefined()
     expect(await rejectsOf(world.sync.store.db, held.id)).toMatchObject([{ reject: { line: 3 } }])
     expect(await eventsOf(world)).toEqual(['rejected'])
+  })
+
+  test('of an event with a status that no list holds the rest counts, and others go on; once it is classed, it is read again', async () => {
+    const webhook = webhookFeed()
+    const status = { column: 'employee.state', optional: true, leftWhen: ['Left'], employedWhen: ['Active'] }
+    await using opened = await open({ webhook: { ...webhook, mapping: Mapping.parse({ ...webhook.mapping, status }) } })
+    const { world, person } = opened
+    const leaver = { id: 'E0003', title: 'Lead', state: 'Exited' }
+    await inOrder(world, { type: 'updated', at, employee: leaver }, terminated('E0004', '2026-11-19', at))
+
+    await later(world, 6)
+    const before = [await person('E0003'), await person('E0004')]
+    const [unclassed] = await listEvents(world.sync.store.db, { connection: 'acme' })
+    await classValue(world.sync, { connection: 'acme', value: 'exited', meaning: 'left', by: 'ops' })
+    await retryEvents(world.sync.store.db, { connection: 'acme' })
+    await later(world, 6)
+
+    expect(before).toMatchObject([{ jobTitle: 'Lead', separatedAt: null }, { separatedAt: '2026-11-19T00:00:00.000Z' }])
+    expect(unclassed).toMatchObject({
+      state: 'rejected',
+      reason: expect.stringContaining('listed neither in leftWhen'),
+    })
+    expect((await person('E0003'))?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    expect(await eventsOf(world)).toEqual(['settled', 'settled'])
   })
 
   test('where all of a run waits, it is the run itself that is held', async () => {
