@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call } from './called.ts'
@@ -81,10 +81,12 @@ ${connection}`,
       )
     },
     async drop(name, content) {
-      const file = join(folder, 'exports', name)
-      await writeFile(file, content)
+      // A daemon that reads meanwhile sees an export with its time, or none.
+      const draft = join(folder, `${name}.draft`)
+      await writeFile(draft, content)
       const modifiedAt = new Date(Date.UTC(2026, 10, 20, 1, minute++))
-      await utimes(file, modifiedAt, modifiedAt)
+      await utimes(draft, modifiedAt, modifiedAt)
+      await rename(draft, join(folder, 'exports', name))
     },
     run: (...args) => call([...args, '--config', configFile]),
     async json(...args) {
