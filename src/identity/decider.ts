@@ -7,6 +7,8 @@ import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const endKeysSought = 1000
+/** Follows every date, as text. */
+const afterToday = '~'
 /** So many people are kept: the last one of them who is still employed when the next snapshot comes has to be in it. */
 const endKeysKept = 50
 
@@ -127,7 +129,7 @@ export function createDecider({
     see(sighting: Sighting): void {
       const { identityId, rank } = sighting
       const { line } = sighting.origin
-      if (!sighting.left && typeof sighting.leavingDate !== 'string') namedLast.add(identityId)
+      if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) namedLast.add(identityId)
       if (startsAfterLeaving(sighting) && !sighting.employed) noteSwapped(line)
       if (sighting.badCells) noteBadCells(sighting.badCells)
       const before = index.get(identityId)
@@ -251,7 +253,7 @@ export function createDecider({
     endKeys: (known: ReadonlyMap<string, RosterEntry>): string[] =>
       namedLast
         .keys()
-        .filter((key) => !isUnusable(key) || isEmployed(known.get(key)))
+        .filter((key) => !isUnusable(key) || isEmployed(known.get(key), context.today))
         .slice(-endKeysKept),
   }
 

@@ -30,9 +30,10 @@ export function knownEmployment(entry: RosterEntry | undefined): Employment {
   return { separatedAt: (entry.wanted ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
 }
 
-/** Whether accepted facts say that the person is employed. */
-export function isEmployed(entry: RosterEntry | undefined): boolean {
-  return (entry?.wanted ?? null) !== null && (entry?.wanted?.separatedAt ?? null) === null
+/** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */
+export function isEmployed(entry: RosterEntry | undefined, today: string): boolean {
+  const known = employmentUntouched(knownEmployment(entry), { today })
+  return (entry?.wanted ?? null) !== null && !hasLeft(known, today)
 }
 
 /** Whether a leaving date has come. One that lies ahead may have been sent under `future: send`; an inferred one never does. */

@@ -94,7 +94,8 @@ export async function preparePlan(
     rows,
     size: sizeOf({ rows, source, accepted }),
     // Without its columns the export names no one, which says nothing about its end.
-    endMissing: mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end })),
+    endMissing:
+      mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
     headcount: await headcount(db, connection.name),
     recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
     recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,
@@ -181,10 +182,10 @@ function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
 async function isEndMissing(
   db: Db,
   connection: string,
-  { decider, end }: { decider: Decider; end: readonly string[] },
+  { decider, end, today }: { decider: Decider; end: readonly string[]; today: string },
 ): Promise<boolean> {
   const known = await rosterEntries(db, { connection, identityIds: end })
-  const last = end.findLast((identityId) => isEmployed(known.get(identityId)))
+  const last = end.findLast((identityId) => isEmployed(known.get(identityId), today))
   return last !== undefined && decider.lacks(last)
 }
 
