@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
 import { fingerprint } from './digest.ts'
-import { isEmployed, startsAfterLeaving } from './employment.ts'
+import { isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
 import { isCountedBy, type KnownFaults, noKnownFaults, type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
@@ -76,7 +76,7 @@ export type Account = {
   readonly rejected: number
   /** Rows that gave way to a newer one of the same person. */
   readonly older: number
-  /** Rows whose start lies on or after their leaving date while no status says employed, and the line of the first of them. */
+  /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
 
@@ -130,7 +130,7 @@ export function createDecider({
       const { identityId, rank } = sighting
       const { line } = sighting.origin
       if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) namedLast.add(identityId)
-      if (startsAfterLeaving(sighting) && !sighting.employed) noteSwapped(line)
+      if (startsAfterLeaving(sighting) && !isHiredAgain(sighting, context.today)) noteSwapped(line)
       if (sighting.badCells) noteBadCells(sighting.badCells)
       const before = index.get(identityId)
       if (before === undefined) {

@@ -75,6 +75,12 @@ export function startsAfterLeaving({ leavingDate, fields }: Pick<Sighting, 'leav
   )
 }
 
+/** Whether a row says that the person was hired again after its leaving date, and is employed by now. */
+export function isHiredAgain({ leavingDate, employed: isEmployedNow, fields }: Sighting, today: string): boolean {
+  const start = typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
+  return isEmployedNow && typeof leavingDate === 'string' && start !== null && start > leavingDate && start <= today
+}
+
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
 export function employmentUntouched(known: Employment, { today }: Pick<EmploymentRules, 'today'>): Employment {
   return known.deferredTo === null || today < known.deferredTo ? known : onDate(known.deferredTo, known)

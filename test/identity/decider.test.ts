@@ -80,6 +80,31 @@ function wantedSides(roster: Roster) {
   return new Map([...roster].map(([key, { confirmed: _, ...side }]) => [key, side]))
 }
 
+test('rows whose start lies on or after their leaving date are counted, but for people who were hired again', () => {
+  const decider = createDecider({
+    context: nightly(),
+    acceptedAsOf: null,
+    inOrder: false,
+    everybody: false,
+    rejectsKept: 10,
+  })
+  const row = (line: number, start: string, said: Partial<Sighting> = {}) =>
+    sighting(`W${line}`, {
+      leavingDate: '2026-11-01',
+      fields: { startedAt: `${start}T00:00:00.000Z` },
+      origin: { file: 'people.csv', line },
+      ...said,
+    })
+
+  decider.see(row(2, '2026-11-10', { employed: true }))
+  decider.see(row(3, '2026-12-01', { employed: true }))
+  decider.see(row(4, '2026-11-01', { employed: true }))
+  decider.see(row(5, '2026-11-10'))
+  decider.see(row(6, '2020-01-06'))
+
+  expect(decider.account.startsAfterLeaving).toEqual({ count: 3, line: 3 })
+})
+
 describe('several rows of a person', () => {
   test('make the plan of the row with the highest rank, or of a row that cannot be used', () => {
     fc.assert(

@@ -242,8 +242,8 @@ export function warningsOf(
     ...(swapped.count === 0
       ? []
       : [
-          `in ${swapped.count} rows the start lies on or after the leaving date (the first is line ${swapped.line}), and no status says ` +
-            'employed: they count as left, unless the person had left before that start. Ask HR whether the dates are swapped',
+          `in ${swapped.count} rows the start lies on or after the leaving date (the first is line ${swapped.line}): the leaving date counts, ` +
+            'unless the person had left before that start. Ask HR whether the dates are swapped, or the person was not hired in the end',
         ]),
   ]
 }
