@@ -10,14 +10,8 @@ import {
   knownEmployment,
   speaksOfEmployment,
 } from './employment.ts'
-import {
-  type FieldName,
-  fieldNames,
-  type IdentityFields,
-  type IdentityRecord,
-  type RosterEntry,
-  type Sighting,
-} from './record.ts'
+import { isBefore, newerFields, sameTimes, timesAfter } from './field-times.ts'
+import { type FieldName, fieldNames, type IdentityRecord, type RosterEntry, type Sighting } from './record.ts'
 
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
@@ -38,7 +32,15 @@ export type Seen = Sighting | 'absent' | 'untouched'
 /** The part of a roster entry that follows HR. */
 export type WantedSide = Pick<
   RosterEntry,
-  'wanted' | 'inferred' | 'deferredTo' | 'deferredZone' | 'clearedDate' | 'asOf' | 'employmentAsOf' | 'absences'
+  | 'wanted'
+  | 'inferred'
+  | 'deferredTo'
+  | 'deferredZone'
+  | 'clearedDate'
+  | 'asOf'
+  | 'employmentAsOf'
+  | 'fieldTimes'
+  | 'absences'
 >
 
 export type Decision = {
@@ -56,7 +58,7 @@ const nothing: Decision = { entry: null, change: null, absent: false, news: noNe
 
 /**
  * What follows for one person from what a run learned. Older facts than the known ones, and the same facts again, change nothing.
- * Employment is a fact with a time of its own: an older word about it still counts, if no newer one is known.
+ * Employment and every field are facts with times of their own: an older word about one still counts, if no newer one is known of it.
  */
 export function decide(entry: RosterEntry | undefined, seen: Seen, ctx: PlanContext): Decision {
   if (typeof seen !== 'string') return decideInOrder(entry, [seen], ctx)
@@ -112,6 +114,7 @@ function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
     clearedDate: null,
     asOf,
     employmentAsOf: null,
+    fieldTimes: null,
     absences: 0,
     confirmed: null,
     retracted: null,
@@ -161,33 +164,24 @@ function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: Wan
     const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
     return { side: untouchedSide(entry, isPresent ? 0 : entry.absences, ctx), absent: false }
   }
-  if (!isOlder(entry, ctx)) return toldSide(entry, seen, ctx)
-
-  const saysEmployment = seen === 'absent' || speaksOfEmployment(seen, ctx)
-  if (!saysEmployment || isOlderOfEmployment(entry, ctx)) {
-    return { side: untouchedSide(entry, entry.absences, ctx), absent: false }
-  }
-  const { side, absent } = toldSide(entry, seen, ctx)
-  return { side: employmentAlone(entry, side), absent }
+  const isOld = isOlderOfEmployment(entry, ctx)
+  if (seen !== 'absent') return { side: seenSide(entry, seen, ctx, isOld), absent: false }
+  return isOld ? { side: untouchedSide(entry, entry.absences, ctx), absent: false } : absentSide(entry, ctx)
 }
 
-function toldSide(entry: RosterEntry, seen: Sighting | 'absent', ctx: PlanContext) {
-  return seen === 'absent' ? absentSide(entry, ctx) : { side: seenSide(entry, seen, ctx), absent: false }
-}
+function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOldOfEmployment: boolean): WantedSide {
+  const fields = newerFields(entry, sighting.fields, ctx)
+  const speaks = !isOldOfEmployment && speaksOfEmployment(sighting, ctx)
+  const absences = isOldOfEmployment ? entry.absences : 0
+  if (!speaks && isOlder(entry, ctx) && Object.keys(fields).length === 0) return untouchedSide(entry, absences, ctx)
 
-/** What is known, with the employment of a side that was true before the rest of it. */
-function employmentAlone({ wanted, asOf }: RosterEntry, side: WantedSide): WantedSide {
-  return { ...side, wanted: wanted && { ...wanted, separatedAt: side.wanted?.separatedAt ?? null }, asOf }
-}
-
-function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext): WantedSide {
-  const speaks = speaksOfEmployment(sighting, ctx)
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
-  const employment = employmentSeen(knownEmployment(entry), sighting, rules)
+  const before = knownEmployment(entry)
+  const employment = speaks ? employmentSeen(before, sighting, rules) : employmentUntouched(before, rules)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
+  const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: employment.separatedAt }
   const employmentAsOf = speaks ? ctx.asOf : entry.employmentAsOf
-  const times = { asOf: ctx.asOf, employmentAsOf, absences: 0 }
-  return sideOf(recordOf(known, sighting, employment), employment, times, rules)
+  return sideOf(wanted, employment, { ...timesAfter(entry, fields, ctx), employmentAsOf, absences }, rules)
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
@@ -211,16 +205,8 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
   const employment = employmentAbsent(known, absences, ctx)
   const leaves = record !== null && employment.separatedAt !== known.separatedAt
   const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
-  const side = sideOf(wanted, employment, { asOf: ctx.asOf, employmentAsOf: ctx.asOf, absences }, ctx)
+  const side = sideOf(wanted, employment, { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf, absences }, ctx)
   return { side, absent: counts }
-}
-
-function recordOf(
-  known: Partial<IdentityFields> | null,
-  sighting: Sighting,
-  { separatedAt }: Employment,
-): IdentityRecord {
-  return { ...known, ...sighting.fields, identityId: sighting.identityId, separatedAt }
 }
 
 function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName> | undefined) {
@@ -233,11 +219,16 @@ function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName>
 function sideOf(
   wanted: IdentityRecord | null,
   { inferred, deferredTo, clearedDate }: Employment,
-  { asOf, employmentAsOf, absences }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'absences'>,
+  {
+    asOf,
+    employmentAsOf,
+    fieldTimes,
+    absences,
+  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'fieldTimes' | 'absences'>,
   { timeZone }: PlanContext,
 ): WantedSide {
   const deferredZone = deferredTo === null ? null : timeZone
-  return { wanted, inferred, deferredTo, deferredZone, clearedDate, asOf, employmentAsOf, absences }
+  return { wanted, inferred, deferredTo, deferredZone, clearedDate, asOf, employmentAsOf, fieldTimes, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -254,6 +245,7 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     entry.deferredZone === side.deferredZone &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
+    sameTimes(entry.fieldTimes, side.fieldTimes) &&
     entry.absences === side.absences
   )
 }
@@ -289,8 +281,4 @@ function isOlderThanAll(entry: RosterEntry, ctx: PlanContext): boolean {
 /** The calendar date (`YYYY-MM-DD`) that an instant falls on in a time zone. */
 export function dateIn(timeZone: string, instant: string): string {
   return Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString()
-}
-
-function isBefore(a: string, b: string): boolean {
-  return a !== b && Temporal.Instant.compare(a, b) < 0
 }

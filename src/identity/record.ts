@@ -30,6 +30,12 @@ export const fieldNames = [
 
 export type FieldName = (typeof fieldNames)[number]
 
+/** A field with a time of its own. That of employment is `employmentAsOf`. */
+export type TimedField = Exclude<FieldName, 'separatedAt'>
+
+/** When fields were true, as far as that is before the newest fact of their record (ISO instants). */
+export type FieldTimes = { readonly [F in TimedField]?: string }
+
 /** Where a fact came from: a row of a file (line counted from 1, the header included), or one of the items that an event holds (from 1). */
 export type Origin =
   | { readonly file: string; readonly line: number }
@@ -126,10 +132,12 @@ export type RosterEntry = {
   readonly clearedDate: string | null
   /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
   readonly deferredZone: string | null
-  /** When the wanted facts were true (ISO instant). */
+  /** When the newest of the wanted facts was true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
   readonly employmentAsOf: string | null
+  /** The times of fields of which events since have not spoken; null where all are as of `asOf`. */
+  readonly fieldTimes: FieldTimes | null
   /** Accepted snapshots in a row that did not hold this person. */
   readonly absences: number
   /** The last record that the platform acknowledged; null before the first delivery and after a retraction. */

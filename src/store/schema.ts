@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
-import type { IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
+import type { FieldTimes, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -95,6 +95,7 @@ type RosterTable = {
   due_at: Date | null
   as_of: Date
   employment_as_of: Date | null
+  field_times: NullableJson<FieldTimes>
   absences: number
   exports_before: Generated<number>
   retracted_reason: string | null
@@ -178,6 +179,7 @@ export type StoreSchema = {
     | 'due_at'
     | 'as_of'
     | 'employment_as_of'
+    | 'field_times'
     | 'absences'
   > & { run_id: string }
   changes: ChangesTable

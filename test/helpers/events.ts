@@ -58,8 +58,8 @@ export function terminated(id: string, left: string, at: string): HrEvent {
   return { type: 'terminated', at, employee: { id, left } }
 }
 
-export function updated(id: string, title: string, at: string): HrEvent {
-  return { type: 'updated', at, employee: { id, title } }
+export function updated(id: string, title: string, at: string, others: HrEvent['employee'] = {}): HrEvent {
+  return { type: 'updated', at, employee: { id, title, ...others } }
 }
 
 /** Lets the clock run on, and has the events that wait planned and delivered. */

@@ -46,6 +46,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     deferredZone: null,
     asOf,
     employmentAsOf: asOf,
+    fieldTimes: null,
     absences: 0,
     confirmed: wanted,
     retracted: null,

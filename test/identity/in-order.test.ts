@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide, decideInOrder } from '../../src/identity/decide.ts'
+import { type Decision, decide, decideInOrder } from '../../src/identity/decide.ts'
+import { timesSpokenOf } from '../../src/identity/field-times.ts'
+import type { RosterEntry } from '../../src/identity/record.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
 const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
@@ -152,16 +154,24 @@ describe('a fact of employment that comes in after a newer change of the record'
   })
 
   test('ends in the same as in the order of the times, whatever comes when', () => {
+    const fields = fc.record(
+      {
+        jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former', null),
+        managerName: fc.constantFrom('Bo', 'Cy'),
+        lastName: fc.constantFrom('Diaz', 'Diaz-Ito'),
+      },
+      { requiredKeys: [] },
+    )
     const fact = fc.record({
-      jobTitle: fc.constantFrom('Engineer', 'Lead', 'Former'),
+      fields,
       leavingDate: fc.constantFrom(null, '2026-11-18', '2026-11-19', '2026-11-30'),
       statesEmployment: fc.boolean(),
     })
     const facts = fc.array(fact, { minLength: 1, maxLength: 6 }).map((some) =>
-      some.map(({ jobTitle, leavingDate, statesEmployment }, hour) =>
+      some.map(({ fields, leavingDate, statesEmployment }, hour) =>
         sighting('ana', {
           asOf: at(`0${hour}:00`),
-          fields: { jobTitle },
+          fields,
           leavingDate: statesEmployment ? leavingDate : null,
           statesEmployment,
         }),
@@ -172,11 +182,84 @@ describe('a fact of employment that comes in after a newer change of the record'
     )
 
     fc.assert(
-      fc.property(shuffled, ({ inOrder, late }) => {
-        expect(decideInOrder(undefined, late, delta).entry).toEqual(decideInOrder(undefined, inOrder, delta).entry)
+      fc.property(shuffled, fc.boolean(), ({ inOrder, late }, isKnown) => {
+        const before = isKnown ? entry('ana', { asOf: at('00:30') }) : undefined
+        const [told, toldLate] = [inOrder, late].map((some) => decideInOrder(before, some, delta).entry?.wanted)
+        expect(toldLate).toEqual(told)
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     )
+  })
+})
+
+describe('a fact about a field that comes in after a newer one about another', () => {
+  const promoted = sighting('ana', { asOf: at('11:00'), fields: { jobTitle: 'Lead' }, statesEmployment: false })
+  const married = sighting('ana', { asOf: at('10:00'), fields: { lastName: 'Diaz' }, statesEmployment: false })
+  const known = entry('ana', { wanted: record('ana', { lastName: 'Doe' }), asOf: at('09:00') })
+  const delivered = (before: RosterEntry, { entry: side }: Decision) => ({
+    ...before,
+    ...side,
+    confirmed: side?.wanted ?? before.confirmed,
+  })
+  const after = delivered(known, decide(known, promoted, delta))
+
+  test('counts', () => {
+    const { change, entry: side } = decide(after, married, delta)
+
+    expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', lastName: 'Diaz' } })
+    expect(side).toMatchObject({
+      asOf: at('11:00'),
+      fieldTimes: { lastName: at('10:00'), email: at('09:00') },
+    })
+    expect(side?.fieldTimes).not.toHaveProperty('jobTitle')
+  })
+
+  test('counts for nothing where a newer one of the same field is known', () => {
+    const renamed = delivered(after, decide(after, married, delta))
+    const earlier = sighting('ana', { asOf: at('09:30'), fields: { lastName: 'Dias' }, statesEmployment: false })
+
+    expect(decide(renamed, earlier, delta)).toMatchObject({ change: null, entry: null })
+  })
+
+  test('counts where the field was never spoken of', () => {
+    const { wanted } = after
+    const { lastName: _, ...rest } = wanted ?? record('ana')
+    const earlier = sighting('ana', { asOf: at('08:00'), fields: { lastName: 'Dias' }, statesEmployment: false })
+
+    const { change } = decide({ ...after, wanted: rest, confirmed: rest }, earlier, delta)
+
+    expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', lastName: 'Dias' } })
+  })
+
+  test('counts for nothing where a snapshot has spoken of everyone since', () => {
+    const listed = decide(
+      after,
+      sighting('ana', { fields: { jobTitle: 'Lead', lastName: 'Doe' } }),
+      nightly({ asOf: at('11:30') }),
+    )
+    const silent = timesSpokenOf(after, at('10:30'))
+
+    expect(listed.entry).toMatchObject({ asOf: at('11:30'), fieldTimes: null })
+    expect(decide(delivered(after, listed), married, delta)).toMatchObject({ change: null, entry: null })
+    expect(silent).toMatchObject({ asOf: at('11:00'), fieldTimes: { lastName: at('10:30') } })
+    expect(decide({ ...after, ...silent }, married, delta)).toMatchObject({ change: null, entry: null })
+  })
+
+  test('is, in a snapshot, every field that no newer event has set', () => {
+    const { change, entry: side } = decide(
+      after,
+      sighting('ana', { fields: { jobTitle: 'Engineer', lastName: 'Diaz' } }),
+      nightly({ asOf: at('10:00') }),
+    )
+
+    expect(change).toMatchObject({ kind: 'update', record: { jobTitle: 'Lead', lastName: 'Diaz' } })
+    expect(side).toMatchObject({ asOf: at('11:00'), fieldTimes: { lastName: at('10:00'), email: at('10:00') } })
+  })
+
+  test('brings no time of its own along where it tells all that is known', () => {
+    const all = sighting('ana', { asOf: at('11:30'), fields: { ...sighting('ana').fields, lastName: 'Doe' } })
+
+    expect(decide(after, all, delta).entry).toMatchObject({ asOf: at('11:30'), fieldTimes: null })
   })
 })
 

@@ -32,6 +32,7 @@ describe('what a row makes of a person', () => {
       deferredZone: null,
       asOf,
       employmentAsOf: asOf,
+      fieldTimes: null,
       absences: 0,
     })
   })

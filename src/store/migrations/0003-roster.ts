@@ -17,6 +17,8 @@ create table roster (
   -- When the newest fact was true, and when the newest one about employment was, which may be earlier; null: there was none.
   as_of timestamptz not null,
   employment_as_of timestamptz,
+  -- The times of fields, by name, that are before as_of.
+  field_times jsonb,
   -- The newest accepted export has spoken about everyone whose row was there before it was counted.
   exports_before integer not null default 0,
   absences integer not null default 0,

@@ -15,6 +15,7 @@ create table plan_entries (
   due_at timestamptz,
   as_of timestamptz not null,
   employment_as_of timestamptz,
+  field_times jsonb,
   absences integer not null,
   primary key (run_id, identity_id)
 );

@@ -31,11 +31,12 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   )
   if (entries.length > 0) {
     await sql`
-      insert into plan_entries (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "asOf", "employmentAsOf", absences
+      insert into plan_entries
+        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "asOf", "employmentAsOf", "fieldTimes", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
         as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "asOf" timestamptz,
-          "employmentAsOf" timestamptz, absences integer)
+          "employmentAsOf" timestamptz, "fieldTimes" jsonb, absences integer)
       on conflict do nothing`.execute(db)
   }
   const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
@@ -233,14 +234,16 @@ export async function commitPlan(
   await acceptStanding(tx, { runId, connection, now })
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences,
-        exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, absences, exports_accepted
+      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times,
+        absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times,
+      absences, exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
       deferred_zone = excluded.deferred_zone, due_at = excluded.due_at,
-      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, absences = excluded.absences`.execute(tx)
+      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
+      absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await sql`
     update connections set accepted_source = runs.source,
@@ -317,7 +320,10 @@ async function noteMoved(tx: Db, { runId, connection }: { runId: string; connect
         where entry.run_id = ours.id and ours.feed <> 'roster' and held.mode = 'snapshot' and (entry.as_of < held.as_of
           or entry.employment_as_of < held.as_of
             and (entry.wanted ->> 'separatedAt', entry.deferred_to)
-              is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to))
+              is distinct from (roster.wanted ->> 'separatedAt', roster.deferred_to)
+          or exists (
+            select 1 from jsonb_each_text(entry.field_times) told
+            where told.value::timestamptz < held.as_of and entry.wanted -> told.key is distinct from roster.wanted -> told.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
       group by held.id

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { IdentityRecord, RosterEntry } from '../../identity/record.ts'
+import { timesSpokenOf } from '../../identity/field-times.ts'
+import type { FieldTimes, IdentityRecord, RosterEntry } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 type EntryRow = {
@@ -11,6 +12,8 @@ type EntryRow = {
   deferred_zone: string | null
   as_of: Date
   employment_as_of: Date | null
+  field_times: FieldTimes | null
+  spoken_at: Date | null
   absences: number
   is_out_of_sync: boolean
   confirmed: IdentityRecord | null
@@ -19,7 +22,7 @@ type EntryRow = {
 }
 
 /**
- * What is known of these people, by key. Both times are the later of the person's own fact and the connection's newest accepted
+ * What is known of these people, by key. No time is before that of the connection's newest accepted
  * export: that export spoke about everybody who was known by then, so that older facts are old for all of them.
  */
 export async function rosterEntries(
@@ -197,7 +200,9 @@ function entries(db: Db) {
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
       'roster.retracted_reason',
       'roster.retracted_at',
-      sql<Date>`greatest(roster.as_of, ${spoken})`.as('as_of'),
+      'roster.as_of',
+      'roster.field_times',
+      sql<Date | null>`${spoken}`.as('spoken_at'),
       sql<Date | null>`greatest(roster.employment_as_of, ${spoken})`.as('employment_as_of'),
     ])
 }
@@ -210,7 +215,10 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
     deferredZone: row.deferred_zone,
-    asOf: row.as_of.toISOString(),
+    ...timesSpokenOf(
+      { asOf: row.as_of.toISOString(), fieldTimes: row.field_times },
+      row.spoken_at?.toISOString() ?? null,
+    ),
     employmentAsOf: row.employment_as_of?.toISOString() ?? null,
     absences: row.absences,
     confirmed: row.is_out_of_sync ? row.confirmed : row.wanted,

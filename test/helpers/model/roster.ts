@@ -1,4 +1,5 @@
 import type { Change } from '../../../src/identity/change.ts'
+import { timesSpokenOf } from '../../../src/identity/field-times.ts'
 import type { RosterEntry } from '../../../src/identity/record.ts'
 import type { Plan } from './plan.ts'
 
@@ -25,8 +26,7 @@ export function applyPlan(roster: Roster, plan: Applied, delivered: (change: Cha
 }
 
 function spokenOf(entry: RosterEntry, asOf: string): RosterEntry {
-  const { employmentAsOf } = entry
-  return { ...entry, asOf: later(entry.asOf, asOf), employmentAsOf: later(employmentAsOf ?? asOf, asOf) }
+  return { ...entry, ...timesSpokenOf(entry, asOf), employmentAsOf: later(entry.employmentAsOf ?? asOf, asOf) }
 }
 
 function later(a: string, b: string): string {
@@ -42,6 +42,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     deferredZone: null,
     asOf: '',
     employmentAsOf: null,
+    fieldTimes: null,
     absences: 0,
     confirmed: null,
     retracted: null,

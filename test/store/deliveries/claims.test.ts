@@ -50,6 +50,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           deferredZone: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
+          fieldTimes: null,
           absences: 0,
         },
         change: { kind: 'join', identityId: 'E1', record, fields: {}, inferred: false, carried: false },

@@ -461,6 +461,24 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(found.get('E0004')).toMatchObject({ jobTitle: 'Lead', separatedAt: '2026-11-20T00:00:00.000Z' })
     })
 
+    test('an event that arrives late counts for every field that no newer one has set, until an export has spoken', async () => {
+      await using opened = await open()
+      const { world, client } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T00:30:00.000Z'))
+      await later(world, 6)
+
+      await receive(world, updated('E0003', 'Intern', '2026-11-20T00:10:00.000Z', { first: 'Anja' }))
+      await later(world, 6)
+      const between = (await peopleOn(client)).get('E0003')
+      await world.night(change(staff(20), { id: 'E0003', title: 'Lead' }), { asOf: '2026-11-20T01:00:00.000Z' })
+      await receive(world, updated('E0003', 'Lead', '2026-11-20T00:45:00.000Z', { first: 'Anka' }))
+      await later(world, 6)
+
+      expect(between).toMatchObject({ jobTitle: 'Lead', firstName: 'Anja' })
+      expect((await peopleOn(client)).get('E0003')).toMatchObject({ jobTitle: 'Lead', firstName: 'Person 3' })
+    })
+
     test('events of somebody whom the last export did not know count in their own order', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -694,7 +712,7 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(held.state).toBe('held')
       expect(people.get('E0001')).toMatchObject({ jobTitle: 'Was here', separatedAt: '2026-11-20T00:00:00.000Z' })
       expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
-      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: '2026-11-20T00:00:00.000Z' })
+      expect(people.get('E0010')).toMatchObject({ jobTitle: 'Moved', separatedAt: '2026-11-20T00:00:00.000Z' })
       expect(people.get('E0011')?.jobTitle).toBe('Moved')
     })
 
@@ -714,6 +732,21 @@ describe.each(databases)('on $name', ({ place }) => {
       expect((await world.runOf(held.id)).state).toBe('superseded')
       expect(people.get('E0010')).toMatchObject({ jobTitle: 'Engineer', separatedAt: null })
       expect(people.get('E0099')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
+    })
+
+    test('of an export is void also where an older fact of theirs came in behind a newer one', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      await receive(world, updated('E0010', 'Lead', '2026-11-20T01:30:00.000Z'))
+      await later(world, 6)
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, updated('E0010', 'Once', '2026-11-19T12:00:00.000Z', { first: 'Once' }))
+      await later(world, 6)
+      await approveAnew(world, 'source')
+
+      expect((await world.runOf(held.id)).state).toBe('superseded')
     })
 
     test('stays where facts were accepted about others only', async () => {

@@ -1,0 +1,65 @@
+import { type FieldTimes, fieldNames, type RosterEntry, type Sighting, type TimedField } from './record.ts'
+
+const timedFields = fieldNames.filter((field): field is TimedField => field !== 'separatedAt')
+
+/** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
+type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
+
+type Fields = Sighting['fields']
+type Known = Pick<RosterEntry, 'wanted' | 'asOf' | 'fieldTimes'>
+
+/** The fields of a row about which nothing newer is known. What no fact has spoken of yet, an old event may. */
+export function newerFields(
+  { wanted, asOf, fieldTimes }: Known,
+  fields: Fields,
+  { mode, asOf: told }: Telling,
+): Fields {
+  if (wanted === null || !isBefore(told, asOf)) return fields
+  const isNew = (field: TimedField) => mode === 'delta' && wanted[field] === undefined
+  const isNewer = (field: TimedField) => isNew(field) || !isBefore(told, fieldTimes?.[field] ?? asOf)
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
+}
+
+/** The times of the record and of its fields after a row, or the silence of a snapshot, from which these fields were taken. */
+export function timesAfter(
+  { wanted, asOf: known, fieldTimes }: Known,
+  taken: Fields,
+  { mode, asOf: told }: Telling,
+): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
+  if (wanted === null) return { asOf: told, fieldTimes: null }
+  const asOf = later(known, told)
+  if (mode === 'snapshot' && fieldTimes === null) return { asOf, fieldTimes }
+
+  const times: { -readonly [F in TimedField]?: string } = {}
+  for (const field of timedFields) {
+    const before = wanted[field] === undefined ? undefined : (fieldTimes?.[field] ?? known)
+    const isTold = mode === 'snapshot' || taken[field] !== undefined
+    const time = isTold ? later(before ?? told, told) : before
+    if (time !== undefined && isBefore(time, asOf)) times[field] = time
+  }
+  return { asOf, fieldTimes: Object.keys(times).length === 0 ? null : times }
+}
+
+/** The times once an accepted snapshot has spoken of every field: none of them is older than it. */
+export function timesSpokenOf(
+  { asOf: known, fieldTimes }: Pick<Known, 'asOf' | 'fieldTimes'>,
+  spoken: string | null,
+): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
+  if (spoken === null) return { asOf: known, fieldTimes }
+  const asOf = later(known, spoken)
+  const raised = Object.entries(fieldTimes ?? {}).map(([field, time]) => [field, later(time, spoken)] as const)
+  const older = raised.filter(([, time]) => isBefore(time, asOf))
+  return { asOf, fieldTimes: older.length === 0 ? null : Object.fromEntries(older) }
+}
+
+export function sameTimes(a: FieldTimes | null, b: FieldTimes | null): boolean {
+  return a === b || timedFields.every((field) => a?.[field] === b?.[field])
+}
+
+export function isBefore(a: string, b: string): boolean {
+  return a !== b && Temporal.Instant.compare(a, b) < 0
+}
+
+function later(a: string, b: string): string {
+  return isBefore(a, b) ? b : a
+}
