@@ -8,15 +8,10 @@ type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
 type Fields = Sighting['fields']
 type Known = Pick<RosterEntry, 'wanted' | 'asOf' | 'fieldTimes'>
 
-/** The fields of a row about which nothing newer is known. What no fact has spoken of yet, an old event may. */
-export function newerFields(
-  { wanted, asOf, fieldTimes }: Known,
-  fields: Fields,
-  { mode, asOf: told }: Telling,
-): Fields {
+/** The fields of a row about which nothing newer is known. */
+export function newerFields({ wanted, asOf, fieldTimes }: Known, fields: Fields, { asOf: told }: Telling): Fields {
   if (wanted === null || !isBefore(told, asOf)) return fields
-  const isNew = (field: TimedField) => mode === 'delta' && wanted[field] === undefined
-  const isNewer = (field: TimedField) => isNew(field) || !isBefore(told, fieldTimes?.[field] ?? asOf)
+  const isNewer = (field: TimedField) => wanted[field] === undefined || !isBefore(told, fieldTimes?.[field] ?? asOf)
   return Object.fromEntries(Object.entries(fields).filter(([field]) => isNewer(field as TimedField)))
 }
 
@@ -28,14 +23,15 @@ export function timesAfter(
 ): Pick<RosterEntry, 'asOf' | 'fieldTimes'> {
   if (wanted === null) return { asOf: told, fieldTimes: null }
   const asOf = later(known, told)
-  if (mode === 'snapshot' && fieldTimes === null) return { asOf, fieldTimes }
+  if (mode === 'snapshot' && fieldTimes === null && asOf === told) return { asOf, fieldTimes }
 
   const times: { -readonly [F in TimedField]?: string } = {}
   for (const field of timedFields) {
-    const before = wanted[field] === undefined ? undefined : (fieldTimes?.[field] ?? known)
-    const isTold = mode === 'snapshot' || taken[field] !== undefined
-    const time = isTold ? later(before ?? told, told) : before
-    if (time !== undefined && isBefore(time, asOf)) times[field] = time
+    const [isKnown, isTaken] = [wanted[field] !== undefined, taken[field] !== undefined]
+    if (!isKnown && !isTaken) continue
+    const before = isKnown ? (fieldTimes?.[field] ?? known) : told
+    const time = isTaken || mode === 'snapshot' ? later(before, told) : before
+    if (isBefore(time, asOf)) times[field] = time
   }
   return { asOf, fieldTimes: Object.keys(times).length === 0 ? null : times }
 }

@@ -37,8 +37,8 @@ const columns = {
  * - An export speaks of everybody at its time, an event of one person at its own. Newer facts win: what is older than what was last
  *   accepted about a person changes nothing, and an accepted export has spoken about everybody who was known when it was accepted.
  * - Whether somebody works here is a fact of its own, with a time of its own: exports, hires and departures speak of it, an event that
- *   tells of a change does not. One that is older than the rest of what is known, and not older than what was last said of the
- *   employment, decides about the leaving date alone.
+ *   tells of a change does not. The other fields are facts too: an event that tells of a departure does not speak of them. What is older
+ *   than the newest word about the one still counts for the other. Here whoever speaks of one other field speaks of all of them.
  * - The silence of an export about somebody counts, unless everything known of them is newer and nobody has spoken of their employment.
  * - A leaving date is the last day of employment, in UTC. It lies in the past here: nothing is ever deferred.
  * - Somebody who is inactive, or whom an export does not list, without a date that HR once stated, left on the day of the export (or
@@ -154,8 +154,21 @@ function csvOf(rows: readonly HrPerson[]): string {
   return `${[Object.keys(columns).join(','), ...lines].join('\n')}\n`
 }
 
-/** `at` and `employmentAt`: of when the newest word is about the person, and about whether they work here. */
-type Known = { readonly person: ExpectedPerson; readonly at: number; readonly employmentAt: number }
+/** Of when the newest word is about the person, about whether they work here, and about everything else. */
+type Known = {
+  readonly person: ExpectedPerson
+  readonly at: number
+  readonly employmentAt: number
+  readonly fieldsAt: number
+}
+
+/** What a word about a person says, and what it speaks of. */
+type Word = {
+  readonly said: ExpectedPerson
+  readonly at: number
+  readonly isOfEmployment: boolean
+  readonly isOfFields: boolean
+}
 
 const never = Number.NEGATIVE_INFINITY
 
@@ -174,14 +187,11 @@ function hearExport(known: Map<string, Known>, { asOf, rows }: Night): void {
   for (const [id, before] of known) {
     const row = listed.get(id)
     const said = row ? asListed(row, before.person, at) : asMissed(before, at)
-    known.set(id, {
-      person: newest(before, { said, at, isOfEmployment: true }),
-      at: Math.max(at, before.at),
-      employmentAt: Math.max(at, before.employmentAt),
-    })
+    // An accepted export has spoken of everything, also where it is silent.
+    known.set(id, heard(before, { said, at, isOfEmployment: true, isOfFields: true }))
   }
   for (const [id, row] of listed) {
-    if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at })
+    if (!known.has(id)) known.set(id, { person: asListed(row, undefined, at), at, employmentAt: at, fieldsAt: at })
   }
 }
 
@@ -191,23 +201,21 @@ function hearEvent(known: Map<string, Known>, event: HrEvent): void {
   const before = known.get(id)
   const said = asTold(event, before?.person, at)
   const isOfEmployment = event.type === 'hired' || event.type === 'terminated'
-  const employmentAt = isOfEmployment ? at : never
-  if (!before) return void known.set(id, { person: said, at, employmentAt })
-  known.set(id, {
-    person: newest(before, { said, at, isOfEmployment }),
-    at: Math.max(at, before.at),
-    employmentAt: Math.max(employmentAt, before.employmentAt),
-  })
+  const isOfFields = event.type !== 'terminated'
+  const unheardOf = { person: said, at, employmentAt: never, fieldsAt: never }
+  known.set(id, heard(before ?? unheardOf, { said, at, isOfEmployment, isOfFields }))
 }
 
 /** What is known after a word about a person, of which the older parts count for nothing. */
-function newest(
-  before: Known,
-  { said, at, isOfEmployment }: { said: ExpectedPerson; at: number; isOfEmployment: boolean },
-): ExpectedPerson {
-  if (at >= before.at) return said
-  const decides = isOfEmployment && at >= before.employmentAt
-  return decides ? { ...before.person, separatedAt: said.separatedAt } : before.person
+function heard({ person, ...before }: Known, { said, at, isOfEmployment, isOfFields }: Word): Known {
+  const [fieldsAt, employmentAt] = [isOfFields ? at : never, isOfEmployment ? at : never]
+  const { separatedAt } = employmentAt >= before.employmentAt ? said : person
+  return {
+    person: { ...(fieldsAt >= before.fieldsAt ? said : person), separatedAt },
+    at: Math.max(at, before.at),
+    employmentAt: Math.max(employmentAt, before.employmentAt),
+    fieldsAt: Math.max(fieldsAt, before.fieldsAt),
+  }
 }
 
 function asMissed({ person, at, employmentAt }: Known, exportAt: number): ExpectedPerson {
