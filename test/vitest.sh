@@ -18,4 +18,6 @@ available_kib=$(awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo 2>/dev/nu
 if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "${free_kib:-0}" -ge 4194304 ] && [ "${available_kib:-0}" -ge 8388608 ]; then
   export TMPDIR=$memory
 fi
+# What one process compiles serves all others. Daemons that are killed never keep it, and there are many of them.
+export NODE_COMPILE_CACHE="$root/node_modules/.cache/rollcall-tests"
 exec node "$root/node_modules/vitest/vitest.mjs" "$@"

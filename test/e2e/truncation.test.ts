@@ -6,6 +6,7 @@ import type { Change } from '../../src/identity/change.ts'
 import { planOnly, requestRun } from '../../src/sync/sync.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 import { type FolderSettings, folderConnector } from '../helpers/sources/folder-source.ts'
+import { isFull } from '../helpers/tier.ts'
 import { type Host, openWorld, startHost } from '../helpers/world.ts'
 
 // A title that lost its end is a title: what stands last is where a cut can go unnoticed.
@@ -33,6 +34,9 @@ const night2 = night1
   .with(13, 'E14,e14@acme.example,Nuño,"a\r\nb",2023-05-01,,Active,"Building managers"')
   .toSpliced(11, 1)
   .toSpliced(10, 0, 'E16,e16@acme.example,Ôde,,2026-11-16,,Active,Engineer')
+
+// Of three bytes, none is always the same part of a line.
+const stride = isFull ? 1 : 3
 
 const bytesOf = (rows: readonly string[]) => Buffer.from(`${[header, ...rows].join('\r\n')}\r\n`)
 
@@ -76,10 +80,10 @@ async function accepting({ accepted, settings = {} }: Before) {
 
   return {
     planOf,
-    /** The plans for the export cut off after each of its bytes, from one of them on, by the number of bytes. */
+    /** The plans for the export cut off after each of its bytes (of every third in the smaller form), from one of them on, by the number of bytes. */
     async plansOfCuts(bytes: Buffer, from = 0): Promise<Map<number, Planned>> {
       const plans = new Map<number, Planned>()
-      for (let length = from; length < bytes.length; length++)
+      for (let length = from; length < bytes.length; length += stride)
         plans.set(length, await planOf(bytes.subarray(0, length)))
       return plans
     },

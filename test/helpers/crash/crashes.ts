@@ -36,11 +36,10 @@ export type CrashDaemon = AsyncDisposable & {
   atRest(): Promise<void>
 }
 
-/** Gets a daemon ready that begins when it is told to. What is compiled on the way is kept beside its configuration for the next one. */
+/** Gets a daemon ready that begins when it is told to. */
 export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   const child = spawn(process.execPath, [program, configFile], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_COMPILE_CACHE: `${folder}/compiled` },
   })
   // Whoever is told something just when it dies does not hear it.
   child.stdin.on('error', () => {})
