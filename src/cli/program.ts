@@ -97,7 +97,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--show-values', 'show personal values, not only the names of their fields')
     .action(ends(async (id: string, options: RunDetailOptions) => (await import('./commands/run.ts')).run(id, options)))
 
-  common(add(program, 'problems', 'List the people whom the platform refuses or who cannot be delivered'))
+  common(add(program, 'problems', 'List the people that the platform refuses or who cannot be delivered'))
     .option('--connection <name>', 'of this connection only')
     .action(ends(async (options: CommonOptions) => (await import('./commands/problems.ts')).problems(options)))
 

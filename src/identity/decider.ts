@@ -31,7 +31,7 @@ export type Page = {
   readonly told: readonly Told[]
 }
 
-/** What was decided about people of whom a guard, or a held plan, stops something. */
+/** What was decided about people that a guard or a held plan stops in part. */
 export type Split = {
   /** What goes on all the same: that they leave. */
   readonly goesOn: readonly PlannedPerson[]

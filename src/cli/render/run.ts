@@ -53,7 +53,7 @@ const differences = [
 
 const keysWidth = 100
 
-/** The people whom the platform's list held otherwise than it should, by kind; empty if all is well. */
+/** The people that the platform's list held otherwise than it should, by kind; empty if all is well. */
 export function renderVerification(found: Verification, paint: Paint): string {
   const blocks = differences.flatMap(([kind, title]) => {
     const keys = found.people?.[kind] ?? []
@@ -150,7 +150,7 @@ function outcomeLines(run: Run, paint: Paint): string {
   }
 }
 
-/** What may be done about people whom a guard stopped while the others went on. */
+/** What may be done about people that a guard stopped while the others went on. */
 function setAside(run: Run, paint: Paint): string[] {
   if (run.setAside === null) return []
   return [

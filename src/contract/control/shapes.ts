@@ -144,7 +144,7 @@ export const Run = z
       .describe(
         'What was accepted about the people of a held plan since it was made. An approval then makes it again.',
       ),
-    setAside: z.string().nullable().describe('The held run of those people of this one whom a guard stopped.'),
+    setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),

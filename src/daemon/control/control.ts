@@ -260,7 +260,7 @@ function connectionStatus(
   }
 }
 
-/** When the connection's next run comes by itself, whatever it is for: each tries again the people whom the platform refused. */
+/** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
 function nextRunAt(ctx: ControlContext, connection: string): string | null {
   const times = (['read', 'verify'] as const).flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
   const [first] = times.map((at) => at.toISOString()).sort()

@@ -54,7 +54,7 @@ export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
   }
 }
 
-/** A problem as the control API shows it. The connection's next run tries again the people whom the platform refused. */
+/** A problem as the control API shows it. The connection's next run tries again the people that the platform refused. */
 export function problemView(
   problem: StoredProblem,
   { now, nextRunAt }: { now: Date; nextRunAt: string | null },

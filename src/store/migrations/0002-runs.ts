@@ -40,7 +40,7 @@ create table runs (
   digest text,
   -- What was accepted about the people of a held plan since it was made: an approval then has the plan made again.
   moved text,
-  -- The held run of those people of this one whom a guard stopped.
+  -- The held run of the people of this run that a guard stopped.
   set_aside uuid,
 
   created_at timestamptz not null,

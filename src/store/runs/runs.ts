@@ -56,7 +56,7 @@ export type Run = {
   readonly digest: string | null
   /** What was accepted about the people of the held plan since it was made, so that an approval has it made again. */
   readonly moved: string | null
-  /** The held run of those people of this one whom a guard stopped. */
+  /** The held run of the people of this run that a guard stopped. */
   readonly setAside: string | null
   /** What an operator should look at in the source. */
   readonly warnings: string[]

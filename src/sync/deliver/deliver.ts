@@ -5,7 +5,7 @@
  *             Left: a row whose lease is dead with the process. The sweep enqueues it; the next claim marks the batch uncertain.
  * addressed   resolveTarget finds the connection on the platform, or creates it.
  *             Left: a dead lease on the target, and perhaps a new connection. The next attempt takes the one and finds the other by name.
- * looked up   settleUncertain, only if the batch is uncertain: people whom the platform has as wanted are recorded.
+ * looked up   settleUncertain, only if the batch is uncertain: people that the platform has as wanted are recorded.
  *             Left: the others, still due. The next attempt looks them up again.
  * clearing    storeStep, before the request that clears the leaving dates of corrections.
  *             Left: dates of which it is not known whether they are still stored. The next attempt clears them again.

@@ -17,7 +17,7 @@ type Waiting = Told & { readonly runId: string | null; readonly reason: string }
 export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts }
 
 /**
- * Takes those people out of a plan of events whom a guard stops, or who wait in a held plan already, so that the others go on. Their
+ * Takes people out of a plan of events that a guard stops, or that wait in a held plan already, so that the others go on. Their
  * departures go on, too, unless there are too many of them. What trips a limit for which a run is held waits behind that run, so that
  * there is not one run to approve for each event. Null: there is nothing to set aside, or a guard stops the plan as a whole.
  */

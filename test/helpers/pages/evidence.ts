@@ -57,7 +57,7 @@ function silence(): string {
   ])
   const others = feeds.filter((feed) => feed !== 'snapshot').map((feed) => `a ${feed}`)
   const headers = ['Known before', 'absent once', 'absent beyond grace', `not named in ${listed(others)}`]
-  return ['## Nobody names the person\n', 'With `graceRuns: 2`.\n', table(headers, rows)].join('\n')
+  return ['## No row names the person\n', 'With `graceRuns: 2`.\n', table(headers, rows)].join('\n')
 }
 
 function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
