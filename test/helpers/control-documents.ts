@@ -1,19 +1,9 @@
 import type { ChangeView, Counts, PlanDocument, Problem, Run, Unserved } from '../../src/contract/control/shapes.ts'
+import { tally } from '../../src/identity/guards.ts'
 
 /** Counts of a plan; zero unless said otherwise. */
 export function counts(given: Partial<Counts> = {}): Counts {
-  return {
-    join: 0,
-    update: 0,
-    leave: 0,
-    return: 0,
-    correct: 0,
-    retract: 0,
-    unchanged: 0,
-    rejected: 0,
-    incomplete: 0,
-    ...given,
-  }
+  return { ...tally().counts(), ...given }
 }
 
 /** A plan as the control API gives it; without changes unless said otherwise. */
