@@ -24,6 +24,14 @@ const steps = [
   { when: 'the run is finished', step: 'run.finished' },
 ] as const
 
+/** Steps of a plan that is held for a status, with what is done to come there. */
+const decisions: readonly { when: string; step: string; act: (story: Story, daemon: CrashDaemon) => Promise<void> }[] =
+  [
+    { when: 'the plan is held', step: 'run.held', act: (story, daemon) => story.ask(daemon) },
+    { when: 'a status is classed', step: 'value.classed', act: (story, daemon) => story.classStatuses(daemon) },
+    { when: 'a held plan is approved', step: 'run.approved', act: (story, daemon) => story.approve(daemon) },
+  ]
+
 let host: Host
 beforeAll(async () => {
   host = await startHost()
@@ -34,6 +42,8 @@ const all = sizes(redisDatabase)
 
 // Each step is met in one of the sizes, in a full run in each of them.
 describe.each(all)('a daemon that is killed, $name', (size) => {
+  const ofSize = <T>(cases: readonly T[]) =>
+    cases.filter((_case, index) => isFull || index % all.length === all.indexOf(size))
   let story: Story
   let daemon: CrashDaemon
   let dice: Dice
@@ -47,20 +57,17 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
   afterAll(() => story[Symbol.asyncDispose]())
 
-  test.each(steps.filter((_step, index) => isFull || index % all.length === all.indexOf(size)))(
-    'when $when loses nobody',
-    async ({ step, ...rest }) => {
-      await story.night(dice)
-      await daemon.dieAt(step, 'nth' in rest ? rest.nth : 1)
+  test.each(ofSize(steps))('when $when loses nobody', async ({ step, ...rest }) => {
+    await story.night(dice)
+    await daemon.dieAt(step, 'nth' in rest ? rest.nth : 1)
 
-      const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
-      daemon = await story.daemon()
-      await daemon.atRest()
+    const [end] = await Promise.all([daemon.ended, story.ask(daemon)])
+    daemon = await story.daemon()
+    await daemon.atRest()
 
-      expect(end).toBe('SIGKILL')
-      expect(await story.findings(daemon)).toEqual([])
-    },
-  )
+    expect(end).toBe('SIGKILL')
+    expect(await story.findings(daemon)).toEqual([])
+  })
 
   test.each(['upsertHrisUserIdentities', 'updateHrisUserIdentity'] as const)(
     'when the platform has applied a request of %s and not answered loses nobody',
@@ -80,8 +87,29 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     },
   )
 
+  test.each(ofSize(decisions))('when $when loses nobody', async ({ step, act }) => {
+    await story.night(dice, { unlisted: true })
+    await story.ask(daemon)
+    await daemon.atRest()
+    const held = { causes: await story.heldFor(daemon), findings: await story.findings(daemon) }
+    await daemon.dieAt(step)
+
+    const [end] = await Promise.all([daemon.ended, act(story, daemon)])
+    daemon = await story.daemon()
+    await daemon.atRest()
+    const between = await story.findings(daemon)
+    await story.classStatuses(daemon)
+    await story.ask(daemon)
+    await daemon.atRest()
+
+    expect(held).toEqual({ causes: ['unlistedValues'], findings: [] })
+    expect({ end, between }).toEqual({ end: 'SIGKILL', between: [] })
+    expect(await story.heldFor(daemon)).toEqual([])
+    expect(await story.findings(daemon)).toEqual([])
+  })
+
   test('when it has read that somebody left, which HR takes back before the next start, separates nobody', async () => {
-    const person = story.hr.rows().find(({ left }) => !left)
+    const person = story.hr.rows().find(({ id, left }) => !left && !story.faults.has(id))
     await daemon.dieAt('run.read')
     story.hr.leave(person?.id ?? '', '2021-01-15')
     await story.tell()
@@ -106,7 +134,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     daemon = await story.daemon()
     await daemon.atRest()
 
-    const wanted = datesOf(story.hr.expected())
+    const wanted = datesOf(story.expected())
     const cleared = [...wanted].filter(([id, date]) => date && before.get(id) && between.get(id) === null)
     expect(end).toBe('SIGKILL')
     expect(cleared.length).toBeGreaterThan(0)
@@ -124,8 +152,10 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
   })
 })
 
-async function datesOnPlatform({ client }: Story): Promise<Map<string, string | null>> {
-  return datesOf(await peopleOn(client))
+/** Of everybody who is expected on the platform in one state. */
+async function datesOnPlatform({ client, expected }: Story): Promise<Map<string, string | null>> {
+  const wanted = expected()
+  return datesOf(new Map([...(await peopleOn(client))].filter(([id]) => wanted.has(id))))
 }
 
 function datesOf(people: ReadonlyMap<string, { readonly separatedAt: string | null }>): Map<string, string | null> {

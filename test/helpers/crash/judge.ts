@@ -29,14 +29,17 @@ const restless: readonly string[] = ['waiting', 'reading', 'planned', 'deliverin
 export async function judge({
   client,
   expected,
+  open = new Set(),
   db,
 }: {
   /** Of an account of its own: whatever its connections hold counts. */
   client: Pick<PlatformClient, 'listCustomConnections' | 'listHrisUserIdentities'>
   expected: ReadonlyMap<string, ExpectedPerson>
+  /** People who may be on the platform in any state. */
+  open?: ReadonlySet<string>
   db?: Db
 }): Promise<string[]> {
-  const onPlatform = await platformFindings(client, expected)
+  const onPlatform = await platformFindings(client, expected, open)
   return db ? [...onPlatform, ...(await storeFindings(db, expected))] : onPlatform
 }
 
@@ -52,6 +55,7 @@ export async function acceptedExports(db: Db): Promise<string[]> {
 async function platformFindings(
   client: Pick<PlatformClient, 'listCustomConnections' | 'listHrisUserIdentities'>,
   expected: ReadonlyMap<string, ExpectedPerson>,
+  open: ReadonlySet<string>,
 ): Promise<string[]> {
   const connections: CustomConnection[] = []
   for await (const connection of walk(client.listCustomConnections, { query: {} })) connections.push(connection)
@@ -72,7 +76,7 @@ async function platformFindings(
     ...few([...expected.keys()].filter((id) => !found.has(id)).map((id) => `${id} is not on the platform`)),
     ...few(
       [...found.keys()]
-        .filter((id) => !expected.has(id))
+        .filter((id) => !expected.has(id) && !open.has(id))
         .map((id) => `${id} is on the platform, where nobody is expected`),
     ),
     ...few([...found.values()].flatMap((identity) => differences(identity, expected.get(identity.identityId)))),

@@ -1,19 +1,23 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Control } from '../../../src/cli/control-client.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import type { Dice } from '../dice.ts'
 import { type FaultProxy, startFaultProxy } from '../faults/proxy.ts'
 import { install } from '../installation.ts'
-import { createHr, type Hr } from '../model/hr-model.ts'
+import { createHr, type ExpectedPerson, type Hr } from '../model/hr-model.ts'
 import { postgresPlace } from '../servers/databases.ts'
 import { redisUrl } from '../servers/provided.ts'
-import type { Host } from '../world.ts'
+import { type Host, peopleOn } from '../world.ts'
 import { type CrashDaemon, prepareDaemon } from './crashes.ts'
 import { acceptedExports, acceptedStates, judge } from './judge.ts'
+import { type Named, namedByControl, namedInStore, untold } from './named.ts'
+import { createClerks, type Faults, type Untidy, understood, unlistedIn, written } from './untidy.ts'
 
 /** Where an installation keeps its state and its jobs. */
 export type Size = {
@@ -55,11 +59,18 @@ type Employee = Hr['people'] extends ReadonlyMap<string, infer E> ? E : never
 /** A company over many nights whose daemon dies again and again. */
 export type Story = AsyncDisposable & {
   readonly hr: Hr
+  /** What is wrong with whose row in HR's next export. */
+  readonly faults: Faults
   readonly client: PlatformClient
   /** Stands between the daemon and the platform. */
   readonly proxy: FaultProxy
-  /** HR goes on: people join, change, leave, return; leaving dates are corrected; then it drops an export. */
-  night(dice: Dice): Promise<void>
+  /**
+   * HR goes on: people join, change, leave, return; leaving dates are corrected; rows are spoiled and mended; then it drops an export.
+   * With `unlisted` it has a status more that no list holds, so that the plan is held.
+   */
+  night(dice: Dice, options?: { readonly unlisted?: boolean }): Promise<void>
+  /** HR mends every row, and drops an export. */
+  tidyNight(dice: Dice): Promise<void>
   /** HR drops an export. */
   tell(): Promise<void>
   /** The next daemon, ready to start. The one before must have ended by then. */
@@ -70,9 +81,20 @@ export type Story = AsyncDisposable & {
   readonly asked: boolean
   /** Asks for a run. A daemon that dies meanwhile is no failure. */
   ask(daemon: CrashDaemon): Promise<void>
-  /** What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found. It has to serve. */
+  /** The guards that hold a plan; none where no plan is held. */
+  heldFor(daemon: CrashDaemon): Promise<string[]>
+  /** An operator says what the statuses of the last export mean. A daemon that dies meanwhile is no failure. */
+  classStatuses(daemon: CrashDaemon): Promise<void>
+  /** An operator approves what is held. A daemon that dies meanwhile is no failure. */
+  approve(daemon: CrashDaemon): Promise<void>
+  /** What has to be on the platform if every export so far was accepted; without those of whom either of two states is right. */
+  expected(): ReadonlyMap<string, ExpectedPerson>
+  /**
+   * What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found, or somebody is told
+   * of whom it has not. It has to serve.
+   */
   findings(daemon: CrashDaemon): Promise<string[]>
-  /** What is wrong on the platform and in the store; no daemon may run. */
+  /** What is wrong on the platform and in the store, in which nothing may be held; no daemon may run. */
   account(): Promise<string[]>
 }
 
@@ -85,26 +107,36 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
   const work = opening.use(await install(settings, { hasStore: place.database === undefined }))
   await work.configure({ connection })
   const hr = createHr(staff)
+  const clerks = createClerks(hr)
+  const exports: Untidy[] = []
   let asked = true
   let ready = opening.use(prepareDaemon(work))
   const opened = opening.move()
 
   const story: Story = {
     hr,
+    faults: clerks.faults,
     client,
     proxy,
     get asked() {
       return asked
     },
-    async night(dice) {
-      goOn(hr, dice)
+    async night(dice, { unlisted = false } = {}) {
+      const leavers = goOn(hr, dice, clerks.faults)
+      clerks.blunder(dice, { leavers, unlisted })
+      await story.tell()
+    },
+    async tidyNight(dice) {
+      goOn(hr, dice, clerks.faults)
+      clerks.mendAll()
       await story.tell()
     },
     async tell() {
       asked = false
-      await work.hrSays(hr.rows())
+      const faults = new Map(clerks.faults)
+      await work.hrSays(written({ night: { asOf: '', csv: '', rows: hr.rows() }, faults }))
       const { mtime } = await stat(join(work.folder, 'exports', 'people.csv'))
-      hr.night(mtime.toISOString())
+      exports.push({ night: hr.night(mtime.toISOString()), faults })
     },
     next() {
       const daemon = ready
@@ -117,40 +149,103 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
       return daemon
     },
     async ask(daemon) {
-      try {
-        const control = await daemon.control()
+      await unlessItDies(daemon, async (control) => {
         await control.startRun({ params: { connection: 'acme' }, body: {} })
         asked = true
-      } catch (error) {
-        const end = await Promise.race([daemon.ended, sleep(dyingMs, 'alive', { ref: false })])
-        if (end !== 'SIGKILL') throw error
-      }
+      })
     },
+    async heldFor(daemon) {
+      const { guards = [] } = (await heldRun(await daemon.control())) ?? {}
+      return (guards ?? []).flatMap(({ name, ok }) => (ok ? [] : [name]))
+    },
+    async classStatuses(daemon) {
+      const last = exports.at(-1)
+      await unlessItDies(daemon, async (control) => {
+        for (const { value, as } of last ? unlistedIn(last) : [])
+          await control.classValue({ params: { connection: 'acme' }, body: { value, as, by: 'ops' } })
+      })
+    },
+    async approve(daemon) {
+      await unlessItDies(daemon, async (control) => {
+        const held = await heldRun(control)
+        if (held)
+          await control.approveRun({ params: { runId: held.id }, body: { digest: held.digest ?? '', by: 'ops' } })
+      })
+    },
+    expected: () => expectedOf(exports).expected,
     async findings(daemon) {
       const control = await daemon.control()
       const { data } = await control.listRuns({ query: { limit: 1000 } })
-      return await compared(data.flatMap(({ state, asOf }) => (acceptedStates.includes(state) && asOf ? [asOf] : [])))
+      const timesOf = (states: readonly string[]) =>
+        data.flatMap(({ state, asOf }) => (states.includes(state) && asOf ? [asOf] : []))
+      const named = await namedByControl(control)
+      return await compared({ accepted: timesOf(acceptedStates), held: timesOf(['held']), named })
     },
     async account() {
       const at = place.database ?? join(work.dataDir, 'store')
       await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
-      return await compared(await acceptedExports(store.db), store.db)
+      const { db } = store
+      const held = (await listRuns(db, { limit: 1000 })).filter(({ state }) => state === 'held')
+      return [
+        ...held.map(({ id }) => `run ${id} is held still`),
+        ...(await compared({ accepted: await acceptedExports(db), held: [], named: await namedInStore(db), db })),
+      ]
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
   return story
 
   /** An export that HR replaced before a daemon came to read it has told nobody anything. */
-  async function compared(times: readonly string[], db?: Db): Promise<string[]> {
-    const read = new Set(hr.nightsOf(times))
-    const accepted = hr.nights.filter((night) => read.has(night))
-    const unread = accepted.at(-1) === hr.nights.at(-1) ? [] : ['the last export was not accepted']
-    return [...unread, ...(await judge({ client, expected: hr.expected(accepted), ...(db && { db }) }))]
+  async function compared({
+    accepted: acceptedTimes,
+    held: heldTimes,
+    named,
+    db,
+  }: {
+    accepted: readonly string[]
+    held: readonly string[]
+    named: Named
+    db?: Db
+  }): Promise<string[]> {
+    const readAt = (times: readonly string[]): Untidy[] => {
+      const nights = new Set(hr.nightsOf(times))
+      return exports.filter(({ night }) => nights.has(night))
+    }
+    const accepted = readAt(acceptedTimes)
+    const read = readAt([...acceptedTimes, ...heldTimes])
+    const unread = read.at(-1) === exports.at(-1) ? [] : ['the last export was neither accepted nor held']
+    const { expected, open } = expectedOf(accepted)
+    return [
+      ...unread,
+      ...(await judge({ client, expected, open, ...(db && { db }) })),
+      ...untold({ platform: await peopleOn(client), accepted, read, named }),
+    ]
+  }
+
+  function expectedOf(told: readonly Untidy[]) {
+    const { nights, open } = understood(told)
+    const expected = new Map([...hr.expected(nights)].filter(([id]) => !open.has(id)))
+    return { expected, open }
   }
 }
 
-/** What HR learns on one day; nobody is met by two things at once. */
-function goOn(hr: Hr, dice: Dice): void {
+async function heldRun(control: Control) {
+  const { data } = await control.listRuns({ query: { limit: 1000 } })
+  return data.find(({ state }) => state === 'held')
+}
+
+/** Asks something of a daemon, which may be killed meanwhile. */
+async function unlessItDies(daemon: CrashDaemon, act: (control: Control) => Promise<void>): Promise<void> {
+  try {
+    await act(await daemon.control())
+  } catch (error) {
+    const end = await Promise.race([daemon.ended, sleep(dyingMs, 'alive', { ref: false })])
+    if (end !== 'SIGKILL') throw error
+  }
+}
+
+/** What HR learns on one day; nobody is met by two things at once. Answers who leaves. */
+function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   const today = firstDay.add({ days: hr.nights.length })
   const lately = () => today.subtract({ days: dice.integer(1, 20) }).toString()
   const met = new Set<string>()
@@ -169,7 +264,8 @@ function goOn(hr: Hr, dice: Dice): void {
   const returners = some(dice.integer(1, 2), (person) => hasLeft(person) || !person.listed)
   const movers = some(dice.integer(3, 5), ({ listed }) => listed)
   // The last one of an export stays in it, else it looks cut off.
-  const vanished = some(dice.integer(0, 1), (person) => isEmployed(person) && person.id <= nameOf(staff))
+  const mayVanish = (person: Employee) => isEmployed(person) && person.id <= nameOf(staff) && !faults.has(person.id)
+  const vanished = some(dice.integer(0, 1), mayVanish)
   for (const { id } of leavers) hr.leave(id, lately())
   for (const { id, left } of corrected) hr.correct(id, otherThan(left, lately))
   for (const { id } of returners) hr.comeBack(id, today.toString())
@@ -177,6 +273,7 @@ function goOn(hr: Hr, dice: Dice): void {
   for (const { id } of vanished) hr.vanish(id)
   const joiners = hr.people.size < mostPeople ? dice.integer(2, 4) : 0
   for (let i = 0; i < joiners; i++) hr.hire(nameOf(hr.people.size + 1))
+  return leavers.map(({ id }) => id)
 }
 
 function isEmployed({ listed, left }: Employee): boolean {

@@ -1,0 +1,147 @@
+import type { Dice } from '../dice.ts'
+import type { Hr, Night } from '../model/hr-model.ts'
+import type { HrPerson } from '../world.ts'
+
+const kinds = ['email', 'start', 'date', 'date alone', 'twice'] as const
+const unlistedKinds = ['status', 'status alone'] as const
+
+/**
+ * What is wrong with a person's row: a cell of it, or it stands there twice. A status is one that no list holds. `alone`: nothing else
+ * of the row says whether the person has left.
+ */
+export type Fault = { readonly kind: (typeof kinds)[number] | (typeof unlistedKinds)[number]; readonly word: string }
+export type Faults = ReadonlyMap<string, Fault>
+
+/** An export with what HR meant, and by key what is wrong in it. */
+export type Untidy = { readonly night: Night; readonly faults: Faults }
+
+/** The mistakes of HR's clerks, night after night. */
+export function createClerks(hr: Hr) {
+  const faults = new Map<string, Fault>()
+
+  return {
+    faults: faults as Faults,
+
+    /** Mends some rows and spoils others, those of leavers before others. `unlisted`: also by statuses that no list holds. */
+    blunder(dice: Dice, { leavers, unlisted }: { leavers: readonly string[]; unlisted: boolean }): void {
+      for (const id of faults.keys()) if (dice.chance(1 / 4)) faults.delete(id)
+      const spoil = (kind: Fault['kind']) => {
+        const tidy = hr.rows().flatMap(({ id }) => (faults.has(id) ? [] : [id]))
+        const ofLeavers = tidy.filter((id) => leavers.includes(id))
+        const [first, ...others] = ofLeavers.length > 0 && dice.chance(1 / 2) ? ofLeavers : tidy
+        if (first !== undefined) faults.set(dice.pick([first, ...others]), { kind, word: String(hr.nights.length) })
+      }
+      for (let left = dice.integer(1, 2); left > 0; left--) spoil(dice.pick(kinds))
+      if (unlisted) spoil(dice.pick(unlistedKinds))
+    },
+
+    mendAll(): void {
+      faults.clear()
+    },
+  }
+}
+
+/** The rows as an export has them. */
+export function written({ night, faults }: Untidy): HrPerson[] {
+  return night.rows.flatMap((row) => rowsOf(row, faults.get(row.id)))
+}
+
+/** The statuses of an export that no list holds, with what they mean. */
+export function unlistedIn({ night, faults }: Untidy): { value: string; as: 'employed' | 'left' }[] {
+  return night.rows.flatMap((row) => {
+    const fault = faults.get(row.id)
+    if (!fault || !isUnlisted(fault)) return []
+    return [{ value: statusOf(row, fault), as: hasLeft(row) ? ('left' as const) : ('employed' as const) }]
+  })
+}
+
+/**
+ * What can be understood of exports, one after the other: a cell that cannot be read leaves its field as it was, and a person who stands
+ * there twice is as they were. `open`: the people of whom it does not follow from their rows alone what is understood, because it
+ * depends on what an operator has said by then, or because either is right, until a row of theirs is tidy again.
+ */
+export function understood(exports: readonly Untidy[]): {
+  readonly nights: Night[]
+  readonly open: ReadonlySet<string>
+} {
+  const known = new Map<string, HrPerson>()
+  const open = new Set<string>()
+  const nights = exports.map(({ night, faults }) => {
+    const rows = night.rows.flatMap((row) => {
+      const [fault, before] = [faults.get(row.id), known.get(row.id)]
+      if (!fault) open.delete(row.id)
+      else if (isOpen(row, fault, before)) open.add(row.id)
+      return fault ? (readable(row, fault, before) ?? []) : row
+    })
+    const listed = new Set(night.rows.map(({ id }) => id))
+    for (const [id, person] of known) if (!listed.has(id)) known.set(id, { ...person, status: 'Inactive' })
+    for (const row of rows) known.set(row.id, row)
+    return { ...night, rows }
+  })
+  return { nights, open }
+}
+
+export function isUnlisted({ kind }: Fault): boolean {
+  return unlistedKinds.some((one) => one === kind)
+}
+
+export function hasLeft({ left, status }: HrPerson): boolean {
+  return Boolean(left) || status === 'Inactive'
+}
+
+function rowsOf(row: HrPerson, fault: Fault | undefined): HrPerson[] {
+  if (fault === undefined) return [row]
+  switch (fault.kind) {
+    case 'email':
+      return [{ ...row, email: 'DISABLED' }]
+    case 'start':
+      return [{ ...row, start: '2026-02-31' }]
+    case 'date':
+      return [{ ...row, left: 'soon' }]
+    case 'date alone':
+      return [{ ...row, left: 'soon', status: 'Active' }]
+    case 'twice':
+      return [row, row]
+    case 'status':
+      return [{ ...row, status: statusOf(row, fault) }]
+    case 'status alone':
+      return [{ ...row, left: '', status: statusOf(row, fault) }]
+    default:
+      return fault.kind satisfies never
+  }
+}
+
+function statusOf(row: HrPerson, { word }: Fault): string {
+  return hasLeft(row) ? `Gone ${word}` : `Sabbatical ${word}`
+}
+
+/** The row as it is understood, in the words of one that is tidy; undefined: the person is not known by it. */
+function readable(row: HrPerson, { kind }: Fault, before: HrPerson | undefined): HrPerson | undefined {
+  const { email = '', start = '', left = '', status = 'Active' } = before ?? {}
+  switch (kind) {
+    case 'email':
+      return { ...row, email }
+    case 'start':
+      return { ...row, start }
+    case 'date':
+      return hasLeft(row) ? { ...row, left: '' } : { ...row, left, status }
+    case 'date alone':
+      return { ...row, left, status }
+    case 'twice':
+      return before
+    case 'status':
+      return row
+    case 'status alone':
+      return hasLeft(row) ? { ...row, left, status } : row
+    default:
+      return kind satisfies never
+  }
+}
+
+function isOpen(row: HrPerson, { kind }: Fault, before: HrPerson | undefined): boolean {
+  const hadLeft = before !== undefined && hasLeft(before)
+  // All rows of such a person say the same: they may be believed or be rejected.
+  if (kind === 'twice') return hasLeft(row)
+  if (kind === 'status alone') return hasLeft(row) !== hadLeft
+  return kind === 'status' && !hasLeft(row) && hadLeft
+}
