@@ -4,9 +4,9 @@ import { listProblems } from '../../src/store/deliveries/problems.ts'
 import { stagedChanges } from '../../src/store/plans/plans.ts'
 import { listUnserved } from '../../src/store/rejects/unserved.ts'
 import { listRuns, type Run } from '../../src/store/runs/runs.ts'
-import { approveRun, classValue, requestDueRuns } from '../../src/sync/sync.ts'
+import { approveRun, classValue, requestDueRuns, restorePerson, retractPerson } from '../../src/sync/sync.ts'
 import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
-import { type Day, day, untidyHr } from '../helpers/model/untidy.ts'
+import { type Act, type Day, day, untidyHr } from '../helpers/model/untidy.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
 
@@ -17,9 +17,23 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const nights = isFull ? 120 : 45
+type People = Awaited<ReturnType<typeof peopleOn>>
+
 const firstNight = Temporal.PlainDate.from('2026-11-20')
 
-type Account = { nights: number; departures: number; longest: number; holds: Map<string, number> }
+type Account = {
+  nights: number
+  departures: number
+  /** Nights from the first evidence to the acknowledgement, of the departure that took longest. */
+  longest: number
+  /** Nights that departures waited while nobody was told of them. */
+  unnamed: number
+  /** Nights that departures waited whose date is in a plan that is held, since before it came. */
+  dated: number
+  holds: Map<string, number>
+  /** Exports that brought something for which a guard may hold. */
+  news: Map<string, number>
+}
 
 /** The runs that wait for a person. */
 async function heldRuns(world: World): Promise<Run[]> {
@@ -46,80 +60,131 @@ async function named(world: World): Promise<Set<string>> {
   return keys
 }
 
+/**
+ * Everybody whose leaving date lay ahead when a plan was held, and has come since. Such a plan sends the date once it is approved, and
+ * lists no change for it.
+ */
+async function datedInHeld(world: World): Promise<Set<string>> {
+  const { db } = world.sync.store
+  const rows = await db
+    .selectFrom('plan_entries')
+    .innerJoin('runs', 'runs.id', 'plan_entries.run_id')
+    .select('plan_entries.identity_id')
+    .where('runs.state', '=', 'held')
+    .where('plan_entries.due_at', '<=', world.clock.now)
+    .execute()
+  return new Set(rows.map(({ identity_id }) => identity_id))
+}
+
 /** Somebody classes what is unlisted and approves what is held, until nothing is. */
 async function decideAll(world: World, unlisted: readonly string[]): Promise<void> {
   for (const value of unlisted) {
     await classValue(world.sync, { connection: 'acme', value, meaning: 'employed', by: 'ops' })
   }
   for (let held = await heldRuns(world); held.length > 0; held = await heldRuns(world)) {
-    for (const { id, digest } of held) {
-      const run = await world.runOf(id)
-      if (run.state === 'held') await approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
-      await world.drain()
+    for (const { id } of held) await approve(world, id)
+  }
+}
+
+async function approve(world: World, runId: string): Promise<void> {
+  const { state, digest } = await world.runOf(runId)
+  if (state === 'held') await approveRun(world.sync, { runId, digest: digest ?? '', by: 'ops' })
+  await world.drain()
+}
+
+/** Does what is to be done besides the export. */
+async function perform(world: World, act: Act): Promise<void> {
+  const person = { connection: 'acme', identityId: act.id, by: 'ops' }
+  switch (act.kind) {
+    case 'event':
+      return await receive(world, terminated(act.id, act.left, world.clock.now.toISOString()))
+    case 'retract': {
+      const { id } = await retractPerson(world.sync, { ...person, reason: 'sent in error' })
+      return await approve(world, id)
     }
+    case 'restore':
+      await restorePerson(world.sync, person)
+      await world.drain()
+      return
+    default:
+      return act satisfies never
   }
 }
 
 test('every departure that HR expressed is on the platform, in the problems, or behind a hold that names it, night after night', async () => {
-  const total: Account = { nights: 0, departures: 0, longest: 0, holds: new Map() }
+  const total: Account = {
+    nights: 0,
+    departures: 0,
+    longest: 0,
+    unnamed: 0,
+    dated: 0,
+    holds: new Map(),
+    news: new Map(),
+  }
   await fc.assert(
     fc.asyncProperty(fc.array(day, { minLength: nights, maxLength: nights }), async (days) => {
       const { client } = await host.tenant()
       await using world = await openWorld({ client, webhook: webhookFeed() })
       const hr = untidyHr()
-      await world.night(hr.rows())
-      const firstSeen = new Map<string, number>()
-      const separated = async () =>
-        new Map(
-          [...(await peopleOn(client))].flatMap(([key, { separatedAt }]) => (separatedAt ? [[key, separatedAt]] : [])),
-        )
+      await world.night(hr.tell().rows)
+      /** By key, the night of the first evidence of a departure that the platform has not acknowledged; null: it has. */
+      const firstSeen = new Map<string, number | null>()
 
       for (const [at, { happens, exports, awake }] of [...days, ...ending].entries()) {
         const date = firstNight.add({ days: at + 1 }).toString()
         world.clock.now = new Date(`${date}T00:30:00.000Z`)
         if (at >= days.length) hr.mendAll()
-        for (const one of happens) {
-          const event = hr.happen(one, date)
-          if (event) await receive(world, terminated(event.id, event.left, world.clock.now.toISOString()))
-        }
         await requestDueRuns(world.sync)
         await world.drain()
+        for (const one of happens) {
+          const act = hr.happen(one, date)
+          if (act) await perform(world, act)
+        }
         await later(world, 6)
         world.clock.now = new Date(`${date}T03:00:00.000Z`)
         const before = await causesOf(world)
-        if (exports) {
-          await world.night(hr.rows(), { asOf: `${date}T01:00:00.000Z` })
-          for (const key of hr.gone(date)) if (!firstSeen.has(key)) firstSeen.set(key, at)
-        }
-        for (const cause of (await causesOf(world)).difference(before)) {
-          total.holds.set(cause, (total.holds.get(cause) ?? 0) + 1)
-        }
+        const told = exports ? hr.tell() : null
+        const run = told && (await world.night(told.rows, { asOf: `${date}T01:00:00.000Z` }))
+        const causes = await causesOf(world)
+        for (const cause of causes.difference(before)) count(total.holds, cause)
+        if (told && told.newFaults > 0) count(total.news, 'rejectedRows')
+        if (told && told.newStatuses > 0) count(total.news, 'unlistedValues')
+        if (run?.state === 'held') expect({ date, ...heldForNothing(run, told) }).toEqual({ date, ...noHold })
+        else if (run) hr.accepted()
 
-        const [onPlatform, known] = [await separated(), await named(world)]
-        const lost = [...firstSeen.keys()].filter((key) => !onPlatform.has(key) && !known.has(key))
-        expect({ date, lost }).toEqual({ date, lost: [] })
+        const [platform, known, dated] = [await peopleOn(client), await named(world), await datedInHeld(world)]
         const gone = new Set(hr.gone(date))
-        expect({ date, mistaken: [...onPlatform.keys()].filter((key) => !gone.has(key)) }).toEqual({
-          date,
-          mistaken: [],
-        })
+        for (const key of firstSeen.keys()) if (!gone.has(key)) firstSeen.delete(key)
+        for (const key of gone) if (!firstSeen.has(key)) firstSeen.set(key, at)
+        const { lost, ...found } = findings(hr, { platform, known, gone })
+        const unnamed = lost.filter((key) => !dated.has(key))
+        total.unnamed += unnamed.length
+        total.dated += lost.length - unnamed.length
+        expect({ date, lost: unnamed, ...found }).toEqual({ date, ...noFindings })
 
-        if (awake) await decideAll(world, hr.unlisted())
-        const after = await separated()
-        for (const [key, since] of firstSeen) if (after.has(key)) note(total, key, since, at)
+        if (awake) {
+          await decideAll(world, hr.unlisted())
+          hr.accepted()
+        }
+        const after = separated(await peopleOn(client))
+        for (const [key, since] of firstSeen) {
+          if (since === null || !after.includes(key)) continue
+          total.departures += 1
+          total.longest = Math.max(total.longest, at - since)
+          firstSeen.set(key, null)
+        }
         total.nights += 1
       }
       const last = firstNight.add({ days: days.length + ending.length }).toString()
-      expect([...(await separated()).keys()].toSorted()).toEqual(hr.gone(last).toSorted())
+      const platform = await peopleOn(client)
+      expect(separated(platform).toSorted()).toEqual(hr.gone(last).toSorted())
+      expect([...platform.keys()].toSorted()).toEqual(hr.everybody().filter((key) => !hr.retracted().includes(key)))
       expect([...(await named(world))]).toEqual([])
-      seen.clear()
     }),
     { numRuns: isFull ? 8 : 2, endOnFailure: true },
   )
-  const holds = [...total.holds].map(([name, count]) => `${name} ${count}`).join(', ')
-  process.stderr.write(
-    `departures: ${total.departures} in ${total.nights} nights, the longest delay ${total.longest} nights; holds by cause: ${holds}\n`,
-  )
+  expect(total.unnamed).toBe(0)
+  process.stderr.write(`departures: ${told(total)}\n`)
 })
 
 /** Two nights in which everything is mended and somebody is awake. */
@@ -128,11 +193,52 @@ const ending: readonly Day[] = [
   { happens: [], exports: true, awake: true },
 ]
 
-const seen = new Set<string>()
+const noFindings = { lost: [], mistaken: [], missing: [], withheld: [] }
+const noHold = { rejectedRows: false, unlistedValues: false }
 
-function note(total: Account, key: string, since: number, at: number): void {
-  if (seen.has(key)) return
-  seen.add(key)
-  total.departures += 1
-  total.longest = Math.max(total.longest, at - since)
+/** What is wrong on the platform after a night, by key. */
+function findings(
+  hr: ReturnType<typeof untidyHr>,
+  { platform, known, gone }: { platform: People; known: ReadonlySet<string>; gone: ReadonlySet<string> },
+): typeof noFindings | Record<keyof typeof noFindings, string[]> {
+  const [left, stayed, retracted] = [new Set(separated(platform)), new Set(hr.stayed()), new Set(hr.retracted())]
+  return {
+    lost: [...gone].filter((key) => !left.has(key) && !known.has(key)),
+    // A person who is employed again may wait for what is wrong with the row or the plan, if somebody is told.
+    mistaken: [...left].filter((key) => !gone.has(key) && (stayed.has(key) || !known.has(key))),
+    missing: hr.everybody().filter((key) => !platform.has(key) && !retracted.has(key) && !known.has(key)),
+    withheld: [...retracted].filter((key) => platform.has(key)),
+  }
+}
+
+/** Which guards hold an export for what stands, though it brings nothing new for them. */
+function heldForNothing(
+  { guards }: Run,
+  told: Pick<ReturnType<ReturnType<typeof untidyHr>['tell']>, 'newFaults' | 'newStatuses'> | null,
+): typeof noHold {
+  const holds = (cause: string) => guards?.some(({ name, ok }) => name === cause && !ok) ?? false
+  return {
+    rejectedRows: holds('rejectedRows') && told?.newFaults === 0,
+    unlistedValues: holds('unlistedValues') && told?.newStatuses === 0,
+  }
+}
+
+function separated(platform: People): string[] {
+  return [...platform].flatMap(([key, { separatedAt }]) => (separatedAt ? [key] : []))
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function told({ nights, departures, longest, unnamed, dated, holds, news }: Account): string {
+  const byCause = [...holds].map(([name, number]) => {
+    const brought = news.get(name)
+    return brought === undefined ? `${name} ${number}` : `${name} ${number} (${brought} nights brought something new)`
+  })
+  return (
+    `${departures} in ${nights} nights, longest delay ${longest} nights, of which ${unnamed} without being named; ` +
+    `${dated} nights behind a date in a plan that is held; ` +
+    `holds by cause: ${byCause.join(', ')}`
+  )
 }

@@ -1,13 +1,17 @@
 import fc from 'fast-check'
 import type { HrPerson } from '../world.ts'
 
-/** What happens to one person of an HR system on one day: a departure in one of its forms, a mistake in the row, or its mending. */
+/** What happens to one person of an HR system on one day: a departure in one of its forms, a return, a mistake in the row, or its mending. */
 const happenings = [
   'leaves on a date',
-  'leaves ahead',
+  'leaves tomorrow',
+  'leaves in some days',
   'leaves by status',
   'vanishes',
   'leaves by event',
+  'stays after all',
+  'is hired again',
+  'is hired again with the old date',
   'bad email',
   'bad start',
   'bad leaving date',
@@ -15,6 +19,8 @@ const happenings = [
   'stands there twice',
   'is mended',
   'is mended',
+  'is retracted',
+  'is restored',
 ] as const
 type Happening = (typeof happenings)[number]
 
@@ -30,76 +36,173 @@ export type Day = {
 export const headcount = 40
 
 export const day: fc.Arbitrary<Day> = fc.record({
-  happens: fc.array(fc.record({ who: fc.nat(headcount - 1), what: fc.constantFrom(...happenings) }), { maxLength: 6 }),
+  happens: fc.array(fc.record({ who: fc.nat(headcount - 1), what: fc.constantFrom(...happenings) }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
   exports: fc.integer({ min: 1, max: 6 }).map((number) => number > 1),
   awake: fc.integer({ min: 1, max: 3 }).map((number) => number > 1),
 })
 
+/** What somebody has to do besides the export: send an event, or decide about one person. */
+export type Act =
+  | { readonly kind: 'event'; readonly id: string; readonly left: string }
+  | { readonly kind: 'retract' | 'restore'; readonly id: string }
+
+/** What HR holds of a person's employment. */
+type Facts = {
+  readonly start: string
+  readonly left: string
+  readonly status: 'Active' | 'Inactive'
+  readonly listed: boolean
+}
+type Fault = 'email' | 'start' | 'left' | 'status' | 'twice'
 type Employee = {
   readonly id: string
-  left: string
-  status: 'Active' | 'Inactive'
-  listed: boolean
-  fault: 'email' | 'start' | 'left' | 'status' | 'twice' | null
+  facts: Facts
+  /** The facts as HR has told them, by an export or an event. */
+  told: Facts
+  fault: Fault | null
+  /** Left once, if only in HR's own books. */
+  everLeft: boolean
+  retracted: boolean
 }
 
+const hired: Facts = { start: '2020-01-06', left: '', status: 'Active', listed: true }
+
 /**
- * What HR knows, told without a look at the code that reads it: who has left, from which day on, and what is wrong with whose row.
- * Nobody comes back here, so that whoever is separated without having left is a mistake.
+ * What HR knows and has told, without a look at the code that reads it: who has left, from which day on, who is employed again, what
+ * is wrong with whose row, and who was sent in error.
  */
 export function untidyHr() {
   const people: Employee[] = Array.from({ length: headcount }, (_, at) => ({
     id: `E${String(at + 1).padStart(4, '0')}`,
-    left: '',
-    status: 'Active',
-    listed: true,
+    facts: hired,
+    told: hired,
     fault: null,
+    everLeft: false,
+    retracted: false,
   }))
+  const known = { faults: new Set<string>(), statuses: new Set<string>() }
+  let shown: { readonly faults: readonly string[]; readonly statuses: readonly string[] } = { faults: [], statuses: [] }
+  const keysOf = (fits: (person: Employee) => boolean) => people.filter(fits).map(({ id }) => id)
 
   return {
-    people: people as readonly Readonly<Employee>[],
-
-    /** Answers the leaving date of an event that is to be sent; null where none is. */
-    happen({ who, what }: Day['happens'][number], today: string): { id: string; left: string } | null {
+    /** Answers what is to be done besides the next export; null for nothing. */
+    happen({ who, what }: Day['happens'][number], today: string): Act | null {
       const person = people[who]
-      if (person === undefined || (isLeaving(person) && what.includes('leaves')) || !person.listed) return null
+      if (person === undefined) return null
+      const { id, facts } = person
+      if (what === 'is retracted' || what === 'is restored') {
+        const retracts = what === 'is retracted'
+        if (person.retracted === retracts) return null
+        person.retracted = retracts
+        return { kind: retracts ? 'retract' : 'restore', id }
+      }
+      if (returns.has(what)) {
+        if (hasGone(facts, today)) person.facts = returned(what, facts, today)
+        return null
+      }
+      if (!facts.listed) return null
       const days = (count: number) => Temporal.PlainDate.from(today).add({ days: count }).toString()
-      if (what === 'leaves on a date') Object.assign(person, { left: days(-1), status: 'Inactive', fault: null })
-      if (what === 'leaves ahead') Object.assign(person, { left: days(4) })
-      // A status is one word: either it says that the person has left, or it is one that no list holds.
-      if (what === 'leaves by status') Object.assign(person, { status: 'Inactive', fault: null })
-      if (what === 'vanishes') Object.assign(person, { listed: false })
-      if (what === 'leaves by event') Object.assign(person, { left: days(0) })
-      if (what === 'bad email') person.fault = 'email'
-      if (what === 'bad start') person.fault = 'start'
-      if (what === 'bad leaving date') person.fault = 'left'
-      if (what === 'unlisted status' && person.status === 'Active') person.fault = 'status'
-      if (what === 'stands there twice') person.fault = 'twice'
-      if (what === 'is mended') person.fault = null
-      return what === 'leaves by event' ? { id: person.id, left: person.left } : null
+      if (what === 'leaves by event' || departures.has(what)) {
+        if (isLeaving(facts, today)) return null
+        person.everLeft = true
+        // A status is one word: either it says that the person has left, or it is one that no list holds.
+        if (what === 'leaves on a date' || what === 'leaves by status') person.fault = null
+        person.facts = { ...facts, ...leaving(what, days) }
+        if (what !== 'leaves by event') return null
+        person.told = { ...person.told, left: days(0) }
+        return { kind: 'event', id, left: days(0) }
+      }
+      if (what === 'unlisted status' && facts.status === 'Inactive') return null
+      person.fault = faultOf[what] ?? null
+      return null
     },
-
-    /** The statuses of tonight's export that no list holds. */
-    unlisted: (): string[] => people.flatMap(({ id, fault }) => (fault === 'status' ? [unlistedOf(id)] : [])),
 
     mendAll(): void {
       for (const person of people) person.fault = null
     },
 
-    /** The rows of tonight's export. */
-    rows: (): HrPerson[] => people.filter(({ listed }) => listed).flatMap(rowsOf),
+    /** The rows of tonight's export, with the number of faults and of statuses in it that no accepted export has had. */
+    tell(): { rows: HrPerson[]; newFaults: number; newStatuses: number } {
+      for (const person of people) person.told = person.facts
+      const listed = people.filter(({ facts }) => facts.listed)
+      shown = {
+        faults: listed.flatMap(({ id, fault }) => (fault === null ? [] : [`${id} ${fault}`])),
+        statuses: listed.flatMap(({ id, fault }) => (fault === 'status' ? [unlistedOf(id)] : [])),
+      }
+      return {
+        rows: listed.flatMap(rowsOf),
+        newFaults: shown.faults.filter((fault) => !known.faults.has(fault)).length,
+        newStatuses: new Set(shown.statuses.filter((status) => !known.statuses.has(status))).size,
+      }
+    },
 
-    /** The keys of those who have left by now, as far as HR knows. */
-    gone: (today: string): string[] => people.filter((person) => hasGone(person, today)).map(({ id }) => id),
+    /** The last export was accepted. */
+    accepted(): void {
+      known.faults = new Set(shown.faults)
+      for (const status of shown.statuses) known.statuses.add(status)
+    },
+
+    /** The statuses of the last export that no list holds. */
+    unlisted: (): readonly string[] => shown.statuses,
+
+    /** Those who have left by now, as HR has told, and are on the platform at all. */
+    gone: (today: string): string[] => keysOf(({ told, retracted }) => !retracted && hasGone(told, today)),
+
+    /** Those who never left. */
+    stayed: (): string[] => keysOf(({ everLeft }) => !everLeft),
+
+    retracted: (): string[] => keysOf(({ retracted }) => retracted),
+    everybody: (): string[] => keysOf(() => true),
   }
 }
 
-function isLeaving({ left, status, listed }: Employee): boolean {
-  return left !== '' || status === 'Inactive' || !listed
+const departures: ReadonlySet<Happening> = new Set([
+  'leaves on a date',
+  'leaves tomorrow',
+  'leaves in some days',
+  'leaves by status',
+  'vanishes',
+])
+
+const returns: ReadonlySet<Happening> = new Set([
+  'stays after all',
+  'is hired again',
+  'is hired again with the old date',
+])
+
+const faultOf: Partial<Record<Happening, Fault>> = {
+  'bad email': 'email',
+  'bad start': 'start',
+  'bad leaving date': 'left',
+  'unlisted status': 'status',
+  'stands there twice': 'twice',
 }
 
-function hasGone({ left, status, listed }: Employee, today: string): boolean {
-  return !listed || status === 'Inactive' || (left !== '' && left <= today)
+function leaving(what: Happening, days: (count: number) => string): Partial<Facts> {
+  if (what === 'leaves on a date') return { left: days(-1), status: 'Inactive' }
+  if (what === 'leaves tomorrow') return { left: days(1) }
+  if (what === 'leaves in some days') return { left: days(4) }
+  if (what === 'leaves by event') return { left: days(0) }
+  return what === 'vanishes' ? { listed: false } : { status: 'Inactive' }
+}
+
+function returned(what: Happening, { start, left }: Facts, today: string): Facts {
+  if (what === 'stays after all') return { ...hired, start }
+  const keepsDate = what === 'is hired again with the old date' && left !== '' && left < today
+  return { ...hired, start: today, left: keepsDate ? left : '' }
+}
+
+/** A start after the leaving date, at which the person is employed, says that the date is over. */
+function hasGone({ start, left, status, listed }: Facts, today: string): boolean {
+  const isOver = start > left && start <= today
+  return !listed || status === 'Inactive' || (left !== '' && left <= today && !isOver)
+}
+
+function isLeaving(facts: Facts, today: string): boolean {
+  return hasGone(facts, today) || facts.left > today
 }
 
 /** Several people share a status that the company has made up. */
@@ -107,13 +210,13 @@ function unlistedOf(id: string): string {
   return `Leave ${Number(id.slice(1)) % 7}`
 }
 
-function rowsOf({ id, left, status, fault }: Employee): HrPerson[] {
+function rowsOf({ id, facts: { start, left, status }, fault }: Employee): HrPerson[] {
   const row = {
     id,
     email: fault === 'email' ? 'DISABLED' : `${id.toLowerCase()}@acme.example`,
     first: `Person ${id}`,
     title: 'Engineer',
-    start: fault === 'start' ? '2026-02-31' : '2020-01-06',
+    start: fault === 'start' ? '2026-02-31' : start,
     left: fault === 'left' ? 'soon' : left,
     status: fault === 'status' ? unlistedOf(id) : status,
   }
