@@ -103,7 +103,7 @@ async function ordinaryLife(story: Story, dice: Dice): Promise<Usual> {
 /** A daemon goes on with what the last one left or finds a new export, and is killed before long. */
 async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stage: string; findings: string[] }> {
   const findings: string[] = []
-  if (dice.chance(1 / 3)) await story.night(dice, { unlisted: dice.chance(1 / 3) })
+  if (dice.chance(1 / 3)) await story.night(dice, { unlisted: dice.chance(1 / 2) })
   const daemon = story.next()
   const working = work(daemon).catch((error: unknown) => {
     // Whatever it is asked when it is gone fails.
@@ -122,7 +122,7 @@ async function shortLife(story: Story, dice: Dice, usual: Usual): Promise<{ stag
       await atRest()
       findings.push(...(await story.findings(daemon)))
       if (await decides(daemon)) continue
-      await story.night(dice, { unlisted: dice.chance(1 / 3) })
+      await story.night(dice, { unlisted: dice.chance(1 / 2) })
       await story.ask(daemon)
     }
   }
