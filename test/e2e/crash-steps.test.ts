@@ -24,6 +24,9 @@ const steps = [
   { when: 'the run is finished', step: 'run.finished' },
 ] as const
 
+/** Requests that the platform applies and whose answer the daemon never sees. */
+const operations = ['updateHrisUserIdentity', 'upsertHrisUserIdentities'] as const
+
 /** Steps of a plan that is held for a status, with what is done to come there. */
 const decisions: readonly { when: string; step: string; act: (story: Story, daemon: CrashDaemon) => Promise<void> }[] =
   [
@@ -69,7 +72,7 @@ describe.each(all)('a daemon that is killed, $name', (size) => {
     expect(await outcomeOf(story, daemon)).toEqual(allWell)
   })
 
-  test.each(['upsertHrisUserIdentities', 'updateHrisUserIdentity'] as const)(
+  test.each(ofSize(operations))(
     'when the platform has applied a request of %s and not answered loses nobody',
     async (operation) => {
       const applied = story.proxy.hold((seen) => seen.operation === operation)
