@@ -26,7 +26,7 @@ type Account = {
   departures: number
   /** Nights from the first evidence to the acknowledgement, of the departure that took longest. */
   longest: number
-  /** Nights that departures waited while nobody was told of them. */
+  /** Nights that departures waited while no one was told of them. */
   unnamed: number
   /** Nights that departures waited whose date is in a plan that is held, since before it came. */
   dated: number

@@ -5,7 +5,7 @@ import { listUnserved } from '../../../src/store/rejects/unserved.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { hasLeft, isUnlisted, type Untidy } from './untidy.ts'
 
-/** The people of whom somebody is told that they are not on the platform as HR says. */
+/** The people that an operator is told of as not on the platform as HR says. */
 export type Named = {
   readonly problems: ReadonlySet<string>
   readonly unserved: ReadonlySet<string>
@@ -38,7 +38,7 @@ export async function namedInStore(db: Db): Promise<Named> {
 }
 
 /**
- * A sentence for everybody who is not on the platform as HR says and of whom nobody is told, and for those of whom it is told without
+ * A sentence for every person who is not on the platform as HR says and is not named either, and for every person who is named without
  * a reason.
  */
 export function untold({
@@ -59,8 +59,8 @@ export function untold({
   const faulty = new Set([lastAccepted, lastRead].flatMap((last) => [...(last?.faults.keys() ?? [])]))
   const lost = leaversOf(read).filter((id) => platform.has(id) && !isSeparated(id) && !isNamed(id))
   return [
-    ...lost.map((id) => `${id} has left, as HR says, and is neither separated on the platform nor named to anybody`),
-    ...(lastAccepted ? unnamed(lastAccepted) : []).map((id) => `the row of ${id} cannot be read, and nobody is told`),
+    ...lost.map((id) => `${id} has left, as HR says, and is neither separated on the platform nor named`),
+    ...(lastAccepted ? unnamed(lastAccepted) : []).map((id) => `the row of ${id} cannot be read, and no one is told`),
     ...[...unserved]
       .filter((id) => !faulty.has(id))
       .map((id) => `${id} is said not to be served, and nothing is wrong with their row`),
@@ -77,7 +77,7 @@ export function untold({
   }
 }
 
-/** Everybody of whom exports have told and who has left by the last of them. */
+/** The people in these exports who have left by the last of them. */
 function leaversOf(read: readonly Untidy[]): string[] {
   const employed = new Set(read.at(-1)?.night.rows.flatMap((row) => (hasLeft(row) ? [] : [row.id])))
   const told = new Set(read.flatMap(({ night }) => night.rows.map(({ id }) => id)))

@@ -87,11 +87,11 @@ export type Story = AsyncDisposable & {
   classStatuses(daemon: CrashDaemon): Promise<void>
   /** An operator approves what is held. A daemon that dies meanwhile is no failure. */
   approve(daemon: CrashDaemon): Promise<void>
-  /** What has to be on the platform if every export so far was accepted; without those of whom either of two states is right. */
+  /** What has to be on the platform if every export so far was accepted; people for whom either of two states is right are left out. */
   expected(): ReadonlyMap<string, ExpectedPerson>
   /**
-   * What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found, or somebody is told
-   * of whom it has not. It has to serve.
+   * What is wrong on the platform; empty when everything has arrived that was in the exports which a daemon found, or the person is
+   * named. It has to serve.
    */
   findings(daemon: CrashDaemon): Promise<string[]>
   /** What is wrong on the platform and in the store, in which nothing may be held; no daemon may run. */
@@ -244,7 +244,7 @@ async function unlessItDies(daemon: CrashDaemon, act: (control: Control) => Prom
   }
 }
 
-/** What HR learns on one day; nobody is met by two things at once. Answers who leaves. */
+/** What HR learns on one day; no one is met by two things at once. Answers who leaves. */
 function goOn(hr: Hr, dice: Dice, faults: Faults): string[] {
   const today = firstDay.add({ days: hr.nights.length })
   const lately = () => today.subtract({ days: dice.integer(1, 20) }).toString()

@@ -57,8 +57,8 @@ export function unlistedIn({ night, faults }: Untidy): { value: string; as: 'emp
 
 /**
  * What can be understood of exports, one after the other: a cell that cannot be read leaves its field as it was, and a person who stands
- * there twice is as they were. `open`: the people of whom it does not follow from their rows alone what is understood, because it
- * depends on what an operator has said by then, or because either is right, until a row of theirs is tidy again.
+ * there twice is as they were. `open`: the people whose rows alone do not decide what is understood, because it depends on what an
+ * operator has said by then, or because either is right. They are open until a row of theirs is tidy again.
  */
 export function understood(exports: readonly Untidy[]): {
   readonly nights: Night[]
