@@ -1,8 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
 import { errorCode, Failure, type FailureCode } from '../errors.ts'
+import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
 import type { Reject } from '../identity/record.ts'
+import { classedValues } from '../store/classed-values.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
 import { classifyAnswer, type Stop } from '../sync/deliver/classify-answers.ts'
 import { lookOver } from '../sync/plan/look-over.ts'
@@ -19,8 +22,13 @@ export type Check = {
   readonly code: FailureCode | null
 }
 
+/** What a check asks of a daemon: the values of a connection that people have classed. */
+export type AskedDaemon = { classed(connection: string): Promise<readonly ClassedView[]> }
+
 export type CheckOptions = {
   readonly connection?: string | undefined
+  /** Finds the daemon, which may be the only process that can use the store; null where none answers. */
+  readonly findDaemon: () => Promise<AskedDaemon | null>
   readonly events: Events
   readonly now: () => Date
   readonly signal: AbortSignal
@@ -39,8 +47,9 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     return
   }
   closing.use(place)
+  const classed = await readClassed(place, connections, options)
   for (const connection of connections) {
-    yield* checkSource(toSyncConnection(place.config, connection), options)
+    yield* checkSource(toSyncConnection(place.config, connection), classed, options)
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
   yield* checkState(place, options)
@@ -96,17 +105,52 @@ async function removeEmpty(folder: string, last: string): Promise<void> {
   }
 }
 
-async function* checkSource(connection: SyncConnection, { now, signal }: CheckOptions): AsyncGenerator<Check> {
+type Classed = ReadonlyMap<string, readonly ClassedValue[]>
+
+/** What people have said that values mean, by connection, or why that is unknown. Before the first run there is nothing. */
+async function readClassed(
+  { config, isTrial }: Place,
+  connections: readonly { readonly name: string }[],
+  { findDaemon }: CheckOptions,
+): Promise<Classed | Failure> {
+  const found = new Map<string, readonly ClassedValue[]>()
+  try {
+    const daemon = await findDaemon()
+    if (daemon) {
+      for (const { name } of connections) {
+        found.set(
+          name,
+          (await daemon.classed(name)).map(({ field, value, as }) => ({ field, value, meaning: as })),
+        )
+      }
+    } else if (!isTrial || config.database) {
+      await using store = await openStore(config)
+      for (const { name } of connections) found.set(name, await classedValues(store.db, name))
+    }
+    return found
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+async function* checkSource(
+  connection: SyncConnection,
+  classed: Classed | Failure,
+  { now, signal }: CheckOptions,
+): AsyncGenerator<Check> {
   const feed = connection.feeds.source
   if (!feed) return
   const name = `source of ${connection.name}`
   const faults = new Map<string, number>()
-  const warnings: string[] = []
+  const isUnknown = classed instanceof Failure
+  const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${classed.message}`] : []
+  const mapping = isUnknown ? feed.mapping : withClassed(feed.mapping, classed.get(connection.name) ?? [])
   yield await tested(name, async () => {
     const opened = await feed.connector.open({ now, signal, last: null, taken: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
-    const found = await lookOver(opened, feed, { now: now(), signal })
+    const found = await lookOver(opened, { ...feed, mapping }, { now: now(), signal })
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
     warnings.push(...found.warnings)

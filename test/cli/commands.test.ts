@@ -267,6 +267,25 @@ describe('a check', () => {
     )
   })
 
+  test.each([
+    ['the store', false],
+    ['the daemon that has it open', true],
+  ])('counts a status that a person has classed as a plan counts it, as %s knows it', async (_what, serves) => {
+    const { at } = await open()
+    await using _place = at
+    await at.hrSays(change(staff(6), { id: 'E0002', status: 'Exited' }, { id: 'E0003', status: 'On loan' }))
+    if (serves) await at.start('serve').says('daemon.started')
+
+    const before = await at.run('check')
+    await at.run('accept-status', 'exited', '--as', 'left')
+    const [checked, planned] = [await at.run('check'), await at.run('plan')]
+
+    expect(before.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 2 with a bad cell\n')
+    expect(checked.stdout).toContain('people.csv: 6 rows, 6 records, 0 rejected, 1 with a bad cell\n')
+    expect(checked.stdout).not.toContain('warning')
+    expect(planned.stdout).toContain('\n6 rows, 6 records, 0 rejected, 1 with a bad cell, 0 unchanged\n')
+  })
+
   test('ends with the code of the first thing that fails, and tests the rest all the same', async () => {
     const { at } = await open()
     await using _place = at
@@ -299,6 +318,7 @@ describe('a check', () => {
 
     expect(exit).toBe(0)
     expect(stdout).toContain(`in use by process ${process.pid}`)
+    expect(stdout).toMatch(/source of acme: warning: values count as the configuration lists them, and no further: /)
   })
 })
 

@@ -1,6 +1,9 @@
-import { type Check, checkAll } from '../../daemon/check.ts'
+import { type AskedDaemon, type Check, checkAll } from '../../daemon/check.ts'
+import type { Config } from '../../daemon/config/config.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
+import { controlOverHttp } from '../control-client.ts'
+import { findDaemon } from '../find-daemon.ts'
 import { createOutput } from '../output.ts'
 import { type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
@@ -14,13 +17,22 @@ export async function check(options: CommonOptions): Promise<number> {
   using stop = listenForStop()
   const checks: Check[] = []
   const now = () => new Date()
-  for await (const result of checkAll(config, { connection, events: silentEvents(), now, signal: stop.signal })) {
+  const events = silentEvents()
+  const about = { connection, findDaemon: () => askedDaemon(config), events, now, signal: stop.signal }
+  for await (const result of checkAll(config, about)) {
     checks.push(result)
     if (!output.json) output.result(result, renderCheck)
   }
   const firstFailed = checks.find(({ code }) => code !== null)
   if (output.json) output.result({ ok: firstFailed === undefined, checks }, () => '')
   return firstFailed?.code ? failures[firstFailed.code].exit : 0
+}
+
+async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
+  const found = await findDaemon(config)
+  if (found === null) return null
+  const control = controlOverHttp(found)
+  return { classed: async (connection) => (await control.listValues({ params: { connection } })).data }
 }
 
 export function renderCheck({ name, message, code }: Check, paint: Paint): string {

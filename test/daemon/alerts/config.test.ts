@@ -80,7 +80,9 @@ connections:
   acme: { target: { name: Acme HRIS }, source: { type: csv, path: people.csv, mode: snapshot, preset: generic } }
 `,
     )
-    const options = { events: silentEvents(), now: () => new Date(), signal: new AbortController().signal }
+    const findDaemon = async () => null
+    const { signal } = new AbortController()
+    const options = { findDaemon, events: silentEvents(), now: () => new Date(), signal }
 
     const checks = await Array.fromAsync(checkAll(await loadConfig(file, env), options))
 
