@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
-import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
-import { fingerprint } from './digest.ts'
-import { isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
+import { type Decision, dateIn, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
+import { compareKeys, fingerprint } from './digest.ts'
+import { hasLeft, isEmployed, isHiredAgain, knownEmployment, startsAfterLeaving } from './employment.ts'
 import { isCountedBy, type KnownFaults, noKnownFaults, type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
@@ -66,8 +66,19 @@ export type StandingReject = Reject & {
 /** So many different faults of one source are known again; what is beyond counts as new each time. */
 export const standingKept = 100_000
 
-/** The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used. */
-type Standing = { line: number; rank: string | undefined; counted: Tallied | null; mayLeave: boolean }
+/** What a row says of a leaving that is in effect: the date, if one has come, with its zone, and whether a status says so. */
+type Departure = {
+  readonly line: number
+  readonly leavingDate: string | undefined
+  readonly left: boolean
+  readonly timeZone: string | undefined
+}
+
+/**
+ * The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used.
+ * `leaving`: a departure, or whether the row holds anything that could say so. What contradicts itself says nothing.
+ */
+type Standing = { line: number; rank: string | undefined; counted: Tallied | null; leaving: Departure | boolean }
 
 /** What became of the rows of a source so far. */
 export type Account = {
@@ -85,7 +96,8 @@ export type Decider = ReturnType<typeof createDecider>
 /**
  * Decides about the people of one source while its rows stream by. Rows go in; pages of people come out, to be decided with the
  * roster's entries before more rows go in; people without a usable row follow at the end. Of several rows of one person the one of
- * the highest rank counts; rows without a rank, or of the same one, are rejected. What is kept of a person is an entry of the index.
+ * the highest rank counts; rows without a rank, or of the same one, are rejected, and say no more than that a person has left, if all of
+ * them say so. What is kept of a person is an entry of the index.
  */
 export function createDecider({
   context,
@@ -97,9 +109,11 @@ export function createDecider({
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
+  /** People of whom several rows were rejected that all say that they have left, as one sighting that says so and no more. */
+  const departures = new Map<string, Sighting>()
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
-  const standing = new Map<string, { readonly reject: Reject; times: number }>()
+  const standing = new Map<string, { reject: Reject; times: number }>()
   const account: { -readonly [K in keyof Account]: Account[K] } = {
     records: 0,
     rejected: 0,
@@ -117,10 +131,16 @@ export function createDecider({
   return {
     account: account as Account,
     /** The first rejects, in the order in which they were found. */
-    rejects: rejects as readonly Reject[],
+    get rejects(): readonly Reject[] {
+      return departures.size === 0 ? rejects : rejects.map(withDeparture)
+    },
     /** The different rejects, as far as they are known again. Complete once there are no more rows. */
     standing: (): StandingReject[] =>
-      [...standing.values()].map(({ reject, times }) => ({ ...reject, times, unserved: isUnserved(reject) })),
+      [...standing.values()].map(({ reject, times }) => ({
+        ...withDeparture(reject),
+        times,
+        unserved: isUnserved(reject),
+      })),
     counts: tallied.counts,
     facts: tallied.facts,
     /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
@@ -135,13 +155,12 @@ export function createDecider({
       const before = index.get(identityId)
       if (before === undefined) {
         account.records++
-        index.set(identityId, { line, rank, counted: 0, mayLeave: saysLeft(sighting) })
+        index.set(identityId, { line, rank, counted: 0, leaving: leavingIn(sighting, context) })
         page.told.set(identityId, [sighting])
       } else if (inOrder) {
         page.told.get(identityId)?.push(sighting)
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
-        setAside(identityId, before, { line, rank })
-        note(twice(identityId, { line, other: before.line, mayLeave: saysLeft(sighting) }))
+        repeat(before, sighting)
       } else if (rank > before.rank) {
         replace(before, sighting)
       } else {
@@ -158,10 +177,12 @@ export function createDecider({
       if (inOrder) return
       const before = index.get(identityId)
       if (before === undefined) {
-        index.set(identityId, { line, rank: undefined, counted: null, mayLeave: reject.mayLeave })
+        index.set(identityId, { line, rank: undefined, counted: null, leaving: reject.mayLeave })
         return
       }
       setAside(identityId, before, { line, rank: undefined })
+      before.leaving = false
+      departures.delete(identityId)
     },
 
     /**
@@ -176,7 +197,10 @@ export function createDecider({
     nextPage: (): Page => (inOrder ? { withdrawn: [], told: [] } : takePage()),
 
     /** The page of what is left once there are no more rows. */
-    lastPage: takePage,
+    lastPage(): Page {
+      for (const [identityId, departure] of departures) page.told.set(identityId, [departure])
+      return takePage()
+    },
 
     /** Decides about people of a page; `known` has the roster's entries of them. */
     decideTold(told: readonly Told[], known: ReadonlyMap<string, RosterEntry>): PlannedPerson[] {
@@ -185,8 +209,10 @@ export function createDecider({
         const standing = index.get(identityId)
         if (!first || !last || !standing) return []
         const entry = known.get(identityId)
+        const isRejected = departures.has(identityId)
+        if (isRejected && !mayDepart(entry)) return []
         const decision = decideInOrder(entry, sightings, context)
-        standing.counted = tallied.add(decision, first)
+        standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         return planned(entry, decision, { identityId, origin: last.origin })
       })
     },
@@ -304,8 +330,11 @@ export function createDecider({
     rejects.push(...found.slice(0, rejectsKept - rejects.length))
     for (const reject of found) {
       const before = standing.get(reject.fingerprint)
-      if (before) before.times++
-      else if (standing.size < standingKept) standing.set(reject.fingerprint, { reject, times: 1 })
+      if (before) {
+        before.times++
+        // Of several rows with this fault, one that may say that the person has left is enough.
+        if (reject.mayLeave) before.reject = { ...before.reject, mayLeave: true }
+      } else if (standing.size < standingKept) standing.set(reject.fingerprint, { reject, times: 1 })
     }
   }
 
@@ -321,7 +350,36 @@ export function createDecider({
     withdraw(identityId, before.counted)
     page.told.delete(identityId)
     before.counted = null
-    note(twice(identityId, { line: before.line, other: line, mayLeave: before.mayLeave }))
+    note(twice(identityId, { line: before.line, other: line, mayLeave: before.leaving !== false }))
+  }
+
+  /** Two rows of a person of which neither outranks the other are both rejected. What alone counts of them is that both say "left". */
+  function repeat(before: Standing, sighting: Sighting): void {
+    const { identityId, rank, origin } = sighting
+    const { line } = origin
+    const leaving = leavingIn(sighting, context)
+    const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
+    setAside(identityId, before, { line, rank })
+    note(twice(identityId, { line, other: before.line, mayLeave: leaving !== false }))
+    before.leaving = departure ?? false
+    if (departure) departures.set(identityId, sightingOf(departure, { identityId, origin }))
+    else departures.delete(identityId)
+  }
+
+  /** What the operator is told of a rejected row: also that a departure was taken from it. */
+  function withDeparture(reject: Reject): Reject {
+    const { identityId, cellOnly, reason } = reject
+    if (identityId === null || cellOnly || !departures.has(identityId)) return reject
+    return {
+      ...reject,
+      reason: `${reason}; all of its rows say that the person has left, and nothing else of them counts`,
+    }
+  }
+
+  /** Rows that were rejected make no person known, and move no date of a person who has left already. */
+  function mayDepart(entry: RosterEntry | undefined): boolean {
+    if (entry === undefined || (entry.wanted ?? entry.confirmed) === null) return false
+    return !hasLeft(knownEmployment(entry), context.today)
   }
 
   function replace(before: Standing, sighting: Sighting): void {
@@ -336,8 +394,9 @@ export function createDecider({
       line: sighting.origin.line,
       rank,
       counted: 0,
-      mayLeave: saysLeft(sighting),
+      leaving: leavingIn(sighting, context),
     } satisfies Standing)
+    departures.delete(identityId)
     page.told.set(identityId, [sighting])
   }
 
@@ -409,8 +468,44 @@ function twice(
   }
 }
 
-function saysLeft({ left, leavingDate }: Sighting): boolean {
-  return left || typeof leavingDate === 'string'
+function leavingIn(sighting: Sighting, { now, today: ofSource }: PlanContext): Departure | boolean {
+  const { left, leavingDate, timeZone, origin } = sighting
+  if (!left && typeof leavingDate !== 'string') return false
+  const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)
+  const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(sighting, today)
+  if (!left && !hasCome) return true
+  return { line: origin.line, leavingDate: hasCome ? leavingDate : undefined, left, timeZone }
+}
+
+/** The earlier one of two departures; a date that HR states goes before one that is inferred. Null unless both are in effect. */
+function bothLeave(
+  one: Departure | boolean,
+  other: Departure | boolean,
+  { asOf, timeZone: ofSource }: PlanContext,
+): Departure | null {
+  if (typeof one === 'boolean' || typeof other === 'boolean') return null
+  const order = ({ leavingDate = afterToday, timeZone = ofSource }: Departure) =>
+    `${leavingDate} ${dateIn(timeZone, asOf)} ${timeZone}`
+  const [first] = [one, other].sort((a, b) => compareKeys(order(a), order(b)) || a.line - b.line)
+  return { ...(first ?? one), left: one.left || other.left }
+}
+
+/** A departure, and nothing else, as a row would tell it. */
+function sightingOf(
+  { line, leavingDate, left, timeZone }: Departure,
+  { identityId, origin }: Pick<Sighting, 'identityId' | 'origin'>,
+): Sighting {
+  return {
+    identityId,
+    fields: {},
+    leavingDate,
+    left,
+    employed: false,
+    unsure: false,
+    statesEmployment: true,
+    origin: { ...origin, line },
+    ...(timeZone !== undefined && { timeZone }),
+  }
 }
 
 /** Whether a decision says more than that the person was named, or missed, once more. */

@@ -68,6 +68,26 @@ function standing(rows: readonly Row[]): { readonly counting: Sighting[]; readon
   return { counting, none }
 }
 
+/** The departures of people none of whose rows counts, as one row would tell them: where all of the rows that could count say "left". */
+function departing(rows: readonly Row[], roster: Roster, { today }: PlanContext): ReadonlyMap<string, Sighting> {
+  const found = new Map<string, Sighting>()
+  for (const [key, all] of Map.groupBy(rows, ({ identityId }) => identityId ?? '')) {
+    const said = all.filter((one): one is Sighting => !isReject(one))
+    const ranks = said.map(({ rank = '' }) => rank).toSorted()
+    const best = said.filter(({ rank = '' }) => rank === ranks.at(-1))
+    const isMixed = ranks.includes('') && ranks.at(-1) !== ''
+    const known = roster.get(key)
+    const record = known?.wanted ?? known?.confirmed
+    const isGone = record?.separatedAt && (known?.inferred || record.separatedAt.slice(0, 10) <= today)
+    const dates = best.flatMap(({ leavingDate }) => (leavingDate && leavingDate <= today ? [leavingDate] : []))
+    const allLeft = best.every(({ left, leavingDate }) => left || (leavingDate && leavingDate <= today))
+    if (!record || isGone || isMixed || !allLeft || best.length < 2 || said.length < all.length) continue
+    const left = best.some((one) => one.left)
+    found.set(key, sighting(key, { fields: {}, leavingDate: dates.toSorted()[0], left }))
+  }
+  return found
+}
+
 function shuffled<T>(items: readonly T[]): fc.Arbitrary<T[]> {
   return fc.shuffledSubarray([...items], { minLength: items.length })
 }
@@ -106,17 +126,21 @@ test('rows whose start lies on or after their leaving date are counted, but for 
 })
 
 describe('several rows of a person', () => {
-  test('make the plan of the row with the highest rank, or of a row that cannot be used', () => {
+  test('make the plan of the row with the highest rank, of a row that cannot be used, or of one that says "left" and no more', () => {
     fc.assert(
       fc.property(messyNight, ({ roster, context, rows, slice }) => {
         const { counting, none } = standing(rows)
+        const departures = departing(rows, roster, context)
 
         const plan = planRows(rows, roster, context, { slice })
 
-        const expected = planRows([...counting, ...[...none].map(unusable)], roster, context)
+        const others = [...none].map((key) => departures.get(key) ?? unusable(key))
+        const expected = planRows([...counting, ...others], roster, context)
         expect(saidIn(plan)).toEqual(saidIn(expected))
         expect({ ...plan.news, rejected: 0, unreadableKeys: 0 }).toEqual({ ...expected.news, rejected: 0 })
-        expect({ ...plan.counts, rejected: 0 }).toEqual({ ...expected.counts, rejected: 0 })
+        const changed = new Set(expected.changes.map(({ identityId }) => identityId))
+        const unchanged = expected.counts.unchanged - [...departures.keys()].filter((key) => !changed.has(key)).length
+        expect({ ...plan.counts, rejected: 0 }).toEqual({ ...expected.counts, rejected: 0, unchanged })
       }),
       runs,
     )
@@ -153,6 +177,143 @@ describe('several rows of a person', () => {
 
     expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana' }])
     expect({ records, rejected: rejects.length }).toEqual({ records: 1, rejected: 2 })
+  })
+})
+
+describe('several rows of a person that all say that the person has left', () => {
+  const known = new Map([['ana', entry('ana')]])
+  const row = (line: number, said: Partial<Sighting>) =>
+    sighting('ana', { fields: { jobTitle: 'Trainee' }, origin: { file: 'people.csv', line }, ...said })
+  const june = { leavingDate: '2026-06-30' }
+  const july = { leavingDate: '2026-07-31' }
+  const status = { left: true, leavingDate: undefined }
+  const employed = { employed: true }
+  const retracted = { reason: 'sent in error', at: '2026-11-01T09:00:00.000Z' }
+
+  /** What each order of the rows makes of a person, in slices of each size: they are all the same. */
+  function planOf(said: readonly Partial<Sighting>[], roster = known, rules: Partial<PlanContext> = {}) {
+    const plans = orders(said.map((one, at) => row(at + 2, one))).flatMap((rows) =>
+      [1, 2, 3].map((slice) => planRows(rows, roster, nightly(rules), { slice })),
+    )
+    const [plan] = plans
+    if (!plan) throw new Error('no rows')
+    for (const other of plans) expect(told(other)).toEqual(told(plan))
+    return plan
+  }
+
+  // A row that gives way to a newer one may have been rejected before it came.
+  const told = ({ counts, older, ...plan }: Plan) => [
+    saidIn({ counts, older, ...plan }),
+    { ...counts, rejected: counts.rejected + older },
+  ]
+
+  function orders<T>(items: readonly T[]): T[][] {
+    return items.length < 2
+      ? [[...items]]
+      : items.flatMap((item, at) => orders(items.toSpliced(at, 1)).map((rest) => [item, ...rest]))
+  }
+
+  test.each([
+    ['two dates', [july, june], '2026-06-30', false],
+    ['the same date', [june, june], '2026-06-30', false],
+    ['two statuses', [status, status], '2026-11-20', true],
+    ['a date and a status', [status, july], '2026-07-31', false],
+    ['three rows', [july, status, june], '2026-06-30', false],
+    ['a status with a date ahead', [{ left: true, leavingDate: '2027-01-31' }, july], '2026-07-31', false],
+    ['a date, though a status cannot be read', [{ ...june, unsure: true }, july], '2026-06-30', false],
+  ])('separate the person on the earliest day, and say no more: %s', (_, said, date, inferred) => {
+    const { changes, counts, news, records } = planOf(said)
+
+    const separatedAt = { from: null, to: `${date}T00:00:00.000Z`, ...(inferred && { inferred }) }
+    expect(changes).toMatchObject([{ kind: 'leave', identityId: 'ana', inferred, record: { jobTitle: 'Engineer' } }])
+    expect(changes[0]).toHaveProperty('fields', { separatedAt })
+    expect(counts).toMatchObject({ leave: 1, rejected: said.length, unchanged: 0 })
+    expect({ leavers: news.leavers, rejected: news.rejected, records }).toEqual({
+      leavers: 1,
+      rejected: said.length,
+      records: 0,
+    })
+  })
+
+  test.each([
+    ['employed', [june, employed]],
+    ['employed, in one row of three', [june, july, employed]],
+    ['leaving on a day ahead', [june, { leavingDate: '2027-01-31' }]],
+    ['hired again', [june, { ...june, ...employed, fields: { startedAt: '2026-09-01T00:00:00.000Z' } }]],
+    ['nothing that can be read', [june, { unsure: true, leavingDate: undefined }]],
+    ['something of another rank than none', [june, { ...june, rank: '1' }]],
+  ])('are a contradiction where one of them says %s', (_, said) => {
+    const { changes, entries, counts } = planOf(said)
+
+    expect([changes, entries.size, counts.rejected]).toEqual([[], 0, said.length])
+  })
+
+  test.each([false, true])('are a contradiction where another row was rejected, be it the first: %s', (isFirst) => {
+    const rows = [row(2, june), row(3, june)]
+    const other = reject('ana', { line: 4, mayLeave: true })
+
+    const { changes, counts } = planRows(isFirst ? [other, ...rows] : [...rows, other], known, nightly(), { slice: 1 })
+
+    expect([changes, counts.rejected]).toEqual([[], 3])
+  })
+
+  test.each([
+    ['who is not known', new Map(), []],
+    ['who was known from events in error', new Map([['ana', entry('ana', { wanted: null })]]), []],
+    ['who is withheld', new Map([['ana', entry('ana', { confirmed: null, retracted })]]), []],
+    ['who has left', new Map([['ana', entry('ana', { wanted: record('ana', { separatedAt: '2026-08-31' }) })]]), []],
+    [
+      'whom the platform alone knows',
+      new Map([['ana', entry('ana', { wanted: null, confirmed: record('ana') })]]),
+      ['leave'],
+    ],
+    ['whose date was ahead', new Map([['ana', entry('ana', { deferredTo: '2026-12-31' })]]), ['leave']],
+  ])('and a person %s', (_, roster, kinds) => {
+    const { changes, counts } = planOf([june, july], roster)
+
+    expect(changes.map(({ kind }) => kind)).toEqual(kinds)
+    expect(counts).toMatchObject({ rejected: 2, unchanged: 0 })
+  })
+
+  test('of one rank give way to a newer row, and an older row says nothing', () => {
+    const ranked = [
+      { ...june, rank: '2' },
+      { ...july, rank: '2' },
+    ]
+    const older = { ...employed, rank: '1' }
+
+    expect(planOf([...ranked, older]).changes).toMatchObject([{ kind: 'leave' }])
+    expect(planOf([...ranked, older, { ...employed, rank: '3' }]).changes).toMatchObject([{ kind: 'update' }])
+  })
+
+  test('say so in a delta too', () => {
+    expect(planOf([june, status], known, { mode: 'delta' }).changes).toMatchObject([{ kind: 'leave' }])
+  })
+
+  test.each([
+    [
+      'that the leaving alone counts',
+      july,
+      / in line \d+; all of its rows say that the person has left, and nothing else of them counts$/,
+    ],
+    ['that the key is repeated', employed, / in line \d+$/],
+  ])('are listed one by one, with the reason: %s', (_, second, reason) => {
+    const decider = createDecider({
+      ...{ context: nightly(), acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 },
+    })
+
+    decider.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
+    decider.see(row(3, june))
+
+    const repeated = [
+      { line: 2, reason: expect.stringMatching(reason) },
+      { line: 3, reason: expect.stringMatching(reason) },
+    ]
+    expect(decider.rejects.filter(({ cellOnly }) => !cellOnly)).toMatchObject(repeated)
+    expect(decider.standing()).toMatchObject([
+      { cellOnly: true, reason: reject('ana').reason },
+      { ...repeated[0], mayLeave: true, times: 2, unserved: true },
+    ])
   })
 })
 

@@ -50,7 +50,7 @@ export async function noteStanding(tx: Db, { runId, connection, source, rejects,
         as r(fingerprint text, "identityId" text, line integer, "column" text, reason text, "cellOnly" boolean, "mayLeave" boolean,
           unlisted jsonb, times integer, unserved boolean)
       on conflict (connection, fingerprint) do update set
-        line = excluded.line, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
+        line = excluded.line, reason = excluded.reason, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
         unserved = excluded.unserved, run_id = excluded.run_id, last_at = excluded.last_at`.execute(tx)
   }
   await tx

@@ -46,7 +46,10 @@ function tableOf(one: (typeof present)[number]): string {
 function rejected(): string {
   const rows = Object.entries(rejectedRow).map(([past, outcome]) => [past, outcome])
   const about = `The row of the person is rejected whole, as with \`onBadCell: rejectRow\`, whatever its date (${Object.keys(dates).length} of them) and status say.\n`
-  return ['## A rejected row\n', about, table(['Known before', 'Outcome'], rows)].join('\n')
+  const repeated =
+    'The same follows if the key stands in the export several times, unless all of its rows say that the person has left. Then an employed\n' +
+    'person has left on the earliest date of these rows that has come, or on the day of the export if none has.\n'
+  return ['## A rejected row\n', about, table(['Known before', 'Outcome'], rows), repeated].join('\n')
 }
 
 function silence(): string {
