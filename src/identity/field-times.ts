@@ -1,6 +1,4 @@
-import { type FieldTimes, fieldNames, type RosterEntry, type Sighting, type TimedField } from './record.ts'
-
-const timedFields = fieldNames.filter((field): field is TimedField => field !== 'separatedAt')
+import { type FieldTimes, type RosterEntry, type Sighting, type TimedField, timedFields } from './record.ts'
 
 /** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
 type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }

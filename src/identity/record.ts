@@ -32,6 +32,7 @@ export type FieldName = (typeof fieldNames)[number]
 
 /** A field with a time of its own. That of employment is `employmentAsOf`. */
 export type TimedField = Exclude<FieldName, 'separatedAt'>
+export const timedFields = fieldNames.filter((field): field is TimedField => field !== 'separatedAt')
 
 /** When fields were true, as far as that is before the newest fact of their record (ISO instants). */
 export type FieldTimes = { readonly [F in TimedField]?: string }
@@ -100,6 +101,8 @@ export type Reject = {
   /** The event that the row came in; left out for files. */
   readonly event?: string
   readonly column: string | null
+  /** The field that the cell was to fill; left out where it is none of those with a time of their own. */
+  readonly field?: TimedField
   readonly reason: string
   readonly identityId: string | null
   /** True: what is lost is the cell's field, and the rest of the row counts. False: the whole row is lost. */

@@ -233,6 +233,7 @@ export type StoreSchema = {
     identity_id: string | null
     line: number
     column_name: string | null
+    field: string | null
     reason: string
     source: string | null
     cell_only: boolean

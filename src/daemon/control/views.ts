@@ -33,7 +33,7 @@ export function changeView(change: Change, showing: Showing): ChangeView {
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
-export function rejectView({ fingerprint: _, unlisted: __, ...reject }: Reject): RejectView {
+export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject }: Reject): RejectView {
   return reject
 }
 

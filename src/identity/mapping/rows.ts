@@ -10,6 +10,7 @@ import {
   type Origin,
   type Reject,
   type Sighting,
+  timedFields,
 } from '../record.ts'
 import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
@@ -226,11 +227,13 @@ function rejected(
 ): Reject {
   const event = 'event' in origin ? { event: origin.event } : {}
   const column = cell?.header ?? null
+  const field = timedFields.find((timed) => timed === cell?.name)
   const said = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
   return {
     line: origin.line,
     ...event,
     column,
+    ...(field !== undefined && { field }),
     reason,
     ...about,
     fingerprint: fingerprint(column, reason, said),

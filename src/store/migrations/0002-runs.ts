@@ -81,6 +81,8 @@ create table standing_rejects (
   identity_id text collate "C",
   line integer not null,
   column_name text,
+  -- What the cell was to fill, if that is a field with a time of its own.
+  field text,
   reason text not null,
   source text,
   cell_only boolean not null,

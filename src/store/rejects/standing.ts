@@ -42,12 +42,12 @@ type Noted = {
 export async function noteStanding(tx: Db, { runId, connection, source, rejects, now }: Noted): Promise<void> {
   for (let start = 0; start < rejects.length; start += written) {
     await sql`
-      insert into standing_rejects (connection, fingerprint, identity_id, line, column_name, reason, source, cell_only, may_leave,
+      insert into standing_rejects (connection, fingerprint, identity_id, line, column_name, field, reason, source, cell_only, may_leave,
         unlisted, times, unserved, run_id, first_at, last_at)
-      select ${connection}, fingerprint, "identityId", line, "column", reason, ${source}, "cellOnly", "mayLeave",
+      select ${connection}, fingerprint, "identityId", line, "column", field, reason, ${source}, "cellOnly", "mayLeave",
         unlisted, times, unserved, ${runId}, ${now}, ${now}
       from jsonb_to_recordset(${JSON.stringify(rejects.slice(start, start + written))}::jsonb)
-        as r(fingerprint text, "identityId" text, line integer, "column" text, reason text, "cellOnly" boolean, "mayLeave" boolean,
+        as r(fingerprint text, "identityId" text, line integer, "column" text, field text, reason text, "cellOnly" boolean, "mayLeave" boolean,
           unlisted jsonb, times integer, unserved boolean)
       on conflict (connection, fingerprint) do update set
         line = excluded.line, reason = excluded.reason, source = excluded.source, may_leave = excluded.may_leave, times = excluded.times,
@@ -69,8 +69,8 @@ export async function dropStanding(tx: Db, runId: string): Promise<void> {
 
 /**
  * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
- * or a snapshot older than the last accepted one, says so of its own people; evidence that a person has left passes where it says
- * whether they are employed. Belongs before the plan's people become the roster.
+ * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
+ * field, and evidence that a person has left where it says whether they are employed. Belongs before the plan's people become the roster.
  */
 export async function acceptStanding(
   tx: Db,
@@ -79,7 +79,12 @@ export async function acceptStanding(
   const run = await tx
     .selectFrom('runs')
     .innerJoin('connections', 'connections.name', 'runs.connection')
-    .select(['runs.mode', 'runs.unserved', sql<boolean>`coalesce(accepted_as_of > runs.as_of, false)`.as('stale')])
+    .select([
+      'runs.mode',
+      'runs.as_of',
+      'runs.unserved',
+      sql<boolean>`coalesce(accepted_as_of > runs.as_of, false)`.as('stale'),
+    ])
     .where('runs.id', '=', runId)
     .executeTakeFirst()
   // Set where the plan was made, if it says what is wrong with its source.
@@ -94,7 +99,9 @@ export async function acceptStanding(
         : sql`identity_id is null or exists (
             select 1 from plan_entries entry
             where entry.run_id = ${runId} and entry.identity_id = standing_rejects.identity_id
-              and (not may_leave or entry.employment_as_of = entry.as_of))`
+              and (not may_leave or entry.employment_as_of = entry.as_of)
+              and (field is null or (entry.wanted ? field
+                and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`
     await sql`
       delete from standing_rejects where connection = ${connection} and run_id <> ${runId} and (${passed})`.execute(tx)
   }

@@ -11,14 +11,20 @@ import { change, type Host, type HrPerson, openWorld, staff, startHost, without 
 const leaver = { id: 'E0004', left: '31/02/2025', status: '' }
 const mover = { id: 'E0002', email: 'DISABLED' }
 
-/** The rows of a source as a delta, which speaks of leaving or not. */
-function sparseDelta({ open }: Connector, speaks: { readonly ofLeaving: boolean }): Connector {
+/** The rows of a source as a delta, which speaks of addresses and of leaving or not. */
+function sparseDelta(
+  { open }: Connector,
+  speaks: { readonly ofEmail: boolean; readonly ofLeaving: boolean },
+): Connector {
   return {
     async open(ctx) {
       const reading = await open(ctx)
       const rows = async function* () {
         for await (const slice of reading.rows) {
-          yield speaks.ofLeaving ? slice : slice.map((row) => ({ ...row, values: row.values.slice(0, 5) }))
+          yield slice.map((row) => {
+            const values = row.values.slice(0, speaks.ofLeaving ? 7 : 5)
+            return { ...row, values: speaks.ofEmail ? values : values.with(1, undefined) }
+          })
         }
       }
       return { ...reading, mode: 'delta', sparse: true, rows: rows() }
@@ -40,7 +46,7 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
     const world = stack.use(await openWorld({ at, client, feed }))
     const { db } = world.sync.store
     const { source } = world.connection.feeds
-    const speaks = { ofLeaving: true }
+    const speaks = { ofEmail: true, ofLeaving: true }
     if (isDelta && source) Object.assign(source, { connector: sparseDelta(source.connector, speaks) })
     let nights = 0
     return {
@@ -151,6 +157,25 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
 
     expect(others).toEqual(['E0004', 'E0001', 'E0002'])
     expect(titles).toEqual(['E0004', 'E0001'])
+    expect(await keys()).toEqual([])
+  })
+
+  test('of a delta stay until the field is told that could not be read', async () => {
+    await using opened = await open({ isDelta: true })
+    const { speaks, night, keys } = opened
+
+    await night(staff(5))
+    await night([mover, { id: 'E0006', email: 'DISABLED' }])
+    speaks.ofEmail = false
+    await night(change(staff(6), { id: 'E0002', title: 'Director' }))
+    const others = await keys()
+    speaks.ofEmail = true
+    await night([{ id: 'E0002', email: 'e2@acme.example' }])
+    const told = await keys()
+    await night([{ id: 'E0006', email: '' }])
+
+    expect(others).toEqual(['E0002', 'E0006'])
+    expect(told).toEqual(['E0006'])
     expect(await keys()).toEqual([])
   })
 
