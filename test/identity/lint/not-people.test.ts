@@ -20,15 +20,18 @@ type Told = {
   readonly rows: readonly (readonly string[])[]
   readonly headers?: readonly string[]
   readonly rules?: Mapping
+  /** What expressions say of each row; it stands behind the cells of the header. */
+  readonly results?: readonly string[]
 }
 
 /** The lines that are about no person, and what is said about them. The first row stands in line 2. */
-function look({ rows, headers: names = headers, rules = mapping }: Told) {
+function look({ rows, headers: names = headers, rules = mapping, results = [] }: Told) {
   const compiled = compileMapping(rules, names)
   if (!compiled.ok) throw new Error(compiled.missing.join())
   const watch = watchNotPeople({ headers: names, columns: compiled.columns, mapping: rules })
-  const lines = rows.flatMap((values, index) => {
-    const fault = values.length === names.length ? {} : { fault: { column: null, reason: 'row has other cells' } }
+  const lines = rows.flatMap((cells, index) => {
+    const fault = cells.length === names.length ? {} : { fault: { column: null, reason: 'row has other cells' } }
+    const values = [...cells, ...results]
     return watch.isNoPerson({ values, origin: { file: 'people.csv', line: index + 2 }, ...fault }) ? [index + 2] : []
   })
   return { lines, findings: watch.findings() }
@@ -78,6 +81,20 @@ describe('a row of totals', () => {
     ])
   })
 
+  test('is one whatever an expression makes of it', () => {
+    const { lines } = look({ rows: [ana, ['Total', '2', '', '', '', '', '']], results: ['Contractor'] })
+
+    expect(lines).toEqual([3])
+  })
+
+  test('cannot be told where no column alone holds the key', () => {
+    const rules = Mapping.parse({
+      fields: { ...mapping.fields, identityId: { expression: '$uppercase(`Worker ID`)' } },
+    })
+
+    expect(look({ rules, rows: [ana, ['Total', '', '', '', '', '', '']] }).lines).toEqual([])
+  })
+
   test('with something where the key stands is a person, and is named', () => {
     const shifted = [headers[1], headers[0], ...headers.slice(2)].map(String)
 
@@ -103,6 +120,10 @@ describe('a person stays a person', () => {
     ['whose key holds a word for a total', ['SUM17', '', '', '', '', '', '']],
     ['whose name is that of a column', ['1001', 'Name', 'Status', '', '', 'Start', '']],
     ['whose cells stand in brackets', ['1001', '(Ana)', '(none)', '', '', '(Active)', '']],
+    ['all of whose cells stand in brackets, below another one', ['(ana)', '(Ana)', '', '', '', '(Active)', '']],
+    ['whose key and name say total', ['Total', '2', '', '', '', '', '', '', 'Ana']],
+    ['whose key is the name of its column', ['Worker ID', 'Ana', '', '', '', '', '']],
+    ['with few words of the header', ['Worker ID', 'Ana', 'ana@example.com', '20200106', '', 'Status', '']],
     ['with a blank row', ['', '', '', '', '', '', '']],
   ])('%s', (_who, cells) => {
     expect(look({ rows: [ana, cells] }).lines).toEqual([])
@@ -116,11 +137,16 @@ describe('a person stays a person', () => {
       rules,
       rows: [
         ['SUM', '17'],
+        ['Total 17', ''],
         ['Total: 1', ''],
       ],
     })
 
-    expect(lines).toEqual([3])
+    expect(lines).toEqual([4])
+  })
+
+  test('whose key alone stands in brackets, above all others', () => {
+    expect(look({ rows: [['(ana)', '', '', '', '', '', ''], ana] }).lines).toEqual([])
   })
 
   test('with any key of their own, whatever else the row holds', () => {
@@ -174,6 +200,22 @@ describe('a second header', () => {
         '2 rows are further headers and no people, so they were left out (lines 3, 5); have the report name its columns once',
       ],
     })
+  })
+
+  test('is known also where the name of the key holds a digit', () => {
+    const numbered = ['ID 2', ...headers.slice(1)]
+    const rules = Mapping.parse({ ...mapping, fields: { ...mapping.fields, identityId: 'ID 2' } })
+
+    expect(look({ headers: numbered, rules, rows: [ana, numbered] }).lines).toEqual([3])
+  })
+
+  test('repeats all of the header where no column alone holds the key', () => {
+    const rules = Mapping.parse({
+      ...mapping,
+      fields: { ...mapping.fields, identityId: { expression: '$uppercase(`Worker ID`)' } },
+    })
+
+    expect(look({ rules, rows: [ana, headers, headers.with(6, '')] }).lines).toEqual([3])
   })
 
   test('of an export with one column is known by its only word', () => {

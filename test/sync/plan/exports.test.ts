@@ -10,7 +10,7 @@ import type { FolderSettings } from '../../helpers/sources/folder-source.ts'
 import { encrypted, type KeyOwner, keyOwner } from '../../helpers/sources/openpgp.ts'
 import { csvOf } from '../../helpers/sources/source-place.ts'
 import { zipOf } from '../../helpers/sources/zip.ts'
-import { type Host, openWorld, staff, startHost } from '../../helpers/world.ts'
+import { type Host, openWorld, peopleOn, staff, startHost } from '../../helpers/world.ts'
 
 const everybody = csvOf(staff(40))
 
@@ -141,6 +141,18 @@ describe('a row that is about no person', () => {
 
     expect(plan).toMatchObject({ held: [], changes: [], rejects: [], rows: 40, records: 40 })
     expect(plan.warnings[0]).toMatch(warning)
+  })
+
+  test('takes no one along whose key is a word for a total', async () => {
+    const { client } = await host.tenant()
+    await using own = await openWorld({ client })
+    await own.night([...staff(5), { id: 'SUM', first: 'Sumati', status: 'Active' }])
+
+    const run = await own.night([...staff(5), { id: 'SUM' }], { asOf: '2026-11-21T01:00:00.000Z' })
+
+    expect(run).toMatchObject({ counts: { leave: 0, rejected: 0 }, rows: 5 })
+    expect(run.warnings).toEqual([expect.stringContaining('is a row of totals ("SUM")')])
+    expect((await peopleOn(client)).get('SUM')).toMatchObject({ firstName: 'Sumati', separatedAt: null })
   })
 
   test('does not hide that there are no people', async () => {
