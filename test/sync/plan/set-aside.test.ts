@@ -188,6 +188,25 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(await pendingCount(world.sync.store.db, 'acme')).toBe(0)
   })
 
+  test('what trips another limit has a run of its own, and so has every retraction', async () => {
+    await using opened = await open({ guards: twoEmails })
+    const { world } = opened
+    await receive(world, purged('E0010'))
+    await later(world, 6)
+    await receive(world, ...['E0001', 'E0002', 'E0003'].map((id) => readdressed(id)))
+    await later(world, 6)
+    await receive(world, purged('E0011'), ...['E0004', 'E0005', 'E0006'].map((id) => readdressed(id)))
+    await later(world, 6)
+
+    const held = (await runsOf(world)).filter(({ state }) => state === 'held')
+
+    expect(held.map(({ counts }) => [counts?.retract, counts?.update])).toEqual([
+      [1, 3],
+      [0, 3],
+      [1, 0],
+    ])
+  })
+
   describe('of a person who waits in a held plan', () => {
     async function openHeld() {
       const opened = await open()
