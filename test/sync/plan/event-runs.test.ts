@@ -17,7 +17,16 @@ import {
   restorePerson,
   retractPerson,
 } from '../../../src/sync/sync.ts'
-import { heldRun, lastRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
+import {
+  type HrEvent,
+  heldRun,
+  lastRun,
+  later,
+  receive,
+  terminated,
+  updated,
+  webhookFeed,
+} from '../../helpers/events.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
@@ -546,6 +555,9 @@ describe.each(databases)('on $name', ({ place }) => {
   })
 
   describe('a held plan of one feed', () => {
+    const behind = '2026-11-19T12:00:00.000Z'
+    const newerTitle = updated('E0010', 'Lead', '2026-11-20T01:30:00.000Z')
+
     /** The run that took the place of the held one. */
     async function anewOf(world: World, feed: 'source' | 'webhook') {
       const runs = await listRuns(world.sync.store.db, { connection: 'acme', limit: 10 })
@@ -749,6 +761,64 @@ describe.each(databases)('on $name', ({ place }) => {
       expect((await world.runOf(held.id)).state).toBe('superseded')
     })
 
+    test.each([
+      ['the event changes nothing yet', '', false, terminated('E0001', '2026-12-31', '2026-11-20T01:30:00.000Z')],
+      ['the export changes nothing yet', '2026-12-31', false, newerTitle],
+      ['the export is sent to everybody once more', '', true, newerTitle],
+    ])('of an export is void also where a newer event was accepted and %s', async (_, left, full, event) => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      const people = change(staff(20).slice(6), { id: 'E0010', left })
+      const held = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z', full })
+
+      await receive(world, event)
+      await later(world, 6)
+
+      expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: expect.stringContaining('1 person') })
+    })
+
+    test.each<[string, HrEvent, string | null]>([
+      ['moves it where it says that a person has left', terminated('E0010', '2026-11-19', behind), '1 person'],
+      [
+        'leaves it as it was where it says that a person is employed',
+        { type: 'hired', at: behind, employee: { id: 'E0010' } },
+        null,
+      ],
+      [
+        'leaves it as it was where a field stays',
+        { type: 'updated', at: behind, employee: { id: 'E0010', first: 'Person 10' } },
+        null,
+      ],
+    ])('of an export meets an older fact behind a newer one, which %s', async (_, event, moved) => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
+      await receive(world, newerTitle)
+      await later(world, 6)
+      const held = await world.night(staff(20).slice(6), { asOf: '2026-11-20T01:00:00.000Z' })
+
+      await receive(world, event)
+      await later(world, 6)
+
+      const expected = moved === null ? null : expect.stringContaining(moved)
+      expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: expected })
+    })
+
+    test('of events stays where older facts were accepted about others', async () => {
+      await using opened = await open()
+      const { world } = opened
+      await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+      await receive(world, ...sixLeavers)
+      await later(world, 6)
+      const held = await lastRun(world)
+
+      await receive(world, updated('E0010', 'Lead', behind))
+      await later(world, 6)
+
+      expect(await world.runOf(held.id)).toMatchObject({ state: 'held', moved: null })
+    })
+
     test('stays where facts were accepted about others only', async () => {
       await using opened = await open()
       const { world, client } = opened
@@ -782,6 +852,7 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(held).toMatchObject({ state: 'held', counts: { leave: 6, retract: 1 } })
       expect((await personOf(world.sync.store.db, person))?.entry?.retracted).toBeNull()
       expect((await peopleOn(client)).has('E0007')).toBe(true)
+      expect((await world.runOf(held.id)).sent.delete).toEqual({ requests: 0, people: 0 })
     })
 
     test('is made anew without a person who was retracted since; a request to retract waits on', async () => {
@@ -804,7 +875,7 @@ describe.each(databases)('on $name', ({ place }) => {
       const people = await peopleOn(client)
       expect(people.has('E0001')).toBe(false)
       expect(people.get('E0002')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
-      expect((await world.runOf(other.id)).state).toBe('held')
+      expect(await world.runOf(other.id)).toMatchObject({ state: 'held', moved: null })
     })
   })
 })

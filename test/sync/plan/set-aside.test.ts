@@ -5,9 +5,11 @@ import { rejectsOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
+import { stagePeople } from '../../../src/store/plans/plans.ts'
 import { getRun, listRuns, type Run } from '../../../src/store/runs/runs.ts'
 import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
+import { entry } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -235,6 +237,18 @@ describe.each(databases)('on $name', ({ place }) => {
       expect({ state, digest }).toEqual({ state: 'held', digest: held.digest })
     })
 
+    test('a later event waits also where the held plan knows something of the person and changes nothing', async () => {
+      await using opened = await openHeld()
+      const { world, held } = opened
+      const noted = { identityId: 'E0007', entry: entry('E0007'), change: null, origin: null }
+      await stagePeople(world.sync.store.db, held.id, [noted])
+      await receive(world, updated('E0007', 'Lead', '2026-11-20T02:20:00.000Z'))
+
+      await later(world, 6)
+
+      expect(await eventsOf(world)).toEqual(['held', 'held'])
+    })
+
     test('the later event is planned once the held plan is rejected', async () => {
       await using opened = await openHeld()
       const { world, person, held } = opened
@@ -342,6 +356,48 @@ describe.each(databases)('on $name', ({ place }) => {
     })
     expect((await person('E0003'))?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
     expect(await eventsOf(world)).toEqual(['settled', 'settled'])
+  })
+
+  test('an event about several people waits behind the run that holds one of them', async () => {
+    await using opened = await open({ webhook: webhookFeed({ events: '/items', time: '/at' }) })
+    const { world } = opened
+    const retraction = { type: 'purged', employee: { id: 'E0003' } }
+    await receive(world, JSON.stringify({ at, items: [retraction] }))
+    await later(world, 6)
+    const held = await heldRun(world)
+    const items = [
+      { type: 'purged', employee: { id: 'E0004' } },
+      { type: 'updated', employee: { id: 'E0003', title: 'Lead' } },
+    ]
+    await receive(world, JSON.stringify({ at, items }))
+
+    await later(world, 6)
+    const [, joined] = await listEvents(world.sync.store.db, { connection: 'acme' })
+
+    expect(joined).toMatchObject({ state: 'held', runId: held.id })
+  })
+
+  test('what cannot be understood is settled beside what waits', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await inOrder(world, purged('E0003'), JSON.stringify({ type: 'promoted', at, employee: { id: 'E0005' } }))
+
+    await later(world, 6)
+    const held = await heldRun(world)
+
+    expect(held.counts).toMatchObject({ retract: 1, rejected: 0 })
+    expect(await aside(world)).toMatchObject({ setAside: held.id, counts: { retract: 0, rejected: 1 } })
+    expect(await eventsOf(world)).toEqual(['held', 'rejected'])
+  })
+
+  test('what says nothing new is settled beside what waits', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await inOrder(world, purged('E0003'), updated('E0006', 'Engineer', at))
+
+    await later(world, 6)
+
+    expect(await eventsOf(world)).toEqual(['held', 'settled'])
   })
 
   test('where all of a run waits, it is the run itself that is held', async () => {
