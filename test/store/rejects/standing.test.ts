@@ -179,11 +179,12 @@ describe.each(databases)('what stands rejected on $name', ({ place }) => {
 
     await night(staff(40))
     const first = await night(away('E0001'))
-    await approve(first)
+    const accepted = await approve(first)
     const none = await night(staff(40))
     const more = await night(away('E0002', 'E0003', 'E0004', 'E0005', 'E0006', 'E0007', 'E0008'))
     const another = await night(change(away('E0002'), { id: 'E0009', status: 'Garden Leave' }))
 
+    expect(accepted).toMatchObject({ state: 'finished', decidedBy: 'ana' })
     expect([first, none, more, another].map(refused)).toEqual([['unlistedValues'], [], [], ['unlistedValues']])
     expect(another.reason).toContain('status "Garden Leave" in 1 row')
     expect(another.reason).not.toContain('Sabbatical')

@@ -690,7 +690,9 @@ describe.each(databases)('on $name', ({ place }) => {
       await using opened = await open()
       const { world, client } = opened
       await world.night(staff(20), { asOf: '2026-11-18T01:00:00.000Z' })
-      const held = await world.night(staff(20).slice(7), { asOf: '2026-11-20T01:00:00.000Z', full: true })
+      const held = await world.night(staff(20).slice(7), {
+        ...{ asOf: '2026-11-20T01:00:00.000Z', full: true, verify: true },
+      })
       const stated = terminated('E0001', '2026-11-17', '2026-11-19T12:00:00.000Z')
 
       await receive(world, stated)
@@ -699,7 +701,7 @@ describe.each(databases)('on $name', ({ place }) => {
       const anew = await approveAnew(world, 'source')
       expect(held).toMatchObject({ state: 'held', counts: { leave: 7 } })
       expect((await world.runOf(held.id)).state).toBe('superseded')
-      expect(anew).toMatchObject({ state: 'held', options: { full: true }, counts: { leave: 6 } })
+      expect(anew).toMatchObject({ state: 'held', options: { full: true, verify: true }, counts: { leave: 6 } })
       await approveAnew(world, 'source')
       const people = await peopleOn(client)
       expect(people.get('E0001')?.separatedAt).toBe('2026-11-17T00:00:00.000Z')

@@ -209,6 +209,48 @@ describe.each(databases)('on $name', ({ place }) => {
     ])
   })
 
+  describe('of two held plans', () => {
+    async function openTwo() {
+      const opened = await open({ guards: twoEmails })
+      const { world } = opened
+      await receive(world, purged('E0010'))
+      await later(world, 6)
+      const first = await heldRun(world)
+      await receive(world, ...['E0001', 'E0002', 'E0003'].map((id) => readdressed(id)))
+      await later(world, 6)
+      const second = await heldRun(world)
+      const approving = ({ id, digest }: Run) => approveRun(world.sync, { runId: id, digest: digest ?? '', by: 'ops' })
+      return { world, first, second, approving, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
+    }
+
+    test('one can be approved once the other is delivered', async () => {
+      await using opened = await openTwo()
+      const { world, first, second, approving } = opened
+
+      await approving(first)
+      const meanwhile = approving(second)
+
+      await expect(meanwhile).rejects.toThrow(`run ${first.id} of "acme" is active; approve when it has ended`)
+      await world.drain()
+      expect((await approve(world, second)).state).toBe('finished')
+    })
+
+    test('one can be made again once the other was', async () => {
+      await using opened = await openTwo()
+      const { world, first, second, approving } = opened
+      const before = '2026-11-20T02:05:00.000Z'
+      await receive(world, terminated('E0010', '2026-11-19', before), terminated('E0001', '2026-11-19', before))
+      await later(world, 6)
+
+      await approving(first)
+      const meanwhile = approving(second)
+
+      await expect(meanwhile).rejects.toThrow(`run ${first.id} is being planned again; approve when that has ended`)
+      await world.drain()
+      expect((await approve(world, second)).reason).toContain(`made again after ops approved run ${second.id}`)
+    })
+  })
+
   describe('of a person who waits in a held plan', () => {
     async function openHeld() {
       const opened = await open()
