@@ -109,7 +109,7 @@ export function createDecider({
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
-  /** People of whom several rows were rejected that all say that they have left, as one sighting that says so and no more. */
+  /** People with several rejected rows that all say that they have left: one sighting each, which says so and no more. */
   const departures = new Map<string, Sighting>()
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
