@@ -1,7 +1,8 @@
 import type { Change } from './change.ts'
-import { type Decision, dateIn, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
-import { compareKeys, fingerprint } from './digest.ts'
-import { hasLeft, isEmployed, isHiredAgain, knownEmployment, startsAfterLeaving } from './employment.ts'
+import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
+import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './departure.ts'
+import { fingerprint } from './digest.ts'
+import { isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
 import { isCountedBy, type KnownFaults, noKnownFaults, type Tallied, tally } from './guards.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
@@ -65,14 +66,6 @@ export type StandingReject = Reject & {
 
 /** So many different faults of one source are known again; what is beyond counts as new each time. */
 export const standingKept = 100_000
-
-/** What a row says of a leaving that is in effect: the date, if one has come, with its zone, and whether a status says so. */
-type Departure = {
-  readonly line: number
-  readonly leavingDate: string | undefined
-  readonly left: boolean
-  readonly timeZone: string | undefined
-}
 
 /**
  * The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used.
@@ -210,7 +203,7 @@ export function createDecider({
         if (!first || !last || !standing) return []
         const entry = known.get(identityId)
         const isRejected = departures.has(identityId)
-        if (isRejected && !mayDepart(entry)) return []
+        if (isRejected && !mayDepart(entry, context.today)) return []
         const decision = decideInOrder(entry, sightings, context)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         return planned(entry, decision, { identityId, origin: last.origin })
@@ -376,12 +369,6 @@ export function createDecider({
     }
   }
 
-  /** Rows that were rejected make no person known, and move no date of a person who has left already. */
-  function mayDepart(entry: RosterEntry | undefined): boolean {
-    if (entry === undefined || (entry.wanted ?? entry.confirmed) === null) return false
-    return !hasLeft(knownEmployment(entry), context.today)
-  }
-
   function replace(before: Standing, sighting: Sighting): void {
     const { identityId, rank } = sighting
     if (before.counted === null) {
@@ -465,46 +452,6 @@ function twice(
     cellOnly: false,
     mayLeave,
     fingerprint: fingerprint('twice', identityId),
-  }
-}
-
-function leavingIn(sighting: Sighting, { now, today: ofSource }: PlanContext): Departure | boolean {
-  const { left, leavingDate, timeZone, origin } = sighting
-  if (!left && typeof leavingDate !== 'string') return false
-  const today = timeZone === undefined ? ofSource : dateIn(timeZone, now)
-  const hasCome = typeof leavingDate === 'string' && leavingDate <= today && !isHiredAgain(sighting, today)
-  if (!left && !hasCome) return true
-  return { line: origin.line, leavingDate: hasCome ? leavingDate : undefined, left, timeZone }
-}
-
-/** The earlier one of two departures; a date that HR states goes before one that is inferred. Null unless both are in effect. */
-function bothLeave(
-  one: Departure | boolean,
-  other: Departure | boolean,
-  { asOf, timeZone: ofSource }: PlanContext,
-): Departure | null {
-  if (typeof one === 'boolean' || typeof other === 'boolean') return null
-  const order = ({ leavingDate = afterToday, timeZone = ofSource }: Departure) =>
-    `${leavingDate} ${dateIn(timeZone, asOf)} ${timeZone}`
-  const [first] = [one, other].sort((a, b) => compareKeys(order(a), order(b)) || a.line - b.line)
-  return { ...(first ?? one), left: one.left || other.left }
-}
-
-/** A departure, and nothing else, as a row would tell it. */
-function sightingOf(
-  { line, leavingDate, left, timeZone }: Departure,
-  { identityId, origin }: Pick<Sighting, 'identityId' | 'origin'>,
-): Sighting {
-  return {
-    identityId,
-    fields: {},
-    leavingDate,
-    left,
-    employed: false,
-    unsure: false,
-    statesEmployment: true,
-    origin: { ...origin, line },
-    ...(timeZone !== undefined && { timeZone }),
   }
 }
 
