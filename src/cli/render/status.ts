@@ -63,7 +63,7 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
       one.leaver ? 'may have left' : '-',
       one.cellOnly ? 'field' : one.rows > 1 ? `${number(one.rows)} rows` : 'row',
       age(one.ageSeconds),
-      shown(`${one.source ?? 'source'}:${one.line}`),
+      one.line === null ? '-' : shown(`${one.source ?? 'source'}:${one.line}`),
       shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
   const head = ['CONNECTION', 'KEY', 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']

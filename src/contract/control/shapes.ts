@@ -276,7 +276,7 @@ export const Unserved = z
     column: z.string().nullable(),
     reason: z.string(),
     source: z.string().nullable().describe('The export that said so last.'),
-    line: Count.describe('The line in it, or the first of its lines.'),
+    line: Count.nullable().describe('The line in it, or the first of its lines. Null where the row could be read.'),
     rows: Count.describe('How many of its rows have this fault.'),
     runId: z.string().describe('The run that met it last.'),
     accepted: z.boolean().describe('A plan with it was accepted; false: its plan is held.'),

@@ -181,7 +181,7 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
   const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
     with faults as (
       select standing.connection, standing.identity_id, first_at as at
-      from ${unserved} and ${mayHaveLeft(now)} and accepted_times > 0
+      from ${unserved(now)} and ${mayHaveLeft(now)} and accepted_times > 0
       union all
       select inbox.connection, standing.identity_id, received_at
       from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text

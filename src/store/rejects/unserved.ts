@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, UnservedTally } from '../schema.ts'
 
-/** What an export says of a person and cannot be read, or a row that no person can be found for. */
+/** What an export says of a person and cannot be read or waits with its plan, or a row that no person can be found for. */
 export type Unserved = {
   readonly connection: string
   /** null: the key of the row cannot be read. */
@@ -12,9 +12,9 @@ export type Unserved = {
   readonly cellOnly: boolean
   readonly column: string | null
   readonly reason: string
-  /** The export that said so last, and the line in it. */
+  /** The export that said so last, and the line in it; null where it could be read. */
   readonly source: string | null
-  readonly line: number
+  readonly line: number | null
   /** How many rows of the export have this fault. */
   readonly rows: number
   /** The run that met it last. */
@@ -33,11 +33,26 @@ export type UnservedPlace = Pick<Unserved, 'connection' | 'identityId'> & {
 
 export const noneUnserved: UnservedTally = { people: 0, leavers: 0, rows: 0 }
 
-/** What stands against people who are served at all: a person taken back as sent in error is left out on purpose. */
-export const unserved = sql`
-  standing_rejects standing left join roster
-    on roster.connection = standing.connection and roster.identity_id = standing.identity_id
-  where standing.unserved and roster.retracted_at is null`
+/**
+ * What stands against people who are served at all: a person taken back as sent in error is left out on purpose. A leaving date that has
+ * come while the plan that states it is held is no change of that plan, which names the person only here.
+ */
+export function unserved(now: Date): RawBuilder<unknown> {
+  return sql`
+    (
+      select connection, identity_id, may_leave, cell_only, column_name, reason, source, line, times, run_id, accepted_times, first_at,
+        last_at, fingerprint
+      from standing_rejects where unserved
+      union all
+      select runs.connection, entry.identity_id, true, true, null,
+        'the leaving date ' || entry.deferred_to || ' has come, and the plan that states it is held', null, null, 1, runs.id, 0, entry.due_at,
+        runs.created_at, 'held'
+      from runs join plan_entries entry on entry.run_id = runs.id
+      where runs.state = 'held' and entry.due_at <= ${now}
+    ) standing
+    left join roster on roster.connection = standing.connection and roster.identity_id = standing.identity_id
+    where roster.retracted_at is null`
+}
 
 /** True in SQL where the person may have left, and is not wanted as separated by then. */
 export function mayHaveLeft(now: Date): RawBuilder<boolean> {
@@ -54,7 +69,7 @@ export async function unservedTallies(
     select standing.connection, count(distinct standing.identity_id)::int as people,
       (count(distinct standing.identity_id) filter (where ${mayHaveLeft(now)}))::int as leavers,
       coalesce(sum(times) filter (where standing.identity_id is null), 0)::int as rows
-    from ${unserved} and ${of(connection)}
+    from ${unserved(now)} and ${of(connection)}
     group by standing.connection`.execute(db)
   return new Map(rows.map(({ connection: name, ...tally }) => [name, tally]))
 }
@@ -68,7 +83,7 @@ export async function listUnserved(
     select standing.connection, standing.identity_id as "identityId", ${mayHaveLeft(now)} as leaver, cell_only as "cellOnly",
       column_name as "column", reason, source, line, times as rows, run_id as "runId", accepted_times > 0 as accepted,
       first_at as "firstAt", last_at as "lastAt", may_leave as "mayLeave", fingerprint
-    from ${unserved} and ${of(connection)} and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
+    from ${unserved(now)} and ${of(connection)} and ${after === undefined ? sql`true` : sql`(${order}) > (${place(after)})`}
     order by ${order} limit ${limit ?? null}`.execute(db)
   return rows.map(({ firstAt, lastAt, mayLeave, fingerprint, ...row }) => ({
     ...row,

@@ -61,6 +61,35 @@ describe.each(databases)('unserved people on $name', ({ place }) => {
     }
   }
 
+  test('are those whose leaving date has come while the plan that states it is held', async () => {
+    await using opened = await open()
+    const { world, night, unserved } = opened
+    await night(staff(20))
+    const leaves = change(staff(20), { id: 'E0002', left: '2026-11-22' }, { id: 'E0003', left: '2026-11-23' })
+    const held = await night(leaves.map((person) => ({ ...person, email: `${person.id}@new.example` })))
+    world.clock.now = new Date('2026-11-21T23:59:59.000Z')
+    const dayBefore = await unserved()
+
+    world.clock.now = new Date('2026-11-22T00:00:00.000Z')
+    const found = await unserved()
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ops' })
+    await world.drain()
+
+    expect(held.state).toBe('held')
+    expect(dayBefore).toEqual([])
+    expect(found).toMatchObject([
+      {
+        identityId: 'E0002',
+        leaver: true,
+        line: null,
+        reason: 'the leaving date 2026-11-22 has come, and the plan that states it is held',
+        runId: held.id,
+        accepted: false,
+      },
+    ])
+    expect(await unserved()).toEqual([])
+  })
+
   test('stand with what cannot be read, where and since when, and those first who may have left', async () => {
     await using opened = await open()
     const { world, night, unserved, tally } = opened
