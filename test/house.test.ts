@@ -11,6 +11,7 @@ import { moves } from '../src/store/runs/runs.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { designPage } from './helpers/pages/design.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
+import { guardsPage } from './helpers/pages/guards.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -126,6 +127,12 @@ describe('the documentation', () => {
     const page = designPage(await readPage('docs/design.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/design.md')
+  })
+
+  test('shows the limits as the guards hold them', async () => {
+    const page = guardsPage(await readPage('docs/guards.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/guards.md')
   })
 
   test('has the page of outcomes as the tests of evidence hold it', async () => {

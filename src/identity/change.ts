@@ -32,4 +32,8 @@ export type Verdict = {
   readonly limit: number | null
   readonly ok: boolean
   readonly reason?: string
+  /** Where it failed: the keys of the first people that it concerns, in the plan's order. */
+  readonly people?: readonly string[]
+  /** Where it failed: how the values of a field move, and what usually causes that. No values of people. */
+  readonly hints?: readonly string[]
 }

@@ -11,6 +11,7 @@ import {
   speaksOfEmployment,
 } from './employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from './field-times.ts'
+import { type Move, type News, noNews } from './guards/facts.ts'
 import { type FieldName, fieldNames, type IdentityRecord, type RosterEntry, type Sighting } from './record.ts'
 
 export type PlanContext = EmploymentRules & {
@@ -50,10 +51,9 @@ export type Decision = {
   /** The snapshot lacks this person, who was employed until now. */
   readonly absent: boolean
   /** What is new against what was wanted before, for the guards: what a former run accepted is not judged again. */
-  readonly news: { readonly leaves: boolean; readonly emailChanged: boolean; readonly retracts: boolean }
+  readonly news: News
 }
 
-const noNews = { leaves: false, emailChanged: false, retracts: false }
 const nothing: Decision = { entry: null, change: null, absent: false, news: noNews }
 
 /**
@@ -139,7 +139,11 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting):
   if (entry === undefined || entry.retracted !== null) return nothing
   const reason =
     'file' in origin ? `the source says so: ${origin.file}, line ${origin.line}` : `event ${origin.event} says so`
-  return { ...nothing, change: retractChange(entry, reason), news: { ...noNews, retracts: true } }
+  return {
+    ...nothing,
+    change: retractChange(entry, reason),
+    news: { ...noNews, identityId: entry.identityId, kinds: ['retractions'] },
+  }
 }
 
 function conclude(
@@ -155,7 +159,7 @@ function conclude(
 
   const carried = settled.wanted === entry.wanted
   const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried })
-  return { entry: stored, change, absent, news: newsOf(entry.wanted ?? entry.confirmed, settled.wanted, today) }
+  return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }
 }
 
 function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {
@@ -250,13 +254,28 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
   )
 }
 
-function newsOf(known: IdentityRecord | null, wanted: IdentityRecord, today: string): Decision['news'] {
-  const hadEmail = known?.email ?? null
-  return {
-    leaves: known !== null && leavesNow(known, wanted, today),
-    emailChanged: hadEmail !== null && wanted.email !== undefined && wanted.email !== hadEmail,
-    retracts: false,
-  }
+function newsOf(entry: RosterEntry, wanted: IdentityRecord, today: string): News {
+  const known = entry.wanted ?? entry.confirmed
+  const { identityId } = wanted
+  if (known === wanted) return noNews
+  if (known === null) return { identityId, kinds: ['joiners'], moves: [] }
+  const moves = fieldNames.flatMap((field) => moveOf(field, known, wanted))
+  const moved = (field: FieldName) => moves.some((move) => move.field === field)
+  const left = hasLeft(known, today)
+  const kinds: News['kinds'][number][] = []
+  if (leavesNow(known, wanted, today)) kinds.push('leavers')
+  else if (left && (wanted.separatedAt ?? null) === null) kinds.push('returns')
+  // A date that was inferred is there to be replaced.
+  else if (left && !entry.inferred && moved('separatedAt')) kinds.push('redates')
+  if (moved('email')) kinds.push('emailChanges')
+  if (moved('isContractor')) kinds.push('contractorFlips')
+  return kinds.length === 0 && moves.length === 0 ? noNews : { identityId, kinds, moves }
+}
+
+/** A field that gets its first value, as each does that is newly mapped, loses nothing and moves nothing. */
+function moveOf(field: FieldName, known: IdentityRecord, wanted: IdentityRecord): Move[] {
+  const [from = null, to] = [known[field], wanted[field]]
+  return from === null || to === undefined || to === from ? [] : [{ field, from, to }]
 }
 
 /** Whether a person leaves who has not; a date ahead that moves, and one that comes, was judged when it was first stated. */

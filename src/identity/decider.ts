@@ -3,7 +3,8 @@ import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type
 import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './departure.ts'
 import { fingerprint } from './digest.ts'
 import { isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
-import { isCountedBy, type KnownFaults, noKnownFaults, type Tallied, tally } from './guards.ts'
+import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
+import { isCountedBy, type Tallied, tally } from './guards/tally.ts'
 import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
@@ -135,6 +136,8 @@ export function createDecider({
         unserved: isUnserved(reject),
       })),
     counts: tallied.counts,
+    people: tallied.people,
+    explain: tallied.explain,
     facts: tallied.facts,
     /** True: everybody of the roster without a usable row is decided about. False: unfinished people alone are. */
     asksForEverybody: context.mode === 'snapshot' || everybody,
@@ -220,7 +223,7 @@ export function createDecider({
         const seen: Seen = isNamed(identityId) ? 'untouched' : 'absent'
         const decision = decide(entry, seen, context)
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
-        if (inOrder && decision.news.leaves) return []
+        if (inOrder && decision.news.kinds.includes('leavers')) return []
         tallied.add(decision, seen)
         return planned(entry, decision, { identityId, origin: null })
       })
@@ -261,6 +264,7 @@ export function createDecider({
 
     /** What waits of the people that were split off. */
     waitingCounts: waitingTally.counts,
+    waitingPeople: waitingTally.people,
 
     /** Whether no row named this person. */
     lacks: (identityId: string): boolean => !isNamed(identityId),

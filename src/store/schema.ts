@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
+import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { FieldTimes, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
@@ -67,6 +68,7 @@ type RunsTable = {
   records: number | null
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
+  people_counts: NullableJson<PeopleCounts>
   digest: string | null
   moved: string | null
   set_aside: string | null

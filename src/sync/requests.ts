@@ -1,7 +1,9 @@
 import { Failure } from '../errors.ts'
 import { retractChange } from '../identity/decide.ts'
 import { planDigest } from '../identity/digest.ts'
-import { judge, tally } from '../identity/guards.ts'
+import { noPeople } from '../identity/guards/facts.ts'
+import { judge } from '../identity/guards/judge.ts'
+import { tally } from '../identity/guards/tally.ts'
 import { type Meaning, meanings } from '../identity/mapping/classed.ts'
 import { foldValue } from '../identity/mapping/fold-value.ts'
 import { type ClassedEntry, classValue as keepClassedValue } from '../store/classed-values.ts'
@@ -165,8 +167,8 @@ export async function retractPerson(
     rows: 1,
     size: null,
     endMissing: false,
-    recentLeavers: 0,
-    recentEmailChanges: 0,
+    recent: noPeople,
+    usual: null,
     headcount: await headcount(db, connection.name),
     missingColumns: [],
     absence: 'ignore',

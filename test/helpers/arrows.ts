@@ -40,7 +40,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     server: [top],
   },
   identity: {
-    [top]: [],
+    [top]: ['guards'],
+    guards: [top],
     mapping: [top],
     lint: [top, 'mapping'],
   },

@@ -1,12 +1,12 @@
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import { Failure } from '../../src/errors.ts'
 import { createClient } from '../../src/http/client/client.ts'
-import { Guards } from '../../src/identity/guards.ts'
 import { requestRun } from '../../src/sync/sync.ts'
 import { acceptedExports, judge } from './crash/judge.ts'
 import { createDice, type Dice } from './dice.ts'
 import { faults, refusedItem, resultChanges } from './faults/faults.ts'
 import { type Fault, type FaultProxy, type Line, pass, startFaultProxy } from './faults/proxy.ts'
+import { noLimits } from './guards/no-limits.ts'
 import { createHr, type Hr } from './model/hr-model.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
@@ -30,13 +30,6 @@ const hour = 60 * 60_000
 /** With the longest wait between two attempts, an hour, this many moves of the clock are more than anything takes. */
 const mostMoves = 60
 const restless = ['waiting', 'reading', 'planned', 'delivering'] as const
-const wideOpen = { count: 10_000, share: 1 }
-const noGuards = Guards.parse({
-  leavers: wideOpen,
-  rejectedRows: wideOpen,
-  emailChanges: wideOpen,
-  shrink: wideOpen,
-})
 
 /** What a request can meet, in fair proportions: what leaves open whether it was applied comes oftenest. */
 const misfortunes: readonly [Fault, ...Fault[]] = [
@@ -90,7 +83,7 @@ export async function runScenario(host: Host, at: string, scenario: Scenario): P
   await using world = await openWorld({
     at,
     client: clientWaiting(400),
-    connection: { guards: noGuards, delivery: deliveryOf(createDice(`${seed}/delivery`)) },
+    connection: { guards: noLimits, delivery: deliveryOf(createDice(`${seed}/delivery`)) },
   })
   waitByClock(world)
   const hr = createHr(people)

@@ -4,7 +4,7 @@ import type { Identity } from '../../src/contract/platform/hris-user-identities.
 import { openDatabase } from '../../src/database/database.ts'
 import { createClient } from '../../src/http/client/client.ts'
 import { walk } from '../../src/http/client/walk.ts'
-import { Guards } from '../../src/identity/guards.ts'
+import { Guards } from '../../src/identity/guards/limits.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { type Platform, startPlatform } from '../../src/platform/start.ts'

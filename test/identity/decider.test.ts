@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, type WantedSide } from '../../src/identity/decide.ts'
 import { createDecider, standingKept } from '../../src/identity/decider.ts'
+import { noPeople } from '../../src/identity/guards/facts.ts'
 import { isReject } from '../../src/identity/mapping/rows.ts'
 import type { Reject, Sighting } from '../../src/identity/record.ts'
 import { contextOf, history, keys, night, rosterAfter, row } from '../helpers/model/histories.ts'
@@ -488,7 +489,7 @@ describe('what is wrong with a source', () => {
 
     const { rejected, knownFaulty } = second.facts({
       ...{ mode: 'snapshot', rows: faults.length, size: null, endMissing: false, headcount: 0, missingColumns: [] },
-      ...{ recentLeavers: 0, recentEmailChanges: 0, absence: 'separate' },
+      ...{ recent: noPeople, usual: null, absence: 'separate' },
     })
     expect(rejected - knownFaulty).toBe(7)
   })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext } from '../../src/identity/decide.ts'
 import { createDecider } from '../../src/identity/decider.ts'
-import { Guards, judge } from '../../src/identity/guards.ts'
+import { noPeople } from '../../src/identity/guards/facts.ts'
+import { judge } from '../../src/identity/guards/judge.ts'
+import { Guards } from '../../src/identity/guards/limits.ts'
 import { compileMapping, Mapping } from '../../src/identity/mapping/mapping.ts'
 import { isReject, type MappableRow } from '../../src/identity/mapping/rows.ts'
 import type { RosterEntry } from '../../src/identity/record.ts'
@@ -83,8 +85,8 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
     size: null,
     endMissing: false,
     headcount: 1,
-    recentLeavers: 0,
-    recentEmailChanges: 0,
+    recent: noPeople,
+    usual: null,
     missingColumns: [],
   })
   return {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, retractChange, type Seen } from '../../src/identity/decide.ts'
-import type { IdentityRecord, RosterEntry } from '../../src/identity/record.ts'
+import { type News, noPeople } from '../../src/identity/guards/facts.ts'
+import { isCountedBy, tally } from '../../src/identity/guards/tally.ts'
+import type { IdentityRecord, RosterEntry, Sighting } from '../../src/identity/record.ts'
 import { plan } from '../helpers/model/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
 
@@ -535,7 +537,7 @@ describe('what an earlier run could not deliver', () => {
 
     expect(decision).toMatchObject({
       change: { kind: 'leave', carried: true, inferred: true },
-      news: { leaves: false },
+      news: { kinds: [] },
     })
   })
 
@@ -560,7 +562,7 @@ describe('what is news to the guards', () => {
   ])('%s', (_, known, seen) => {
     const { news } = decide(known, seen, nightly())
 
-    expect(news.leaves).toBe(true)
+    expect(news.kinds).toContain('leavers')
   })
 
   test.each([
@@ -570,7 +572,7 @@ describe('what is news to the guards', () => {
   ])('%s', (_, email, emailChanged) => {
     const { news } = decide(entry('ana'), sighting('ana', { fields: { email } }), nightly())
 
-    expect(news.emailChanged).toBe(emailChanged)
+    expect(news.kinds).toEqual(emailChanged ? ['emailChanges'] : [])
   })
 
   test('a first address is no changed one', () => {
@@ -578,14 +580,84 @@ describe('what is news to the guards', () => {
 
     const { news } = decide(known, sighting('ana'), nightly())
 
-    expect(news.emailChanged).toBe(false)
+    expect(news.kinds).not.toContain('emailChanges')
   })
 
   test('somebody who is first seen as gone leaves nobody', () => {
     const { news, change } = decide(undefined, sighting('ana', { leavingDate: '2026-06-30' }), nightly())
 
     expect(change).toMatchObject({ kind: 'join', record: { separatedAt: june } })
-    expect(news.leaves).toBe(false)
+    expect(news.kinds).not.toContain('leavers')
+  })
+})
+
+describe('what the limits count as new', () => {
+  const gone = { separatedAt: june }
+  const full = { jobTitle: 'Engineer', managerName: 'Bo', isContractor: false }
+  /** What has a limit of its own is named by it. */
+  const kindFields = ['separatedAt', 'email', 'isContractor']
+  const known = (fields: Partial<IdentityRecord> = {}, said: Partial<RosterEntry> = {}) =>
+    entry('ana', { wanted: record('ana', { ...full, ...fields }), ...said })
+  const says = (said: Partial<Sighting> = {}) =>
+    sighting('ana', { ...said, fields: { ...sighting('ana').fields, ...full, ...said.fields } })
+
+  test.each<[string, RosterEntry | undefined, Sighting, Partial<News>]>([
+    ['nothing where nothing is', known(), says(), {}],
+    ['a joiner', undefined, says(), { kinds: ['joiners'] }],
+    ['a leaver', known(), says({ leavingDate: '2026-06-30' }), { kinds: ['leavers'] }],
+    ['a return', known(gone), says(), { kinds: ['returns'] }],
+    ['another leaving date', known(gone), says({ leavingDate: '2026-07-31' }), { kinds: ['redates'] }],
+    ['no stated date for an inferred one', known(gone, { inferred: true }), says({ leavingDate: '2026-07-31' }), {}],
+    ['another address', known(), says({ fields: { email: 'b@example.com' } }), { kinds: ['emailChanges'] }],
+    [
+      'an employee who is a contractor',
+      known(),
+      says({ fields: { isContractor: true } }),
+      { kinds: ['contractorFlips'] },
+    ],
+    [
+      'another title',
+      known(),
+      says({ fields: { jobTitle: 'Lead' } }),
+      { moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Lead' }] },
+    ],
+    [
+      'a manager who is gone',
+      known(),
+      says({ fields: { managerName: null } }),
+      { moves: [{ field: 'managerName', from: 'Bo', to: null }] },
+    ],
+    ['no first value', known({ managerName: null }), says(), {}],
+    ['no field that is newly mapped', known(), says({ fields: { lastName: 'Diaz' } }), {}],
+    [
+      'a leaver with another title as both',
+      known(),
+      says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former' } }),
+      { kinds: ['leavers'], moves: [{ field: 'jobTitle', from: 'Engineer', to: 'Former' }] },
+    ],
+  ])('is %s', (_what, before, seen, news) => {
+    const { kinds, moves } = decide(before, seen, nightly()).news
+
+    expect({ kinds, moves: moves.filter(({ field }) => !kindFields.includes(field)) }).toEqual({
+      kinds: [],
+      moves: [],
+      ...news,
+    })
+  })
+
+  test('is counted by each guard, and taken out again', () => {
+    const seen = says({ leavingDate: '2026-06-30', fields: { jobTitle: 'Former', managerName: null } })
+    const tallied = tally()
+
+    const added = tallied.add(decide(known(), seen, nightly()), seen)
+    const counted = tallied.people()
+    tallied.remove(added)
+
+    expect(counted).toMatchObject({ leavers: 1, changed: { jobTitle: 1 }, blanked: { managerName: 1 } })
+    expect(['leavers', 'fieldChanges', 'blanks', 'returns'].map((name) => isCountedBy(added, new Set([name])))).toEqual(
+      [...[true, true, true, false]],
+    )
+    expect(tallied.people()).toEqual(noPeople)
   })
 })
 
@@ -604,7 +676,7 @@ describe('data sent in error', () => {
   test('a withheld person is missed by no guard when absent', () => {
     const decision = decide(entry('ana', withheld), 'absent', nightly())
 
-    expect(decision).toMatchObject({ change: null, absent: false, news: { leaves: false } })
+    expect(decision).toMatchObject({ change: null, absent: false, news: { kinds: [] } })
   })
 
   test('a retraction names the person and the reason', () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Guards } from '../../src/identity/guards.ts'
+import { Guards } from '../../src/identity/guards/limits.ts'
 import { rosterEntry } from '../../src/store/roster/roster.ts'
 import { approveRun, requestRun } from '../../src/sync/sync.ts'
 import { cellsOf, dates, type Outcome, present, type StatusName, statuses } from '../helpers/evidence/outcomes.ts'

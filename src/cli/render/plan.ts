@@ -52,9 +52,13 @@ export function renderWarnings(warnings: readonly string[], paint: Paint): strin
 export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
   if (guards.length === 0) return ''
   const width = Math.max(...guards.map((guard) => guard.name.length))
-  const lines = guards.map((guard) => {
+  const lines = guards.flatMap((guard) => {
     const mark = guard.ok ? paint('green', '✔') : paint('red', '✖')
-    return `  ${mark} ${guard.name.padEnd(width)}  ${verdictText(guard)}`.trimEnd()
+    const below = [...(guard.hints ?? []), ...(guard.people ? [`such as ${guard.people.join(', ')}`] : [])]
+    return [
+      `  ${mark} ${guard.name.padEnd(width)}  ${verdictText(guard)}`.trimEnd(),
+      ...below.map((line) => `${' '.repeat(width + 6)}${shown(line)}`),
+    ]
   })
   return [paint('bold', 'Guards'), ...lines].join('\n')
 }

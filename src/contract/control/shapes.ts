@@ -54,6 +54,16 @@ export const Verdict = z.object({
   limit: z.number().nullable().describe('Null for a guard that has no number to exceed.'),
   ok: z.boolean(),
   reason: z.string().optional(),
+  people: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('The keys of the first people that a failed guard counts.'),
+  hints: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('How the values of a field move where a guard failed, and what usually causes that.'),
 })
 export type Verdict = z.infer<typeof Verdict>
 

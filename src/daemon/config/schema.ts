@@ -5,7 +5,7 @@ import { CsvSource } from '../../connectors/folder/settings.ts'
 import { HttpSource } from '../../connectors/http/settings.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
-import { Guards } from '../../identity/guards.ts'
+import { Guards } from '../../identity/guards/limits.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 

@@ -37,6 +37,8 @@ create table runs (
   unserved json,
   counts json,
   guards json,
+  -- What the limits of people counted in the plan, by which later plans are measured; null where nothing was judged.
+  people_counts json,
   digest text,
   -- What was accepted about the people of a held plan since it was made: an approval then has the plan made again.
   moved text,

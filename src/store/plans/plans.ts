@@ -3,6 +3,7 @@ import { Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
+import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
@@ -120,6 +121,8 @@ export type PlanSummary = {
   readonly records: number
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
+  /** What the limits of people counted. */
+  readonly people: PeopleCounts
   readonly digest: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
@@ -149,6 +152,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       records: plan.records,
       counts: JSON.stringify(plan.counts),
       guards: JSON.stringify(plan.guards),
+      people_counts: JSON.stringify(plan.people),
       digest: plan.digest,
       fields: JSON.stringify(plan.fields),
       end_keys: JSON.stringify(plan.endKeys),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
+import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import { holdEvents } from '../inbox/inbox.ts'
 import { heldReason } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
@@ -15,6 +16,8 @@ export type SetAside = {
   /** In key order; empty where all of them wait behind runs that are held already. */
   readonly people: readonly PlannedPerson[]
   readonly counts: PlanCounts
+  /** What the limits of people count of them. */
+  readonly counted: PeopleCounts
   readonly digest: string
   /** What the guards said of the plan as a whole. */
   readonly guards: readonly Verdict[]
@@ -36,9 +39,9 @@ export async function storeSetAside(
   if (held !== null) {
     await sql`
       insert into runs (id, connection, feed, trigger, options, state, reason, mode, source, as_of, rows, records, warnings, verification,
-        counts, guards, digest, created_at, started_at)
+        counts, people_counts, guards, digest, created_at, started_at)
       select ${held}, connection, feed, trigger, '{}', 'held', ${heldReason(setAside.guards)}, mode, source, as_of, rows, ${people.length},
-        '[]', 'null', ${JSON.stringify(setAside.counts)}, ${JSON.stringify(setAside.guards)}, ${setAside.digest}, ${now}, ${now}
+        '[]', 'null', ${JSON.stringify(setAside.counts)}, ${JSON.stringify(setAside.counted)}, ${JSON.stringify(setAside.guards)}, ${setAside.digest}, ${now}, ${now}
       from runs where id = ${runId}`.execute(tx)
     await tx.updateTable('runs').set({ set_aside: held }).where('id', '=', runId).execute()
     for (let start = 0; start < people.length; start += peopleAtOnce) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { StandingReject } from '../../identity/decider.ts'
-import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards.ts'
+import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 import { noneUnserved, unservedTallies } from './unserved.ts'

@@ -197,36 +197,6 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** How many people left by events since then without a person's approval. */
-export async function leaversSince(db: Db, connection: string, since: Date): Promise<number> {
-  const row = await unapproved(db, connection, since)
-    .select(sql<number>`coalesce(sum((counts ->> 'leave')::int), 0)::int`.as('people'))
-    .executeTakeFirstOrThrow()
-  return row.people
-}
-
-/** How many e-mail addresses were replaced by events since then without a person's approval. */
-export async function emailChangesSince(db: Db, connection: string, since: Date): Promise<number> {
-  const row = await unapproved(db, connection, since)
-    .innerJoin('changes', 'changes.run_id', 'runs.id')
-    .select(sql<number>`count(*)::int`.as('people'))
-    .where('changes.carried', '=', false)
-    .where(sql<boolean>`changes.fields -> 'email' ->> 'from' is not null`)
-    .executeTakeFirstOrThrow()
-  return row.people
-}
-
-/** The event runs since then whose plan passed the guards. */
-function unapproved(db: Db, connection: string, since: Date) {
-  return db
-    .selectFrom('runs')
-    .where('runs.connection', '=', connection)
-    .where('runs.feed', '=', 'webhook')
-    .where('runs.state', 'in', ['delivering', 'finished', 'finished_with_problems'])
-    .where('runs.decided_by', 'is', null)
-    .where('runs.created_at', '>', since)
-}
-
 /** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision. */
 export async function hasUndecidedRun(
   db: Db,

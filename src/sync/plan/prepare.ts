@@ -5,7 +5,8 @@ import { dateIn, type PlanContext } from '../../identity/decide.ts'
 import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
 import { planHasher } from '../../identity/digest.ts'
 import { isEmployed } from '../../identity/employment.ts'
-import { type GuardFacts, judge } from '../../identity/guards.ts'
+import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
+import { judge } from '../../identity/guards/judge.ts'
 import { withClassed } from '../../identity/mapping/classed.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
@@ -14,7 +15,7 @@ import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
-import { emailChangesSince, leaversSince } from '../../store/runs/runs.ts'
+import { passedSince, usualOf } from '../../store/runs/passed.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
@@ -97,13 +98,13 @@ export async function preparePlan(
     endMissing:
       mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
     headcount: await headcount(db, connection.name),
-    recentLeavers: inOrder ? await leaversSince(db, connection.name, aDayAgo) : 0,
-    recentEmailChanges: inOrder ? await emailChangesSince(db, connection.name, aDayAgo) : 0,
+    recent: inOrder ? await passedSince(db, connection.name, aDayAgo) : noPeople,
+    usual: await usualOf(db, { connection: connection.name, feed: feed.name }),
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
   })
   const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || !ofRowsThatStand.has(name))
-  const verdicts = [...judged, ...staleExport(reading, accepted.asOf)]
+  const verdicts = [...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain)
   const aside = inOrder && splits ? await setAside(place, { verdicts, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const hasher = planHasher()
@@ -115,6 +116,7 @@ export async function preparePlan(
     rows,
     records: decider.account.records,
     counts: aside && 'whole' in aside ? aside.whole : decider.counts(),
+    people: aside && 'whole' in aside ? aside.counted : decider.people(),
     guards: part ? verdictsOnRest(verdicts) : verdicts,
     digest: hasher.digest(),
     fields,

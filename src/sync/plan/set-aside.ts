@@ -1,7 +1,8 @@
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { Decider, PlannedPerson, Told } from '../../identity/decider.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
-import { guardsOfPeople } from '../../identity/guards.ts'
+import type { PeopleCounts } from '../../identity/guards/facts.ts'
+import { guardsOfPeople } from '../../identity/guards/tally.ts'
 import type { SetAside, WaitingEvent } from '../../store/plans/set-aside.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { heldEventRuns, heldReason, plannedIn } from '../../store/runs/runs.ts'
@@ -14,7 +15,7 @@ const pageSize = 1000
 type Waiting = Told & { readonly runId: string | null; readonly reason: string }
 
 /** What becomes of a plan of events: a part of it waits as a plan of its own, or all of it does. */
-export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts }
+export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts; readonly counted: PeopleCounts }
 
 /**
  * Takes people out of a plan of events that a guard stops, or that wait in a held plan already, so that the others go on. Their
@@ -45,8 +46,9 @@ export async function setAside(
     for (const one of split.waiting) noteEvents(events, one, byKey.get(one.identityId))
   }
   const counts = decider.waitingCounts()
+  const counted = decider.waitingPeople()
   const isWhole = waiting.length === told.length && waiting.every(({ runId }) => runId === null) && goesOn.length === 0
-  if (isWhole && isEmpty(decider.counts())) return { whole: counts }
+  if (isWhole && isEmpty(decider.counts())) return { whole: counts, counted }
 
   for (let start = 0; start < waiting.length; start += pageSize) {
     await stage.drop(waiting.slice(start, start + pageSize).map(({ identityId }) => identityId))
@@ -54,7 +56,7 @@ export async function setAside(
   }
   people.sort((a, b) => compareKeys(a.identityId, b.identityId))
   const digest = planDigest(people.flatMap(({ change }) => change ?? []))
-  return { part: { people, counts, digest, guards: verdicts, events: [...events.values()] } }
+  return { part: { people, counts, counted, digest, guards: verdicts, events: [...events.values()] } }
 }
 
 function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
@@ -63,7 +65,11 @@ function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
 
 /** The verdicts on what goes on: what was set aside stops nothing more. */
 export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
-  return verdicts.map(({ reason, ...verdict }) => ({ ...verdict, ok: true, ...(verdict.ok && reason && { reason }) }))
+  return verdicts.map(({ reason, people: _, hints: __, ...verdict }) => ({
+    ...verdict,
+    ok: true,
+    ...(verdict.ok && reason && { reason }),
+  }))
 }
 
 async function whoWaits(

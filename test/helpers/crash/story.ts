@@ -9,6 +9,7 @@ import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import type { Dice } from '../dice.ts'
 import { type FaultProxy, startFaultProxy } from '../faults/proxy.ts'
+import { noLimits } from '../guards/no-limits.ts'
 import { install } from '../installation.ts'
 import { createHr, type ExpectedPerson, type Hr } from '../model/hr-model.ts'
 import { postgresPlace } from '../servers/databases.ts'
@@ -27,7 +28,7 @@ export type Size = {
 
 /** Small batches, so that a night has several; of those of the leavers some travel together and some person by person. */
 const connection = `    delivery: { batchSize: 4, updateWave: 2 }
-    guards: { leavers: { count: 10000 }, emailChanges: { count: 10000 }, shrink: { count: 10000 } }
+    guards: ${JSON.stringify({ ...noLimits, rejectedRows: undefined })}
 `
 
 /** So many people HR knows before it stops hiring; nights then take as long as those before. */

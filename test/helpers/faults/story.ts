@@ -14,6 +14,7 @@ import type { PlatformClient } from '../../../src/sync/context.ts'
 import { type CircuitOptions, createPace, type Pace } from '../../../src/sync/deliver/pace.ts'
 import { requestRun, sweep } from '../../../src/sync/sync.ts'
 import { judge } from '../crash/judge.ts'
+import { noLimits } from '../guards/no-limits.ts'
 import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
 import { postgresPlace } from '../servers/databases.ts'
 import { type Host, openWorld, peopleOn } from '../world.ts'
@@ -47,7 +48,10 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     await openWorld({
       at,
       client: clientTo(proxy.baseUrl),
-      connection: { delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100, ...delivery } },
+      connection: {
+        guards: noLimits,
+        delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100, ...delivery },
+      },
     }),
   )
   const { connection, sync } = world

@@ -2,7 +2,7 @@ import type { Change, PlanCounts } from '../../../src/identity/change.ts'
 import type { PlanContext, WantedSide } from '../../../src/identity/decide.ts'
 import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decider.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
-import type { GuardFacts } from '../../../src/identity/guards.ts'
+import { type GuardFacts, noPeople } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
 import { reject } from '../records.ts'
@@ -34,8 +34,8 @@ const about = {
   rows: 0,
   size: null,
   endMissing: false,
-  recentLeavers: 0,
-  recentEmailChanges: 0,
+  recent: noPeople,
+  usual: null,
   headcount: 0,
   missingColumns: [],
   absence: 'separate',

@@ -10,6 +10,7 @@ import type { StoreSchema } from '../../../src/store/schema.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { acceptedExports, judge } from '../crash/judge.ts'
 import { type Fault, type FaultProxy, pass, type Seen, startFaultProxy } from '../faults/proxy.ts'
+import { noLimits } from '../guards/no-limits.ts'
 import { install } from '../installation.ts'
 import { createHr, type Hr } from '../model/hr-model.ts'
 import { type Served, serve } from '../served.ts'
@@ -80,7 +81,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
   const first = opening.use(await install(settings))
   const path = join(first.folder, 'exports', 'people.csv')
   const connection = `    delivery: { batchSize: ${batchSize}, updateWave: 0 }
-    guards: { leavers: { count: ${people} }, emailChanges: { count: ${people} }, shrink: { count: ${people} } }
+    guards: ${JSON.stringify(noLimits)}
 `
   const hr = createHr(people)
   const opened = opening.move()

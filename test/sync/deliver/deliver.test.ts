@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Guards } from '../../../src/identity/guards.ts'
+import { Guards } from '../../../src/identity/guards/limits.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import type { Pace } from '../../../src/sync/deliver/pace.ts'

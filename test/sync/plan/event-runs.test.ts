@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Failure } from '../../../src/errors.ts'
-import { Guards } from '../../../src/identity/guards.ts'
+import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'

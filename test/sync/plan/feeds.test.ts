@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Connector, Reading, SourceIdentity } from '../../../src/connectors/connector.ts'
+import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context.ts'
 import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
+import { noLimits } from '../../helpers/guards/no-limits.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import {
   change,
@@ -84,23 +86,27 @@ function reading(given: {
 }
 
 describe.each(databases)('on $name', ({ place }) => {
-  async function open(feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {}, webhook?: WebhookFeed) {
+  async function open(
+    feed: NonNullable<Parameters<typeof openWorld>[0]['feed']> = {},
+    webhook?: WebhookFeed,
+    guards = Guards.parse({}),
+  ) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
     const { client } = await host.tenant()
-    const world = stack.use(await openWorld({ at, client, feed, ...(webhook && { webhook }) }))
+    const world = stack.use(await openWorld({ at, client, feed, connection: { guards }, ...(webhook && { webhook }) }))
     return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
   }
 
   /** A world whose source is a folder of deltas, the first of which hires twenty people. */
-  async function openDeltas(rules: Partial<{ mapping: Mapping }> = {}, webhook?: WebhookFeed) {
+  async function openDeltas(rules: Partial<{ mapping: Mapping }> = {}, webhook?: WebhookFeed, guards?: Guards) {
     const folder = deltas()
     folder.files.push({
       name: '01.csv',
       asOf: '2026-11-19T01:00:00.000Z',
       rows: staff(20).map((person) => ({ ...person, action: 'J' })),
     })
-    const opened = await open({ connector: folder.connector, mapping, ...rules }, webhook)
+    const opened = await open({ connector: folder.connector, mapping, ...rules }, webhook, guards)
     const { world } = opened
     async function ask() {
       const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
@@ -294,7 +300,7 @@ describe.each(databases)('on $name', ({ place }) => {
       ['near each other', 0],
       ['far apart', 2500],
     ])('leave the latest one standing, %s', async (_where, between) => {
-      await using opened = await openDeltas({ mapping: latest })
+      await using opened = await openDeltas({ mapping: latest }, undefined, noLimits)
       const { client, folder, ask } = opened
       const others = staff(between).map(({ id }) => ({ id: `F${id}`, action: 'J', changed: '2026-01-01' }) as const)
       folder.files.push({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Guards } from '../../../src/identity/guards.ts'
+import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { rejectsOf } from '../../../src/store/audit/history.ts'
 import { connectionStates } from '../../../src/store/connections.ts'

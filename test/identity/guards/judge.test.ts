@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../src/identity/decide.ts'
-import { type GuardFacts, Guards, judge, tally } from '../../src/identity/guards.ts'
-import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
+import { decide } from '../../../src/identity/decide.ts'
+import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
+import { judge } from '../../../src/identity/guards/judge.ts'
+import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
+import { tally } from '../../../src/identity/guards/tally.ts'
+import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
+import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
 
 const calm: GuardFacts = {
   mode: 'snapshot',
@@ -9,10 +13,9 @@ const calm: GuardFacts = {
   size: null,
   endMissing: false,
   headcount: 1000,
-  leavers: 0,
-  recentLeavers: 0,
-  emailChanges: 0,
-  recentEmailChanges: 0,
+  ...noPeople,
+  recent: noPeople,
+  usual: null,
   retractions: 0,
   rejected: 0,
   incomplete: 0,
@@ -46,7 +49,13 @@ describe('the verdicts', () => {
       { name: 'unreadableKeys', actual: 0, limit: null, ok: true },
       { name: 'leavers', actual: 0, limit: 50, ok: true },
       { name: 'absentUnderHold', actual: 0, limit: null, ok: true },
+      { name: 'joiners', actual: 0, limit: 250, ok: true },
+      { name: 'returns', actual: 0, limit: 20, ok: true },
+      { name: 'redates', actual: 0, limit: 20, ok: true },
+      { name: 'contractorFlips', actual: 0, limit: 50, ok: true },
       { name: 'emailChanges', actual: 0, limit: 100, ok: true },
+      { name: 'fieldChanges', actual: 0, limit: 200, ok: true },
+      { name: 'blanks', actual: 0, limit: 50, ok: true },
       { name: 'retractions', actual: 0, limit: 0, ok: true },
       { name: 'shrinkRows', actual: 0, limit: 5, ok: true },
       { name: 'shrinkBytes', actual: 0, limit: 0, ok: true },
@@ -62,7 +71,13 @@ describe('the verdicts', () => {
       'rejectedRows',
       'unlistedValues',
       'leavers',
+      'joiners',
+      'returns',
+      'redates',
+      'contractorFlips',
       'emailChanges',
+      'fieldChanges',
+      'blanks',
       'retractions',
     ])
   })
@@ -81,11 +96,11 @@ describe('the verdicts', () => {
     ['emailChanges', { emailChanges: 101 }, 100, false],
     ['emailChanges', { emailChanges: 10, headcount: 20 }, 10, true],
     ['retractions', { retractions: 1 }, 0, false],
-    ['leavers', { leavers: 1, recentLeavers: 50 }, 50, false],
-    ['leavers', { leavers: 0, recentLeavers: 90 }, 50, true],
-    ['emailChanges', { emailChanges: 1, recentEmailChanges: 100 }, 100, false],
-    ['emailChanges', { emailChanges: 1, recentEmailChanges: 99 }, 100, true],
-    ['emailChanges', { emailChanges: 0, recentEmailChanges: 101 }, 100, true],
+    ['leavers', { leavers: 1, recent: { ...noPeople, leavers: 50 } }, 50, false],
+    ['leavers', { leavers: 0, recent: { ...noPeople, leavers: 90 } }, 50, true],
+    ['emailChanges', { emailChanges: 1, recent: { ...noPeople, emailChanges: 100 } }, 100, false],
+    ['emailChanges', { emailChanges: 1, recent: { ...noPeople, emailChanges: 99 } }, 100, true],
+    ['emailChanges', { emailChanges: 0, recent: { ...noPeople, emailChanges: 101 } }, 100, true],
     ['shrinkRows', { size: sizes({ rows: [1000, 800] }) }, 200, true],
     ['shrinkRows', { size: sizes({ rows: [1000, 799] }) }, 200, false],
     ['shrinkRows', { size: sizes({ rows: [8, 3] }) }, 5, true],
@@ -133,6 +148,100 @@ describe('the verdicts', () => {
   })
 })
 
+describe('the trip points', () => {
+  const cases = Object.entries(tripPoints).flatMap(([name, most]) =>
+    companySizes.map((size, at) => ({ name, size, most: most[at] ?? 0 })),
+  )
+
+  test.each(cases)('of $name in a company of $size: $most pass, and one more does not', ({ name, size, most }) => {
+    const judged = (actual: number) => verdict(name, factsOf(name, { size, actual }))
+
+    expect(judged(most)).toMatchObject({ actual: most, ok: true })
+    expect(judged(most + 1)).toMatchObject({ actual: most + 1, limit: most, ok: false })
+  })
+
+  test('are those of every limit', () => {
+    const shrink = ['shrinkRows']
+    expect(Object.keys(tripPoints).toSorted()).toEqual(
+      [...Object.keys(limitRows).filter((name) => name !== 'shrink'), ...shrink].toSorted(),
+    )
+  })
+
+  test('of joiners are none for a connection that knows no one yet', () => {
+    expect(verdict('joiners', { joiners: 100_000, headcount: 0 })).toEqual({
+      name: 'joiners',
+      actual: 100_000,
+      limit: null,
+      ok: true,
+    })
+  })
+
+  test('of fields are of each field by itself, and the sentence names each that goes too far', () => {
+    const changed = { ...noPeople.changed, jobTitle: 150, managerId: 150, startedAt: 201, lastName: 240 }
+
+    expect(verdict('fieldChanges', { changed: { ...changed, startedAt: 150, lastName: 150 } })?.ok).toBe(true)
+    expect(verdict('fieldChanges', { changed })?.reason).toBe(
+      '240 of 1000 people would get another lastName (the limit is 200), 201 of 1000 people would get another startedAt (the limit is 200)',
+    )
+  })
+})
+
+function factsOf(name: string, { size, actual }: { size: number; actual: number }): Partial<GuardFacts> {
+  const jobTitle = { ...noPeople.changed, jobTitle: actual }
+  if (name === 'fieldChanges') return { headcount: size, changed: jobTitle }
+  if (name === 'blanks') return { headcount: size, blanked: jobTitle }
+  if (name === 'rejectedRows') return { rows: size, rejected: actual }
+  // Small companies cannot lose as many rows as would pass.
+  if (name === 'shrinkRows') return { size: sizes({ rows: [size, size - actual] }) }
+  return { headcount: size, [name]: actual }
+}
+
+describe('what is usual', () => {
+  const usual = (runs: number, most: Partial<PeopleCounts> = {}) => ({ runs, most: { ...noPeople, ...most } })
+  const large = { headcount: 10_000 }
+
+  test.each<[string, Partial<GuardFacts>, boolean]>([
+    ['leavers', { ...large, leavers: 28, usual: usual(60, { leavers: 7 }) }, true],
+    ['leavers', { ...large, leavers: 29, usual: usual(60, { leavers: 7 }) }, false],
+    ['leavers', { ...large, leavers: 29, usual: usual(13, { leavers: 7 }) }, true],
+    ['leavers', { ...large, leavers: 29, usual: null }, true],
+    ['leavers', { ...large, leavers: 10, usual: usual(14) }, true],
+    ['leavers', { ...large, leavers: 11, usual: usual(14) }, false],
+    ['joiners', { ...large, joiners: 11, usual: usual(14) }, false],
+    ['returns', { ...large, returns: 11, usual: usual(14) }, false],
+    ['redates', { ...large, redates: 11, usual: usual(14) }, false],
+    ['contractorFlips', { ...large, contractorFlips: 11, usual: usual(14) }, false],
+    ['emailChanges', { ...large, emailChanges: 41, usual: usual(14, { emailChanges: 10 }) }, false],
+    ['fieldChanges', { ...large, changed: { ...noPeople.changed, jobTitle: 11 }, usual: usual(14) }, false],
+    ['blanks', { ...large, blanked: { ...noPeople.blanked, jobTitle: 11 }, usual: usual(14) }, false],
+  ])('of %s with %o passes: %s', (name, facts, ok) => {
+    expect(verdict(name, facts)?.ok).toBe(ok)
+  })
+
+  test('is a sentence with both numbers', () => {
+    const facts = { ...large, leavers: 91, usual: usual(60, { leavers: 7 }) }
+    const changed = { ...noPeople.changed, jobTitle: 50 }
+
+    expect(verdict('leavers', facts)).toEqual({
+      name: 'leavers',
+      actual: 91,
+      limit: 28,
+      ok: false,
+      reason: '91 people would be separated; in 60 runs there were never more than 7',
+    })
+    expect(verdict('fieldChanges', { ...large, changed, usual: usual(60) })?.reason).toBe(
+      '50 people would get another jobTitle (in 60 runs there were never more than 0)',
+    )
+  })
+
+  test('counts for nothing where the settings say so, and a limit that is exceeded goes first', () => {
+    const facts = { ...large, leavers: 501, usual: usual(60) }
+
+    expect(verdict('leavers', { ...facts, leavers: 91 }, { unusual: { enabled: false } })?.ok).toBe(true)
+    expect(verdict('leavers', facts)?.reason).toBe('501 of 10000 people would be separated; the limit is 500')
+  })
+})
+
 describe('limits', () => {
   test('keep the default of what is left out', () => {
     const { leavers } = Guards.parse({ leavers: { count: 20 } })
@@ -140,7 +249,7 @@ describe('limits', () => {
     expect(leavers).toEqual({ count: 20, share: 0.05 })
   })
 
-  test.each([{ leavers: { count: -1 } }, { leavers: { share: 5 } }, { leavers: 5 }, { joiners: {} }])(
+  test.each([{ leavers: { count: -1 } }, { leavers: { share: 5 } }, { leavers: 5 }, { movers: {} }])(
     'refuse %o',
     (limits) => {
       expect(Guards.safeParse(limits).success).toBe(false)
@@ -155,8 +264,8 @@ describe('a tally', () => {
     rows: 9,
     size: null,
     endMissing: false,
-    recentLeavers: 0,
-    recentEmailChanges: 0,
+    recent: noPeople,
+    usual: null,
     headcount: 7,
     missingColumns: [],
     absence: 'separate',
@@ -192,9 +301,9 @@ describe('a tally', () => {
     })
     expect(tallied.facts(about)).toEqual({
       ...about,
+      ...noPeople,
       leavers: 2,
       absent: 1,
-      emailChanges: 0,
       retractions: 1,
       rejected: 2,
       incomplete: 1,

@@ -1,0 +1,208 @@
+import type { Verdict } from '../change.ts'
+import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
+import { type Guards, type Limit, limitRows, otherFields } from './limits.ts'
+
+/** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
+export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
+  const verdicts = [
+    zeroRows(facts),
+    missingColumn(facts),
+    rejectedRows(facts, limits.rejectedRows),
+    unlistedValues(facts),
+    unreadableKeys(facts),
+    people('leavers', facts, limits),
+    absentUnderHold(facts),
+    joiners(facts, limits),
+    people('returns', facts, limits),
+    people('redates', facts, limits),
+    people('contractorFlips', facts, limits),
+    people('emailChanges', facts, limits),
+    fields('fieldChanges', 'changed', facts, limits),
+    fields('blanks', 'blanked', facts, limits),
+    retractions(facts),
+    ...shrunk(facts, limits.shrink),
+    endMissing(facts),
+  ]
+  return facts.mode === 'snapshot' ? verdicts : verdicts.filter(({ name }) => !snapshotOnly.has(name))
+}
+
+/** What only the silence of a snapshot can say. */
+const snapshotOnly: ReadonlySet<string> = new Set([
+  'zeroRows',
+  'unreadableKeys',
+  'absentUnderHold',
+  'shrinkRows',
+  'shrinkBytes',
+  'endMissing',
+])
+
+function mostOf({ count, share }: Limit, base: number): number {
+  return Math.max(count, Math.floor(share * base))
+}
+
+function limited(
+  name: string,
+  limit: Limit,
+  { actual, base, of }: { actual: number; base: number; of: string },
+): Verdict {
+  const most = mostOf(limit, base)
+  if (actual <= most) return { name, actual, limit: most, ok: true }
+  return { name, actual, limit: most, ok: false, reason: `${actual} of ${base} ${of}; the limit is ${most}` }
+}
+
+function zeroRows({ rows }: GuardFacts): Verdict {
+  const verdict = { name: 'zeroRows', actual: rows, limit: null }
+  return rows > 0 ? { ...verdict, ok: true } : { ...verdict, ok: false, reason: 'the source holds no rows' }
+}
+
+function missingColumn({ missingColumns }: GuardFacts): Verdict {
+  const verdict = { name: 'missingColumn', actual: missingColumns.length, limit: null }
+  return missingColumns.length === 0
+    ? { ...verdict, ok: true }
+    : { ...verdict, ok: false, reason: missingColumns.join('; ') }
+}
+
+/** What an accepted export held already was judged with it. HR may never mend it. */
+function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, limit: Limit): Verdict {
+  const all = rejected + incomplete
+  const actual = all - knownFaulty
+  const what = limitRows.rejectedRows.said
+  const verdict = limited('rejectedRows', limit, { actual, base: rows, of: what })
+  if (verdict.ok || knownFaulty === 0) return verdict
+  return {
+    ...verdict,
+    reason: `${all} of ${rows} ${what}, of which ${actual} are new; the limit is ${verdict.limit}`,
+  }
+}
+
+type PeopleLimit = (typeof peopleLimits)[number]
+
+function people(name: PeopleLimit, facts: GuardFacts, limits: Guards): Verdict {
+  const { actual, within } = withRecent(facts[name], facts.recent[name])
+  const { said } = limitRows[name]
+  const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}` })
+  const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
+  if (!verdict.ok || unusual === null) return verdict
+  return {
+    ...verdict,
+    actual: facts[name],
+    limit: unusual.limit,
+    ok: false,
+    reason: `${facts[name]} ${said}; ${unusual.reason}`,
+  }
+}
+
+/** Whether a number is far above everything that accepted runs have shown: the most that passes, and what they have shown. */
+function unusualOf(
+  now: number,
+  { usual, most, limits: { unusual } }: { usual: Usual | null; most: number; limits: Guards },
+): { limit: number; reason: string } | null {
+  if (!unusual.enabled || usual === null || usual.runs < unusual.runs) return null
+  const limit = Math.max(unusual.count, Math.floor(unusual.times * most))
+  if (now <= limit) return null
+  return { limit, reason: `in ${usual.runs} runs there were never more than ${most}` }
+}
+
+/** Everybody joins a connection that knows no one yet. */
+function joiners(facts: GuardFacts, limits: Guards): Verdict {
+  if (facts.headcount > 0) return people('joiners', facts, limits)
+  return { name: 'joiners', actual: facts.joiners, limit: null, ok: true }
+}
+
+/** One verdict on all the other fields. It shows the field of which the most people are concerned, and names each that goes too far. */
+function fields(
+  name: 'fieldChanges' | 'blanks',
+  counted: 'changed' | 'blanked',
+  { [counted]: counts, recent, usual, headcount: base }: GuardFacts,
+  limits: Guards,
+): Verdict {
+  const { said } = limitRows[name]
+  const most = mostOf(limits[name], base)
+  const found = otherFields
+    .map((field) => {
+      const { actual, within } = withRecent(counts[field], recent[counted][field])
+      const unusual = unusualOf(counts[field], { usual, most: usual?.most[counted][field] ?? 0, limits })
+      if (actual > most)
+        return { actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
+      return { actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
+    })
+    .toSorted((a, b) => b.actual - a.actual)
+  const reasons = found.flatMap(({ reason }) => reason ?? [])
+  const verdict = { name, actual: found[0]?.actual ?? 0, limit: most }
+  return reasons.length === 0 ? { ...verdict, ok: true } : { ...verdict, ok: false, reason: reasons.join(', ') }
+}
+
+/** A plan that adds nothing is not held for what others did before it. */
+function withRecent(now: number, recent: number): { actual: number; within: string } {
+  if (now === 0 || recent === 0) return { actual: now, within: '' }
+  return { actual: now + recent, within: ' within a day by events' }
+}
+
+// A word that no one has classed may mean that a person has left, or that they have not.
+function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Verdict {
+  const verdict = { name: 'unlistedValues', actual: count, limit: 0 }
+  if (count === 0) return { ...verdict, ok: true }
+  const named = values.map(
+    ({ field, value, rows, line }) =>
+      `${field} "${value}" in ${rows} ${rows === 1 ? 'row' : 'rows'} (such as line ${line})`,
+  )
+  const more = [
+    ...(count > values.length ? [`${count - values.length} more`] : []),
+    ...(known > 0 ? [`and ${known} that ${known === 1 ? 'was' : 'were'} accepted before`] : []),
+  ]
+  const reason = `values that no list of the configuration holds: ${[...named, ...more].join(', ')}; \`rollcall accept-status VALUE --as …\` says what one means`
+  return { ...verdict, ok: false, reason }
+}
+
+function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absent }: GuardFacts): Verdict {
+  const actual = all - known
+  const verdict = { name: 'unreadableKeys', actual, limit: null }
+  if (actual === 0 || absent === 0) return { ...verdict, ok: true }
+  const those = known === 0 ? '' : `, of which ${actual} are new,`
+  const reason = `the key of ${all} rows cannot be read${those} while ${absent} people are absent, who may be in those rows`
+  return { ...verdict, ok: false, reason }
+}
+
+// Deleting takes a person's word, however few it would be.
+function retractions({ retractions: actual }: GuardFacts): Verdict {
+  const verdict = { name: 'retractions', actual, limit: 0 }
+  if (actual === 0) return { ...verdict, ok: true }
+  return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
+}
+
+function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
+  const verdict = { name: 'absentUnderHold', actual: absent, limit: null }
+  if (absent === 0 || absence !== 'hold') return { ...verdict, ok: true }
+  return { ...verdict, ok: false, reason: `the source lacks ${absent} people, and the connection says "absence: hold"` }
+}
+
+function shrunk({ size }: GuardFacts, { count, share }: Limit): Verdict[] {
+  const { rows, bytes } = size ?? { rows: nothing, bytes: nothing }
+  // So many bytes as `count` rows had on average: a small export may lose a row.
+  const bytesOfRows = rows.before === 0 ? 0 : Math.ceil((count * bytes.before) / rows.before)
+  return [
+    limited(
+      'shrinkRows',
+      { count, share },
+      { actual: lost(rows), base: rows.before, of: `rows ${limitRows.shrink.said}` },
+    ),
+    limited(
+      'shrinkBytes',
+      { count: bytesOfRows, share },
+      { actual: lost(bytes), base: bytes.before, of: `bytes ${limitRows.shrink.said}` },
+    ),
+  ]
+}
+
+const nothing: Shrink = { before: 0, now: 0 }
+
+function lost({ before, now }: Shrink): number {
+  return Math.max(0, before - now)
+}
+
+function endMissing({ endMissing: missing, absence }: GuardFacts): Verdict {
+  const verdict = { name: 'endMissing', actual: missing ? 1 : 0, limit: null }
+  if (!missing || absence === 'ignore') return { ...verdict, ok: true }
+  const reason = 'the source lacks the person whom the last accepted export named last: its end may have been cut off'
+  return { ...verdict, ok: false, reason }
+}

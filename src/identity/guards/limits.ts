@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import type { FieldName, TimedField } from '../record.ts'
+
+/** What one limit counts: how the settings, the verdicts and the pages say it, and how far a plan may go by default. */
+type Row = {
+  /** What is counted, for the settings. */
+  readonly counts: string
+  /** What stands behind "17 of 40" in a verdict. */
+  readonly said: string
+  readonly against: 'those employed' | 'all rows' | 'the last accepted snapshot'
+  readonly count: number
+  readonly share: number
+}
+
+/** Every limit. The schema of the settings, the verdicts, their pages and the trip points of their tests follow from it. */
+export const limitRows = {
+  leavers: {
+    counts: 'People who would be separated',
+    said: 'people would be separated',
+    against: 'those employed',
+    count: 5,
+    share: 0.05,
+  },
+  joiners: {
+    counts: 'People who would join those who are known. Not in the first plan of a connection',
+    said: 'people would join',
+    against: 'those employed',
+    count: 25,
+    share: 0.25,
+  },
+  returns: {
+    counts: 'People who left and would come back',
+    said: 'people who left would come back',
+    against: 'those employed',
+    count: 5,
+    share: 0.02,
+  },
+  redates: {
+    counts: 'People whose leaving date would become another',
+    said: 'people would get another leaving date',
+    against: 'those employed',
+    count: 5,
+    share: 0.02,
+  },
+  contractorFlips: {
+    counts: 'People who would change between contractor and employee',
+    said: 'people would change between contractor and employee',
+    against: 'those employed',
+    count: 5,
+    share: 0.05,
+  },
+  emailChanges: {
+    counts: 'People whose e-mail address changes',
+    said: 'people would get another e-mail address',
+    against: 'those employed',
+    count: 10,
+    share: 0.1,
+  },
+  fieldChanges: {
+    counts: 'People who would get another value in a field, for each of the other fields by itself',
+    said: 'people would get another',
+    against: 'those employed',
+    count: 20,
+    share: 0.2,
+  },
+  blanks: {
+    counts: 'People who would lose their value of a field, for each of the other fields by itself',
+    said: 'people would lose their',
+    against: 'those employed',
+    count: 5,
+    share: 0.05,
+  },
+  rejectedRows: {
+    counts: 'Rows that are rejected or hold a cell that cannot be read, and that no accepted export had',
+    said: 'rows are rejected or hold a cell that cannot be read',
+    against: 'all rows',
+    count: 5,
+    share: 0.02,
+  },
+  shrink: {
+    counts:
+      'Rows, or bytes, that a snapshot has fewer than the last accepted one. For bytes, count stands for the average size of that many rows',
+    said: 'of the last accepted export are gone',
+    against: 'the last accepted snapshot',
+    count: 5,
+    share: 0.2,
+  },
+} as const satisfies Readonly<Record<string, Row>>
+
+export type LimitName = keyof typeof limitRows
+
+/** The fields that no limit of their own counts. */
+export const otherFields = [
+  'secondaryEmail',
+  'firstName',
+  'lastName',
+  'jobTitle',
+  'managerId',
+  'managerName',
+  'startedAt',
+] as const satisfies readonly TimedField[]
+export type OtherField = (typeof otherFields)[number]
+
+export function isOtherField(field: FieldName): field is OtherField {
+  return (otherFields as readonly FieldName[]).includes(field)
+}
+
+/** How far a plan may go before a person has to approve it. */
+export const Guards = z.strictObject({
+  leavers: limit(limitRows.leavers),
+  joiners: limit(limitRows.joiners),
+  returns: limit(limitRows.returns),
+  redates: limit(limitRows.redates),
+  contractorFlips: limit(limitRows.contractorFlips),
+  emailChanges: limit(limitRows.emailChanges),
+  fieldChanges: limit(limitRows.fieldChanges),
+  blanks: limit(limitRows.blanks),
+  rejectedRows: limit(limitRows.rejectedRows),
+  shrink: limit(limitRows.shrink),
+  unusual: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('Whether what is usual counts beside the limits.'),
+      runs: z.int().min(1).default(14).describe('From so many accepted runs on it is known what is usual.'),
+      times: z
+        .number()
+        .min(1)
+        .default(4)
+        .describe('A plan is held for more than so many times the largest number so far.'),
+      count: z.int().min(0).default(10).describe('This many always pass.'),
+    })
+    .prefault({})
+    .describe(
+      'Holds a plan for much more of one kind than in each of the last 90 accepted runs, whatever its limit: of people that a limit counts against those employed.',
+    ),
+})
+export type Guards = z.infer<typeof Guards>
+export type Limit = Guards[LimitName]
+
+function limit({ counts, against, count, share }: Row) {
+  return z
+    .strictObject({
+      count: z.int().min(0).default(count).describe('This many always pass.'),
+      share: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(share)
+        .describe('A share between 0 and 1. It applies if it allows more than count.'),
+    })
+    .prefault({})
+    .describe(
+      `${counts}, measured against ${against}. The plan is held when both the count and the share are exceeded.`,
+    )
+}

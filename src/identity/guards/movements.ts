@@ -1,0 +1,172 @@
+import type { Verdict } from '../change.ts'
+import type { FieldName } from '../record.ts'
+import type { Move, News } from './facts.ts'
+import { isOtherField, otherFields } from './limits.ts'
+
+/** So many people are named with a verdict. */
+const peopleNamed = 10
+/** Values move in one way where this share of them does, and at least so many. */
+const alike = { share: 0.9, count: 3 }
+/** So many different values, or ways to move, are told apart in one field. */
+const valuesKept = 100_000
+const dayMs = 86_400_000
+
+/** How the values of one field move: of how many people, and how many of those in each way. */
+type Movement = {
+  all: number
+  blank: number
+  swapped: number
+  misread: number
+  caseAlone: number
+  /** By how many days dates move. */
+  readonly days: Map<number, number>
+  /** From which domain addresses move to which. */
+  readonly domains: Map<string, number>
+  readonly to: Map<string, number>
+  /** How much oftener a value is lost than it is gained; a column that was sorted by itself loses none. */
+  readonly balance: Map<string, number>
+}
+
+/** Watches what is new in a plan, to say of a verdict that failed which people it concerns and what moves their values. */
+export function movements() {
+  const people = new Map<string, string[]>()
+  const moved = new Map<FieldName, Movement>()
+
+  function name(guard: string, identityId: string): void {
+    const named = people.get(guard) ?? []
+    people.set(guard, named)
+    if (named.length < peopleNamed && named.at(-1) !== identityId) named.push(identityId)
+  }
+
+  return {
+    /** Takes into account what is new about a person. */
+    add({ identityId, kinds, moves }: News): void {
+      for (const kind of kinds) name(kind, identityId)
+      for (const move of moves) {
+        const { field, to } = move
+        if (field === 'separatedAt' && !kinds.includes('redates')) continue
+        const movement = moved.get(field) ?? stillness()
+        moved.set(field, movement)
+        note(movement, move)
+        if (isOtherField(field)) name(to === null ? 'blanks' : 'fieldChanges', identityId)
+      }
+    },
+
+    /** The verdict, and where it failed, people that it concerns and one sentence for each field whose values move alike. */
+    explain(verdict: Verdict): Verdict {
+      if (verdict.ok) return verdict
+      const named = people.get(verdict.name) ?? []
+      const hints = (fieldsOf[verdict.name] ?? []).flatMap((field) => {
+        const movement = moved.get(field)
+        if (movement === undefined || !isAbout(verdict.name, movement)) return []
+        const hint = hintOf(movement)
+        return hint === null ? [] : [`${field}: ${hint}`]
+      })
+      return { ...verdict, ...(named.length > 0 && { people: named }), ...(hints.length > 0 && { hints }) }
+    },
+  }
+}
+
+const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
+  redates: ['separatedAt'],
+  emailChanges: ['email'],
+  contractorFlips: ['isContractor'],
+  fieldChanges: otherFields,
+  blanks: otherFields,
+}
+
+/** Of fields with several limits, values that go blank are about the one, and others about the other. */
+function isAbout(guard: string, { all, blank }: Movement): boolean {
+  const mostlyBlank = blank * 2 > all
+  return guard === 'blanks' ? mostlyBlank : guard !== 'fieldChanges' || !mostlyBlank
+}
+
+function stillness(): Movement {
+  return {
+    ...{ all: 0, blank: 0, swapped: 0, misread: 0, caseAlone: 0 },
+    ...{ days: new Map(), domains: new Map(), to: new Map(), balance: new Map() },
+  }
+}
+
+function note(movement: Movement, { from, to }: Move): void {
+  movement.all++
+  add(movement.balance, String(from), 1)
+  if (to === null) {
+    movement.blank++
+    return
+  }
+  add(movement.balance, String(to), -1)
+  add(movement.to, String(to), 1)
+  if (typeof from !== 'string' || typeof to !== 'string') return
+  const [before, after] = [dayOf(from), dayOf(to)]
+  if (before !== null && after !== null) {
+    add(movement.days, (Date.parse(after) - Date.parse(before)) / dayMs, 1)
+    if (swapped(before) === after) movement.swapped++
+    return
+  }
+  const [oldDomain, newDomain] = [domainOf(from), domainOf(to)]
+  if (oldDomain !== null && newDomain !== null) add(movement.domains, `from ${oldDomain} to ${newDomain}`, 1)
+  if (isMisread(from, to)) movement.misread++
+  if (from.toLowerCase() === to.toLowerCase()) movement.caseAlone++
+}
+
+/** What moves nearly all of the values, and what usually causes it; null where they move in no one way. */
+function hintOf({ all, blank, swapped, misread, caseAlone, days, domains, to, balance }: Movement): string | null {
+  const isMost = (count: number) => count >= alike.count && count >= alike.share * all
+  if (isMost(blank))
+    return `${blank} of ${all} become blank. The column may have been emptied, or taken out of the report`
+  if (isMost(swapped))
+    return `in ${swapped} of ${all} day and month change places. The format of dates may have changed`
+  const [shift, shifted] = most(days)
+  if (shift !== undefined && isMost(shifted)) {
+    const by = `${Math.abs(shift)} ${Math.abs(shift) === 1 ? 'day' : 'days'} ${shift < 0 ? 'back' : 'forward'}`
+    return `${shifted} of ${all} move ${by}. A time zone may have been applied to dates`
+  }
+  if (isMost(misread))
+    return `${misread} of ${all} read as text in the wrong encoding. The encoding of the export may have changed`
+  const lost = balance.values().reduce((sum, count) => sum + Math.max(0, count), 0)
+  if (balance.size < valuesKept && to.size > 1 && isMost(all - lost)) {
+    return `${all - lost} of ${all} values are those of other people. The column may have been sorted without its keys`
+  }
+  if (isMost(caseAlone)) return `${caseAlone} of ${all} differ in upper and lower case alone`
+  const [route, routed] = most(domains)
+  if (route !== undefined && isMost(routed))
+    return `${routed} of ${all} move ${route}. The company may have changed its domain`
+  const [, alikeNow] = most(to)
+  if (isMost(alikeNow))
+    return `${alikeNow} of ${all} become the same value. The column may hold a default, or be another one than before`
+  return null
+}
+
+function add<K>(counts: Map<K, number>, key: K, count: number): void {
+  if (counts.has(key) || counts.size < valuesKept) counts.set(key, (counts.get(key) ?? 0) + count)
+}
+
+function most<K>(counts: ReadonlyMap<K, number>): [K | undefined, number] {
+  let found: [K | undefined, number] = [undefined, 0]
+  for (const [key, count] of counts) if (count > found[1]) found = [key, count]
+  return found
+}
+
+function dayOf(value: string): string | null {
+  return /^(\d{4}-\d{2}-\d{2})T00:00:00\.000Z$/.exec(value)?.[1] ?? null
+}
+
+function swapped(date: string): string {
+  const [year, month, day] = date.split('-')
+  return `${year}-${day}-${month}`
+}
+
+function domainOf(value: string): string | null {
+  const at = value.lastIndexOf('@')
+  return at < 1 ? null : value.slice(at)
+}
+
+/** Whether a text is what another one looks like that was read in the wrong encoding. */
+function isMisread(from: string, to: string): boolean {
+  if (to.includes('\u{fffd}') && !from.includes('\u{fffd}')) return true
+  const bytes = new TextEncoder().encode(from)
+  return bytes.length > from.length && singleByte.decode(bytes) === to
+}
+
+const singleByte = new TextDecoder('windows-1252')

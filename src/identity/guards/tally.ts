@@ -1,0 +1,188 @@
+import { changeKinds, type PlanCounts, type Verdict } from '../change.ts'
+import type { Decision, Seen } from '../decide.ts'
+import type { Reject } from '../record.ts'
+import {
+  type FieldCounts,
+  type GuardFacts,
+  type KnownFaults,
+  noKnownFaults,
+  noPeople,
+  type PeopleCounts,
+  peopleLimits,
+  type UnlistedCount,
+  valueName,
+} from './facts.ts'
+import { isOtherField, otherFields } from './limits.ts'
+import { movements } from './movements.ts'
+
+/** What one decision added to a tally, so that it can be taken out again; 0 for nothing. A number, since there is one for each person. */
+export type Tallied = number
+
+/** What a tally knows; the rest of the facts is known elsewhere. */
+type Known = Pick<
+  GuardFacts,
+  | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
+  | ('rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'unreadableKeys' | 'knownUnreadableKeys')
+>
+
+/** Counts a plan while its decisions stream by. */
+export type Tally = {
+  add(decision: Decision, seen: Seen): Tallied
+  /** Takes a decision out again whose row turned out not to count. */
+  remove(tallied: Tallied): void
+  reject(reject: Reject): void
+  /** Counts a row by the cells of it that could not be read. */
+  incomplete(cells: readonly Reject[]): void
+  retract(): void
+  counts(): PlanCounts
+  /** The verdict, and where it failed, people that it concerns and how their values move. What was taken out again may be among them. */
+  explain(verdict: Verdict): Verdict
+  /** What the limits of people count. */
+  people(): PeopleCounts
+  facts(about: Omit<GuardFacts, keyof Known>): GuardFacts
+}
+
+/** Counts a plan. What is known to be wrong counts as new where more rows have it than before. */
+export function tally(known: KnownFaults = noKnownFaults): Tally {
+  const counts = {
+    join: 0,
+    update: 0,
+    leave: 0,
+    return: 0,
+    correct: 0,
+    retract: 0,
+    unchanged: 0,
+    rejected: 0,
+    incomplete: 0,
+  }
+  const moved = movements()
+  const unlisted = new Map<string, UnlistedCount>()
+  const unlistedKnown = new Set<string>()
+  const met = new Map<string, number>()
+  const news = { ...noPeople, absent: 0, retractions: 0 }
+  const changed: Writable<FieldCounts> = { ...noPeople.changed }
+  const blanked: Writable<FieldCounts> = { ...noPeople.blanked }
+  const faults = { knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
+
+  function count(tallied: Tallied, step: 1 | -1): void {
+    for (const kind of countedKinds) if (tallied & bits[kind]) counts[kind] += step
+    if (tallied < firstOfNews) return
+    for (const fact of countedNews) if (tallied & bits[fact]) news[fact] += step
+    for (const field of otherFields) {
+      if (tallied & changedBits[field]) changed[field] += step
+      if (tallied & blankedBits[field]) blanked[field] += step
+    }
+  }
+
+  /** Whether an accepted export held this fault, as often as it was met until now. */
+  function isKnown({ fingerprint, unlisted: value }: Reject): boolean {
+    const before = known.rejects.get(fingerprint) ?? 0
+    if (before > 0) {
+      const times = (met.get(fingerprint) ?? 0) + 1
+      met.set(fingerprint, times)
+      if (times <= before) return true
+    }
+    return value !== undefined && known.values.has(valueName(value))
+  }
+
+  function noteUnlisted({ unlisted: found, line }: Reject): void {
+    if (found === undefined) return
+    const name = valueName(found)
+    const counted = unlisted.get(name)
+    if (known.values.has(name)) unlistedKnown.add(name)
+    else if (counted) counted.rows += 1
+    else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...found, rows: 1, line })
+  }
+
+  function people(): PeopleCounts {
+    const { absent: _, retractions: __, ...limits } = news
+    return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
+  }
+
+  return {
+    add({ change, absent, news: said }, seen) {
+      let tallied: Tallied = 0
+      if (change !== null) tallied |= bits[change.kind]
+      else if (typeof seen !== 'string') tallied |= bits.unchanged
+      if (absent) tallied |= bits.absent
+      for (const kind of said.kinds) tallied |= bits[kind]
+      for (const { field, to } of said.moves) {
+        if (isOtherField(field)) tallied |= (to === null ? blankedBits : changedBits)[field]
+      }
+      count(tallied, 1)
+      if (tallied >= firstOfNews) moved.add(said)
+      return tallied
+    },
+    remove: (tallied) => count(tallied, -1),
+    reject(reject) {
+      counts.rejected++
+      const knownOne = isKnown(reject) ? 1 : 0
+      faults.knownFaulty += knownOne
+      if (reject.identityId === null) {
+        faults.unreadableKeys++
+        faults.knownUnreadableKeys += knownOne
+      }
+      noteUnlisted(reject)
+    },
+    incomplete(cells) {
+      counts.incomplete++
+      // Each of them is met, so that none is passed over.
+      if (cells.filter(isKnown).length === cells.length) faults.knownFaulty++
+      for (const cell of cells) noteUnlisted(cell)
+    },
+    retract() {
+      counts.retract++
+      news.retractions++
+    },
+    counts: () => ({ ...counts }),
+    explain: moved.explain,
+    people,
+    facts: (about) => ({
+      ...about,
+      ...people(),
+      ...faults,
+      absent: news.absent,
+      retractions: news.retractions,
+      rejected: counts.rejected,
+      incomplete: counts.incomplete,
+      unlisted: {
+        values: [...unlisted.values()].slice(0, unlistedShown),
+        count: unlisted.size,
+        known: unlistedKnown.size,
+      },
+    }),
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** So many values that no list holds are named; a column that was mapped by mistake may hold a different one in each row. */
+const unlistedShown = 10
+const unlistedCounted = 1000
+
+// One bit each, in a small integer: there is one of these numbers for each person.
+const countedKinds = [...changeKinds, 'unchanged'] as const
+const countedNews = [...peopleLimits, 'absent', 'retractions'] as const
+const firstOfNews = 1 << countedKinds.length
+const bits = bitsOf([...countedKinds, ...countedNews], 0)
+const changedBits = bitsOf(otherFields, countedKinds.length + countedNews.length)
+const blankedBits = bitsOf(otherFields, countedKinds.length + countedNews.length + otherFields.length)
+
+function bitsOf<K extends string>(names: readonly K[], first: number): Readonly<Record<K, number>> {
+  return Object.fromEntries(names.map((name, at) => [name, 1 << (first + at)])) as Record<K, number>
+}
+
+/** The bits of each guard that counts people, so that those who trip one can be told from the others. */
+const masks: ReadonlyMap<string, number> = new Map([
+  ...countedNews.map((name) => [name, bits[name]] as const),
+  ['fieldChanges', otherFields.reduce((mask, field) => mask | changedBits[field], 0)],
+  ['blanks', otherFields.reduce((mask, field) => mask | blankedBits[field], 0)],
+])
+
+/** The guards that count people. */
+export const guardsOfPeople: ReadonlySet<string> = new Set(masks.keys())
+
+/** Whether a decision added something that one of these guards counts. */
+export function isCountedBy(tallied: Tallied, guards: ReadonlySet<string>): boolean {
+  return [...guards].some((name) => (tallied & (masks.get(name) ?? 0)) !== 0)
+}

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Guards } from '../../../src/identity/guards/limits.ts'
+import type { Run } from '../../../src/store/runs/runs.ts'
+import { approveRun, rejectRun } from '../../../src/sync/sync.ts'
+import { later, receive, updated, webhookFeed } from '../../helpers/events.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const failed = ({ guards }: Run) => guards?.filter(({ ok }) => !ok) ?? []
+const decision = ({ id, digest }: Run) => ({ runId: id, digest: digest ?? '', by: 'ops' })
+
+describe.each(databases)('the guards of a run on $name', ({ place }) => {
+  async function open(guards = Guards.parse({})) {
+    const stack = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = stack.use(await place())
+    const world = stack.use(await openWorld({ at, client, webhook: webhookFeed(), connection: { guards } }))
+    return { world, client, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  const many = staff(30).map((person) => ({ ...person, start: '2020-03-01', title: 'Engineer' }))
+
+  test.each([
+    {
+      what: 'everyone starts a day earlier',
+      people: many.map((person) => ({ ...person, start: '2020-02-29' })),
+      name: 'fieldChanges',
+      hints: ['startedAt: 30 of 30 move 1 day back. A time zone may have been applied to dates'],
+    },
+    {
+      what: 'the titles are those of other people',
+      people: many.map((person, at) => ({ ...person, title: many[(at + 1) % many.length]?.title ?? '' })),
+      before: many.map((person, at) => ({ ...person, title: `Title ${at % 3}` })),
+      name: 'fieldChanges',
+      hints: [expect.stringContaining('jobTitle: ')],
+    },
+    {
+      what: 'a hundred people appear',
+      people: [...many, ...staff(130).slice(30)],
+      name: 'joiners',
+    },
+  ])('hold it where $what', async ({ people, before = many, name, hints }) => {
+    await using opened = await open()
+    const { world } = opened
+    await world.night(before, { asOf: '2026-11-19T01:00:00.000Z' })
+
+    const run = await world.night(people, { asOf: '2026-11-20T01:00:00.000Z' })
+
+    expect(run.state).toBe('held')
+    expect(failed(run)).toMatchObject([{ name, ...(hints && { hints }), people: { length: 10 } }])
+  })
+
+  test('hold people who come back, and let them come back once a person approves', async () => {
+    await using opened = await open()
+    const { world, client } = opened
+    const gone = many.map((person, at) => (at < 6 ? { ...person, left: '2026-10-31', status: 'Inactive' } : person))
+    await world.night(gone, { asOf: '2026-11-19T01:00:00.000Z' })
+
+    const run = await world.night(many, { asOf: '2026-11-20T01:00:00.000Z' })
+    const before = await peopleOn(client)
+    await approveRun(world.sync, decision(run))
+    await world.drain()
+
+    expect(failed(run)).toMatchObject([
+      { name: 'returns', reason: '6 of 24 people who left would come back; the limit is 5', people: { length: 6 } },
+    ])
+    expect(before.get('E0001')?.separatedAt).toBe('2026-10-31T00:00:00.000Z')
+    expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+  })
+
+  describe('know what is usual', () => {
+    const wide = { count: 100, share: 1 }
+    const usualAfter = (runs: number) => Guards.parse({ fieldChanges: wide, unusual: { runs, times: 2, count: 3 } })
+    const promoted = (count: number, night: number) =>
+      many.map((person, at) => (at < count ? { ...person, title: `Title ${night}` } : person))
+    const nights = (world: World) => {
+      let night = 0
+      return (count: number) =>
+        world.night(promoted(count, ++night), { asOf: `2026-11-${String(night).padStart(2, '0')}T01:00:00.000Z` })
+    }
+
+    test('of accepted runs, of which an approved one is one and a rejected one is not', async () => {
+      await using opened = await open(usualAfter(3))
+      const { world } = opened
+      const night = nights(world)
+      for (const count of [0, 2, 2]) expect((await night(count)).state).toBe('finished')
+
+      const first = await night(9)
+      await rejectRun(world.sync, decision(first))
+      const second = await night(9)
+      await approveRun(world.sync, decision(second))
+      await world.drain()
+      const third = await night(9)
+
+      const sentence = '9 people would get another jobTitle (in 3 runs there were never more than 2)'
+      expect([first, second].map(failed)).toMatchObject([
+        [{ name: 'fieldChanges', reason: sentence }],
+        [{ name: 'fieldChanges', reason: sentence }],
+      ])
+      expect(third.state).toBe('finished')
+    })
+
+    test('of none before there are enough runs', async () => {
+      await using opened = await open(usualAfter(4))
+      const night = nights(opened.world)
+      for (const count of [0, 2, 2]) await night(count)
+
+      expect((await night(9)).state).toBe('finished')
+    })
+
+    test('of exports and of events by themselves', async () => {
+      await using opened = await open(usualAfter(3))
+      const { world } = opened
+      const night = nights(world)
+      for (const count of [0, 2, 2]) await night(count)
+
+      const events = many.slice(0, 9).map(({ id }) => updated(id, 'Lead', '2026-11-20T02:00:00.000Z'))
+      await receive(world, ...events)
+      await later(world, 6)
+
+      expect((await peopleOn(opened.client)).get('E0009')?.jobTitle).toBe('Lead')
+    })
+  })
+
+  test('add what passed by events within a day to what comes, in every limit', async () => {
+    await using opened = await open(Guards.parse({ fieldChanges: { count: 3, share: 0 } }))
+    const { world, client } = opened
+    await world.night(many, { asOf: '2026-11-19T01:00:00.000Z' })
+    for (const at of [1, 2, 3]) {
+      await receive(world, updated(`E000${at}`, 'Lead', `2026-11-20T02:0${at}:00.000Z`))
+      await later(world, 6)
+    }
+
+    await receive(world, updated('E0004', 'Lead', '2026-11-20T02:10:00.000Z'))
+    await later(world, 6)
+
+    const people = await peopleOn(client)
+    expect([people.get('E0003')?.jobTitle, people.get('E0004')?.jobTitle]).toEqual(['Lead', 'Engineer'])
+  })
+})
