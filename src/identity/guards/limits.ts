@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { FieldName, TimedField } from '../record.ts'
+import { type FieldName, fieldNames } from '../record.ts'
 
 /** What one limit counts: how the settings, the verdicts and the pages say it, and how far a plan may go by default. */
 type Row = {
@@ -89,21 +89,15 @@ export const limitRows = {
 
 export type LimitName = keyof typeof limitRows
 
-/** The fields that no limit of their own counts. */
-export const otherFields = [
-  'secondaryEmail',
-  'firstName',
-  'lastName',
-  'jobTitle',
-  'managerId',
-  'managerName',
-  'startedAt',
-] as const satisfies readonly TimedField[]
-export type OtherField = (typeof otherFields)[number]
+/** A field that no limit of its own counts. */
+export type OtherField = Exclude<FieldName, (typeof ownLimits)[number]>
+const ownLimits = ['email', 'isContractor', 'separatedAt'] as const satisfies readonly FieldName[]
 
 export function isOtherField(field: FieldName): field is OtherField {
-  return (otherFields as readonly FieldName[]).includes(field)
+  return !(ownLimits as readonly FieldName[]).includes(field)
 }
+
+export const otherFields: readonly OtherField[] = fieldNames.filter(isOtherField)
 
 /** How far a plan may go before a person has to approve it. */
 export const Guards = z.strictObject({
