@@ -8,7 +8,7 @@ import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
-import { acceptStanding, dropStanding, noteStanding } from '../rejects/standing.ts'
+import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RunSource, Verification } from '../schema.ts'
@@ -249,6 +249,7 @@ export async function commitPlan(
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
       absences = excluded.absences`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
+  await noteUnserved(tx, { runId, connection, now })
   await sql`
     update connections set accepted_source = runs.source,
       accepted_fields = case when json_typeof(runs.fields) = 'array' then runs.fields else accepted_fields end

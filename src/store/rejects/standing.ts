@@ -113,11 +113,10 @@ export async function acceptStanding(
       union select unlisted from standing_rejects where connection = ${connection} and run_id = ${runId}) found
     where unlisted is not null
     on conflict do nothing`.execute(tx)
-  await noteUnserved(tx, { runId, connection, now })
 }
 
-/** Keeps with a run how many people were not served when its plan was made, and when it was accepted. */
-async function noteUnserved(
+/** Keeps with a run how many people were not served when its plan was made, or since its people are the roster. */
+export async function noteUnserved(
   tx: Db,
   { runId, connection, now }: { runId: string; connection: string; now: Date },
 ): Promise<void> {

@@ -41,7 +41,11 @@ test('a person whose rows all say "left" is separated on the earliest day, and t
   const listed = await unserved()
   const mended = await world.night(change(everybody, july), { asOf: '2026-11-23T01:00:00.000Z' })
 
-  expect(night).toMatchObject({ state: 'finished', counts: { leave: 1, rejected: 2, unchanged: 11 } })
+  expect(night).toMatchObject({
+    state: 'finished',
+    counts: { leave: 1, rejected: 2, unchanged: 11 },
+    unserved: { people: 1, leavers: 0 },
+  })
   expect(again).toMatchObject({ state: 'unchanged', counts: { leave: 0, rejected: 2, unchanged: 11 } })
   expect(listed).toMatchObject([{ identityId: 'E0003', rows: 2, leaver: false, cellOnly: false }])
   expect(listed[0]?.reason).toMatch(/also in line \d+; all of its rows say that the person has left, and nothing else/)
