@@ -12,6 +12,7 @@ import type { PlanOptions } from './commands/plan.ts'
 import type { RejectOptions } from './commands/reject.ts'
 import type { RestoreOptions } from './commands/restore.ts'
 import type { RetractOptions } from './commands/retract.ts'
+import type { RetryOptions } from './commands/retry-events.ts'
 import type { RunDetailOptions } from './commands/run.ts'
 import type { RunsOptions } from './commands/runs.ts'
 import type { SyncOptions } from './commands/sync.ts'
@@ -70,11 +71,11 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--show-values', 'show personal values, not only the names of their fields')
     .action(ends(async (options: PlanOptions) => (await import('./commands/plan.ts')).plan(options)))
 
-  waiting(one(common(add(program, 'sync', 'Read the source and deliver every difference')))).action(
+  waiting(deciding(one(common(add(program, 'sync', 'Read the source and deliver every difference'))))).action(
     ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)),
   )
 
-  waiting(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for'))))
+  waiting(deciding(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for')))))
     .option('--full', 'send everybody again')
     .option('--verify', 'read the list of the platform first and repair every difference')
     .action(ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)))
@@ -133,10 +134,10 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .addOption(new Option('--state <state>', 'in this state only').choices(Object.keys(eventStates)))
     .action(ends(async (options: EventsOptions) => (await import('./commands/events.ts')).events(options)))
 
-  one(common(add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended')))
+  deciding(one(common(add(program, 'retry-events', 'Have rejected events read again, as when the mapping was mended'))))
     .argument('[ids...]', 'the events; all rejected ones if none is named')
     .action(
-      ends(async (ids: string[], options: CommonOptions) =>
+      ends(async (ids: string[], options: RetryOptions) =>
         (await import('./commands/retry-events.ts')).retryEvents(ids, options),
       ),
     )
@@ -233,7 +234,7 @@ function waiting(command: Command): Command {
 
 function deciding(command: Command): Command {
   return command.addOption(
-    new Option('--by <name>', 'who decides, for the record').default(userName(), 'the user of this machine'),
+    new Option('--by <name>', 'who asks or decides, for the record').default(userName(), 'the user of this machine'),
   )
 }
 

@@ -290,6 +290,7 @@ export type StoreSchema = {
     last_failure: string | null
   }
   inbox: InboxTable
+  audit_trail: { id: Generated<string>; entry: string }
 }
 
 export type Db = Kysely<StoreSchema>

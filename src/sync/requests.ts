@@ -6,6 +6,7 @@ import { judge } from '../identity/guards/judge.ts'
 import { tally } from '../identity/guards/tally.ts'
 import { type Meaning, meanings } from '../identity/mapping/classed.ts'
 import { foldValue } from '../identity/mapping/fold-value.ts'
+import { record } from '../store/audit/trail.ts'
 import { type ClassedEntry, classValue as keepClassedValue } from '../store/classed-values.ts'
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
@@ -35,7 +36,14 @@ import { sweep } from './sweep.ts'
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
 export async function requestRun(
   ctx: SyncContext,
-  request: { connection: string; feed?: FeedName; trigger: Trigger; options?: Omit<RunOptions, 'retract'> },
+  request: {
+    connection: string
+    feed?: FeedName
+    trigger: Trigger
+    options?: Omit<RunOptions, 'retract'>
+    /** The person who asks, if one does. */
+    by?: string
+  },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
@@ -46,12 +54,18 @@ export async function requestRun(
     await freeConnection(db, connection.name)
     await hasten(db, { connection: connection.name, now })
   }
-  const { trigger, feed = mainFeed(connection), options = {} } = request
+  const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
   // Also where the source then turns out to be missing: these departures are known without it.
   if (trigger === 'operator') await addDueRuns(ctx, { connection: connection.name })
   const plansHeld = trigger === 'operator' && feed === 'webhook'
   const asked = { ...options, ...(plansHeld && { held: true }) }
-  const runId = await addWaitingRun(db, { connection: connection.name, feed, trigger, options: asked, now })
+  const runId = await db.transaction().execute(async (tx) => {
+    const id = await addWaitingRun(tx, { connection: connection.name, feed, trigger, options: asked, now })
+    const details = { feed, ...(options.full && { full: true }), ...(options.verify && { verify: true }) }
+    if (trigger === 'operator')
+      await record(tx, { act: 'run.requested', connection: connection.name, by, runId: id, details, now })
+    return id
+  })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)
   await sweep(ctx)
@@ -94,11 +108,17 @@ export async function approveRun(
     const active = await lockActiveRun(tx, run.connection)
     if (active !== null)
       throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    const approved = { connection: run.connection, by, runId, details: { digest }, now }
     const { moved = null } = (await getRun(tx, runId)) ?? {}
-    if (moved !== null) return { again: await askAgain(tx, run, { digest, by, now }) }
+    if (moved !== null) {
+      const again = await askAgain(tx, run, { digest, by, now })
+      await record(tx, { ...approved, act: 'run.approved', details: { digest, again } })
+      return { again }
+    }
     if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
       throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
     }
+    await record(tx, { ...approved, act: 'run.approved' })
     const done = await commit(tx, run, connection, now)
     if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
     return { batches: done }
@@ -184,6 +204,15 @@ export async function retractPerson(
       now: ctx.now(),
     })
     await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
+    await record(tx, {
+      act: 'retraction.requested',
+      connection: connection.name,
+      by,
+      runId: id,
+      identityId,
+      details: { reason },
+      now: ctx.now(),
+    })
     return id
   })
   ctx.events.runHeld({ runId, connection: connection.name, reason: 'a retraction waits for an approval' })
@@ -200,9 +229,12 @@ export async function unblock(
   const { db } = ctx.store
   const connection = connectionOf(ctx, name)
   const [state] = await connectionStates(db, name)
-  const wasBlocked = await freeConnection(db, name)
-  if (wasBlocked && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(db, name)
-  const due = await hasten(db, { connection: name, now: ctx.now() })
+  const { wasBlocked, due } = await db.transaction().execute(async (tx) => {
+    const freed = await freeConnection(tx, name)
+    if (freed && state?.blocked?.status === 404 && 'name' in connection.target) await forgetTarget(tx, name)
+    if (freed) await record(tx, { act: 'connection.unblocked', connection: name, by, now: ctx.now() })
+    return { wasBlocked: freed, due: await hasten(tx, { connection: name, now: ctx.now() }) }
+  })
   if (wasBlocked) ctx.events.connectionUnblocked({ connection: name, by })
   await sweep(ctx)
   return { wasBlocked, due }
@@ -223,7 +255,11 @@ export async function classValue(
   const now = ctx.now()
   const classed = { field, value: foldValue(value), meaning, by }
   await ensureConnection(db, name)
-  await keepClassedValue(db, { connection: name, ...classed, now })
+  await db.transaction().execute(async (tx) => {
+    await keepClassedValue(tx, { connection: name, ...classed, now })
+    const details = { field, value: classed.value, meaning }
+    await record(tx, { act: 'value.classed', connection: name, by, details, now })
+  })
   ctx.events.valueClassed({ connection: name, field, meaning, by })
   return { ...classed, classedAt: now }
 }
@@ -234,14 +270,17 @@ export async function restorePerson(
   { by, ...person }: { connection: string; identityId: string; by: string },
 ): Promise<Run> {
   const connection = connectionOf(ctx, person.connection)
-  if (!(await unretract(ctx.store.db, person))) {
-    throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
-  }
+  await ctx.store.db.transaction().execute(async (tx) => {
+    if (!(await unretract(tx, person)))
+      throw new Failure('not_found', `"${connection.name}" has no retracted person ${person.identityId}`)
+    await record(tx, { act: 'retraction.undone', ...person, by, now: ctx.now() })
+  })
   ctx.events.personRestored({ ...person, by })
   return await requestRun(ctx, {
     connection: connection.name,
     trigger: 'operator',
     options: { restore: { identityId: person.identityId, by } },
+    by,
   })
 }
 
@@ -261,6 +300,8 @@ async function endRun(
     if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
+    const details = before.digest === null ? {} : { digest: before.digest }
+    await record(tx, { act: `run.${to}`, connection: before.connection, by, runId, details, now: ctx.now() })
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
     else await releaseEvents(tx, runId)

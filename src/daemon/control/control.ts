@@ -4,6 +4,7 @@ import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { changesOf, personOf, rejectsOf } from '../../store/audit/history.ts'
+import { record } from '../../store/audit/trail.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
@@ -105,10 +106,13 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
   },
 
-  async startRun(ctx, { params: { connection }, body: { full, verify } }) {
+  async startRun(ctx, { params: { connection }, body: { full, verify, by } }) {
     knownConnection(ctx, connection)
     const options = { ...(full && { full }), ...(verify && { verify }) }
-    return { status: 201, body: await requestRun(ctx.sync, { connection, trigger: 'operator', options }) }
+    return {
+      status: 201,
+      body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...(by !== undefined && { by }) }),
+    }
   },
 
   async planConnection(ctx, { params: { connection }, query }) {
@@ -188,15 +192,26 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.id ?? null) } }
   },
 
-  async retryEvents(ctx, { params: { connection }, body: { ids } }) {
+  async retryEvents(ctx, { params: { connection }, body: { ids, by = 'operator' } }) {
     knownConnection(ctx, connection)
-    const events = await retryEvents(ctx.sync.store.db, { connection, ...(ids !== undefined && { ids }) })
+    const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
+      const retried = await retryEvents(tx, { connection, ...(ids !== undefined && { ids }) })
+      const details = { events: retried, ...(ids !== undefined && { ids }) }
+      if (retried > 0) await record(tx, { act: 'events.retried', connection, by, details, now: ctx.sync.now() })
+      return retried
+    })
     return { status: 200, body: { events } }
   },
 
   async dismissEvents(ctx, { params: { connection }, body: { ids, by } }) {
     knownConnection(ctx, connection)
-    return { status: 200, body: { events: await dismissEvents(ctx.sync.store.db, { connection, ids, by }) } }
+    const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
+      const dismissed = await dismissEvents(tx, { connection, ids, by })
+      const details = { events: dismissed, ids }
+      if (dismissed > 0) await record(tx, { act: 'events.dismissed', connection, by, details, now: ctx.sync.now() })
+      return dismissed
+    })
+    return { status: 200, body: { events } }
   },
 
   async getPerson(ctx, { params, query }) {

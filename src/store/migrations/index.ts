@@ -6,6 +6,7 @@ import { plans } from './0004-plans.ts'
 import { deliveries } from './0005-deliveries.ts'
 import { inbox } from './0006-inbox.ts'
 import { alerts } from './0007-alerts.ts'
+import { audit } from './0008-audit.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
-export const migrations: readonly Migration[] = [connections, runs, roster, plans, deliveries, inbox, alerts]
+export const migrations: readonly Migration[] = [connections, runs, roster, plans, deliveries, inbox, alerts, audit]

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Db } from '../../src/store/schema.ts'
+import {
+  approveRun,
+  cancelRun,
+  classValue,
+  rejectRun,
+  requestRun,
+  restorePerson,
+  retractPerson,
+  unblock,
+} from '../../src/sync/sync.ts'
+import { type Host, openWorld, staff, startHost, without } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+type Entry = { readonly act: string; readonly [name: string]: unknown }
+
+/** What people did, in the order in which they did it. */
+async function actsOfPeople(db: Db): Promise<Entry[]> {
+  const rows = await db.selectFrom('audit_trail').select('entry').orderBy('id').execute()
+  return rows.map(({ entry }): Entry => JSON.parse(entry)).filter(({ by }) => by === 'Ada')
+}
+
+test('each act of a person is in the audit trail with its run, person, digest and reason', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const by = 'Ada'
+  const acme = { connection: 'acme', by }
+  await world.night(staff(40))
+  const first = await world.night(without(staff(40), ...staff(10).map(({ id }) => id)))
+  await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by })
+  await world.drain()
+  const second = await world.night([])
+  await rejectRun(world.sync, { runId: second.id, by })
+  const retraction = await retractPerson(world.sync, { ...acme, identityId: 'E0040', reason: 'a test account' })
+  await approveRun(world.sync, { runId: retraction.id, digest: retraction.digest ?? '', by })
+  await world.drain()
+  const restored = await restorePerson(world.sync, { ...acme, identityId: 'E0040' })
+  await cancelRun(world.sync, { runId: restored.id, by })
+  await classValue(world.sync, { ...acme, value: 'Sabbatical', meaning: 'employed' })
+  const third = await requestRun(world.sync, { ...acme, trigger: 'operator', options: { full: true } })
+  await db
+    .updateTable('connections')
+    .set({ blocked_status: 401, blocked_at: world.clock.now })
+    .where('name', '=', 'acme')
+    .execute()
+  await unblock(world.sync, acme)
+
+  const acts = await actsOfPeople(db)
+
+  const at = { at: expect.stringMatching(/^2026-11-20T03:.*Z$/), ...acme }
+  const person = { identityId: 'E0040' }
+  expect(acts).toEqual([
+    { ...at, act: 'run.approved', runId: first.id, details: { digest: first.digest } },
+    { ...at, act: 'run.rejected', runId: second.id, details: { digest: second.digest } },
+    { ...at, act: 'retraction.requested', runId: retraction.id, ...person, details: { reason: 'a test account' } },
+    { ...at, act: 'run.approved', runId: retraction.id, details: { digest: retraction.digest } },
+    { ...at, act: 'retraction.undone', ...person },
+    { ...at, act: 'run.requested', runId: restored.id, details: { feed: 'source' } },
+    { ...at, act: 'run.cancelled', runId: restored.id, details: {} },
+    {
+      ...at,
+      act: 'value.classed',
+      details: { field: 'status', value: expect.stringMatching(/sabbatical/i), meaning: 'employed' },
+    },
+    { ...at, act: 'run.requested', runId: third.id, details: { feed: 'source', full: true } },
+    { ...at, act: 'connection.unblocked' },
+  ])
+})
+
+test('what a person tried and could not do leaves no act behind', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const run = await world.night(staff(3))
+
+  await expect(rejectRun(world.sync, { runId: run.id, by: 'Ada' })).rejects.toThrow('cannot be rejected')
+  await expect(restorePerson(world.sync, { connection: 'acme', identityId: 'E0001', by: 'Ada' })).rejects.toThrow(
+    'no retracted person',
+  )
+
+  expect(await actsOfPeople(world.sync.store.db)).toEqual([])
+})
