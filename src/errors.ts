@@ -17,6 +17,7 @@ export const failures = {
   queue_unreachable: { exit: 69, retry: true },
   not_found: { exit: 66, retry: false },
   conflict: { exit: 75, retry: false },
+  audit_broken: { exit: 76, retry: false },
 } as const
 
 export type FailureCode = keyof typeof failures

@@ -8,6 +8,7 @@ import { createProgram } from '../src/cli/program.ts'
 import { control } from '../src/contract/control/control.ts'
 import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs/runs.ts'
+import { auditPage } from './helpers/pages/audit.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { designPage } from './helpers/pages/design.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
@@ -127,6 +128,12 @@ describe('the documentation', () => {
     const page = designPage(await readPage('docs/design.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/design.md')
+  })
+
+  test('shows the table of acts as the audit trail has it', async () => {
+    const page = auditPage(await readPage('docs/audit.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/audit.md')
   })
 
   test('shows the limits as the guards hold them', async () => {

@@ -4,6 +4,7 @@ import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
 import type { ApproveOptions } from './commands/approve.ts'
+import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from './commands/audit.ts'
 import type { CancelOptions } from './commands/cancel.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
@@ -196,6 +197,23 @@ export function createProgram(exit: (code: Exit) => void): Command {
         (await import('./commands/restore.ts')).restore(key, options),
       ),
     )
+
+  const audit = add(program, 'audit', 'The record of everything: verify it, hand it out, replace its key')
+  common(add(audit, 'verify', 'Go over the whole audit trail and name the first entry that is wrong'))
+    .option('--public-key <file>', 'verify with this public key (PEM) instead of that of the installation')
+    .action(ends(async (options: AuditVerifyOptions) => (await import('./commands/audit.ts')).auditVerify(options)))
+
+  configured(add(audit, 'export', 'Print acts with what proves them, as lines of JSON'))
+    .option('--from <time>', 'acts from this time or day on')
+    .option('--to <time>', 'acts before this time or day')
+    .option('--connection <name>', 'of this connection only')
+    .option('--run <id>', 'of this run only')
+    .option('--person <key>', 'about this person only')
+    .action(ends(async (options: AuditExportOptions) => (await import('./commands/audit.ts')).auditExport(options)))
+
+  deciding(common(add(audit, 'new-key', 'Let a new key sign from now on, as when the old one was lost or seen')))
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(ends(async (options: AuditNewKeyOptions) => (await import('./commands/audit.ts')).auditNewKey(options)))
 
   program.command('platform').description('Run and operate the compliance platform on this machine')
   return program

@@ -17,6 +17,7 @@ import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
 import type { Events } from '../telemetry/events.ts'
 import { version } from '../version.ts'
+import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
 import type { ControlContext } from './control/control.ts'
@@ -27,6 +28,7 @@ export type Assembly = {
   readonly config: Config
   readonly queue: Queue
   readonly sync: SyncContext
+  readonly audit: AuditKeeper
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -40,7 +42,8 @@ const embeddedLockSeconds = 600
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
 export async function assemble(config: Config, { events, now }: AssemblyOptions): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
-  const store = opening.use(await openStore(config))
+  const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config)), { config, events, now })
+  opening.use(audit)
   const queue = opening.use(await openJobs(config, { store, events }))
   const lease = opening.use(await takeLease(store))
   const platform = opening.use(openPlatform(config, store))
@@ -49,7 +52,7 @@ export async function assemble(config: Config, { events, now }: AssemblyOptions)
   )
   const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease }
   const opened = opening.move()
-  return { config, queue, sync, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { config, queue, sync, audit, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** What the control API is served from: by the daemon, or by a command that does the work itself. */
@@ -57,7 +60,7 @@ export function controlContext(
   assembly: Assembly,
   { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
 ): ControlContext {
-  const { config, sync, queue } = assembly
+  const { config, sync, queue, audit } = assembly
   const about = {
     version,
     daemon,
@@ -65,7 +68,7 @@ export function controlContext(
     queue: queue.place,
     platform: config.platform.baseUrl,
   }
-  return { sync, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+  return { sync, audit, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
 }
 
 /** When each connection is read and verified without a person's asking. */

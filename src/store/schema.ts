@@ -290,7 +290,9 @@ export type StoreSchema = {
     last_failure: string | null
   }
   inbox: InboxTable
-  audit_trail: { id: Generated<string>; entry: string }
+  audit_pending: { id: Generated<string>; entry: string; mac: string | null }
+  audit_trail: { ordinal: string; entry: string; hash: string }
+  audit_heads: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
 }
 
 export type Db = Kysely<StoreSchema>

@@ -83,6 +83,8 @@ export type EventFields = {
   'queue.unreachable': { readonly place: string; readonly code: string }
   'queue.reachable': { readonly place: string }
   'queue.lost_job': { readonly place: string }
+  'audit.sealed': { readonly entries: number; readonly ordinal: number; readonly hash: string }
+  'audit.unsealed': { readonly reason: string }
   'daemon.started': { readonly address: string; readonly connections: number }
   'daemon.stopping': { readonly reason: string }
   'daemon.stopped': { readonly durationMs: number }
@@ -158,6 +160,8 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
     scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
+    auditSealed: tells('info', 'audit.sealed', 'audit trail signed'),
+    auditUnsealed: tells('error', 'audit.unsealed', 'audit trail cannot be signed'),
     unexpected: tells('error', 'unexpected', 'unexpected error'),
   }
 }

@@ -76,9 +76,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     repair: [top, 'plan/stage.ts', 'deliver'],
   },
   daemon: {
-    [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules'],
+    [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules', 'audit'],
+    audit: ['config', 'repeat.ts'],
     config: ['alerts/alerts.ts'],
-    control: ['config/secret.ts', 'alerts/message.ts', 'schedules/schedules.ts'],
+    control: ['config/secret.ts', 'alerts/message.ts', 'schedules/schedules.ts', 'audit/keeper.ts'],
     webhooks: ['config/config.ts'],
     alerts: ['config/secret.ts', 'repeat.ts'],
     schedules: [],

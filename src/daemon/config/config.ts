@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
@@ -28,11 +29,15 @@ export type Config = {
   readonly file: string
   /** When the file was changed last, as it was read. */
   readonly changedMs: number
+  /** Of the text of the file. */
+  readonly digest: string
   /** The folder of that file; what sources name is relative to it. */
   readonly folder: string
   readonly platform: {
     readonly baseUrl: string
     readonly apiKey: Secret
+    /** The reference that the key comes from, which is its name. */
+    readonly apiKeyName: string
     readonly timeoutMs: number
     readonly requestsPerMinute: number
     readonly inFlight: number
@@ -44,6 +49,8 @@ export type Config = {
   readonly dataDir: string
   /** `token` null: one that the daemon generates. */
   readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
+  /** `signingKey` null: one that is made in the data folder. */
+  readonly audit: { readonly signingKey: Secret | null }
   readonly alerts: AlertSettings
   readonly connections: ReadonlyMap<string, ConnectionConfig>
 }
@@ -86,6 +93,7 @@ const secretPaths: readonly Path[] = [
   ['platform', 'apiKey'],
   ['server', 'token'],
   ['alerts', 'secret'],
+  ['audit', 'signingKey'],
 ]
 const addressPaths: readonly Path[] = [['database'], ['queue']]
 
@@ -111,12 +119,19 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   return {
     file,
     changedMs,
+    digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
     folder,
-    platform: { ...pace, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey: secretAt(document, ['platform', 'apiKey']) },
+    platform: {
+      ...pace,
+      baseUrl: baseUrl.replace(/\/+$/, ''),
+      apiKey: secretAt(document, ['platform', 'apiKey']),
+      apiKeyName: document.writtenAt(['platform', 'apiKey']) ?? '',
+    },
     database: optionalSecretAt(document, ['database']),
     queue: optionalSecretAt(document, ['queue']),
     dataDir: resolve(folder, dataDir),
     server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
+    audit: { signingKey: optionalSecretAt(document, ['audit', 'signingKey']) },
     alerts: {
       url: optionalSecretAt(document, ['alerts', 'url']),
       secret: optionalSecretAt(document, ['alerts', 'secret']),

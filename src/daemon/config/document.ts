@@ -28,6 +28,8 @@ export type ConfigDocument = {
   positionOfKey(path: Path): Position
   /** What a value was made of, where it holds a reference. */
   referencesAt(path: Path): readonly Reference[] | undefined
+  /** A value as it is written, where it holds a reference. */
+  writtenAt(path: Path): string | undefined
   /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
   convert(path: Path): boolean
 }
@@ -40,6 +42,7 @@ export async function parseConfig(
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const references = new Map<unknown, readonly Reference[]>()
+  const written = new Map<unknown, string>()
   const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
     ...positionAt(lines, pos[0]),
     message,
@@ -54,6 +57,7 @@ export async function parseConfig(
     async Scalar(role, scalar) {
       if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
       const resolved = await resolve(scalar.value, context)
+      written.set(scalar, scalar.value)
       if ('problem' in resolved) problems.push({ ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
       else references.set(scalar, resolved.parts)
       scalar.value = 'problem' in resolved ? '' : resolved.text
@@ -72,6 +76,10 @@ export async function parseConfig(
     referencesAt(path) {
       const { value, exact } = nearest(document, path)
       return exact ? references.get(value) : undefined
+    },
+    writtenAt(path) {
+      const { value, exact } = nearest(document, path)
+      return exact ? written.get(value) : undefined
     },
     convert(path) {
       const { value, exact } = nearest(document, path)

@@ -119,6 +119,19 @@ const Alerts = z
   })
   .describe('How operators learn that something needs attention, and that it is over.')
 
+const Audit = z
+  .strictObject({
+    signingKey: z
+      .string()
+      .min(1, { error: 'is empty: check the variable or the file that it comes from' })
+      .optional()
+      .describe(
+        `The ed25519 key in PKCS#8 PEM that signs the audit trail, as ${secretReference}. Needed if several daemons share a database. ` +
+          'Default: a key that is generated into dataDir.',
+      ),
+  })
+  .describe('How the audit trail is signed.')
+
 const Target = z
   .union(
     [
@@ -263,6 +276,7 @@ export const ConfigFile = z.strictObject({
     .describe('The folder of the embedded database and of generated secrets, relative to the folder of this file.'),
   server: Server.prefault({}).describe("The daemon's own address."),
   alerts: Alerts.prefault({}),
+  audit: Audit.prefault({}),
   connections: z
     .record(
       z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),

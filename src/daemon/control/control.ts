@@ -3,7 +3,9 @@ import type { ConnectionStatus, Run, Status, UnservedTally } from '../../contrac
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import { excerptPage } from '../../store/audit/excerpt.ts'
 import { changesOf, personOf, rejectsOf } from '../../store/audit/history.ts'
+import { publicPem } from '../../store/audit/key.ts'
 import { record } from '../../store/audit/trail.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
@@ -25,6 +27,7 @@ import {
   unblock,
 } from '../../sync/sync.ts'
 import { alertViews } from '../alerts/message.ts'
+import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import {
   changeView,
@@ -43,6 +46,7 @@ import {
 /** What the control API is served from. */
 export type ControlContext = {
   readonly sync: SyncContext
+  readonly audit: Pick<AuditKeeper, 'seal' | 'verify' | 'replaceKey'>
   readonly schedules: readonly Scheduled[]
   readonly alerts: { readonly overdueMinutes: number }
   readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
@@ -230,6 +234,28 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async restorePerson(ctx, { params, body }) {
     knownConnection(ctx, params.connection)
     return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...body }) }
+  },
+
+  async verifyAudit(ctx, { body: { publicKey } }) {
+    return { status: 200, body: await ctx.audit.verify({ ...(publicKey !== undefined && { publicKey }) }) }
+  },
+
+  async exportAudit(ctx, { query: { after, from, to, connection, runId, identityId } }) {
+    if (after === 0) await ctx.audit.seal()
+    const filter = {
+      ...(from !== undefined && { from: new Date(from) }),
+      ...(to !== undefined && { to: new Date(to) }),
+      ...(connection !== undefined && { connection }),
+      ...(runId !== undefined && { runId }),
+      ...(identityId !== undefined && { people: new Set([identityId]) }),
+    }
+    const { lines, next } = await excerptPage(ctx.sync.store.db, { after, filter })
+    return { status: 200, body: { data: lines.map((line) => JSON.stringify(line)), next } }
+  },
+
+  async replaceAuditKey(ctx, { body: { reason, by } }) {
+    const { head, tied } = await ctx.audit.replaceKey({ reason, by })
+    return { status: 201, body: { tied, ordinal: head.ordinal, publicKey: publicPem(head.key) } }
   },
 }
 

@@ -21,6 +21,7 @@ const statuses: Readonly<Record<FailureCode, number>> = {
   queue_unreachable: 503,
   not_found: 404,
   conflict: 409,
+  audit_broken: 409,
 }
 
 /** The handlers of the control API as a server mounts them. What is no failure is a bug: it is logged, and the caller learns no more. */

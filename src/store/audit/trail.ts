@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import type { Db } from '../schema.ts'
+import { keyOf } from './key.ts'
 
 /** What the audit trail holds: the closed list of acts, each with what it says. */
 export const acts = {
+  'audit.key_made': 'the signing key of the audit trail was made; the entry names its public half',
+  'audit.key_replaced':
+    'another signing key takes over, with the reason; "tied" says whether the former key has signed this',
+  'config.used': 'a daemon or a command started with another configuration than the one before it',
   'run.requested': 'a person asked for a run',
   'run.approved': 'a person approved the plan of a held run',
   'run.rejected': 'a person dropped the plan of a held run',
@@ -18,7 +24,14 @@ export type Act = keyof typeof acts
 
 /** What more is to be said of an act: keys, counts, digests, and the reason that a person typed. Never a personal value. */
 export type Details = {
-  readonly [name: string]: string | number | boolean | null | readonly string[] | Readonly<Record<string, number>>
+  readonly [name: string]:
+    | string
+    | number
+    | boolean
+    | null
+    | undefined
+    | readonly string[]
+    | Readonly<Record<string, number>>
 }
 
 export type NewEntry = {
@@ -33,17 +46,39 @@ export type NewEntry = {
   readonly now: Date
 }
 
-/** Adds an act to the audit trail, in the transaction of what it is about, so that there is never one without the other. */
+/** What a part of the daemon did, and no person. */
+export const rollcall = 'rollcall'
+
+/**
+ * Adds an act to the audit trail, in the transaction of what it is about, so that there is never one without the other. The act waits
+ * for nothing: it gets its place in the chain later.
+ */
 export async function record(tx: Db, entry: NewEntry): Promise<void> {
-  await tx
-    .insertInto('audit_trail')
-    .values({ entry: entryText(entry) })
-    .execute()
+  await tx.insertInto('audit_pending').values(pendingRow(tx, entry)).execute()
+}
+
+/** What `record` inserts, for a statement that has to do more than that. */
+export function pendingRow(db: Db, entry: NewEntry): { readonly entry: string; readonly mac: string | null } {
+  const text = entryText(entry)
+  return { entry: text, mac: keyOf(db)?.mac(text) ?? null }
 }
 
 /** The text that stands for an act from then on. Its members have a fixed order; those that say nothing are left out. */
-function entryText({ act, connection, by, runId, identityId, details, now }: NewEntry): string {
-  return JSON.stringify({ at: now.toISOString(), act, by, connection, runId, identityId, details }, storable)
+export function entryText({ act, connection, by, runId, identityId, details, now }: NewEntry): string {
+  const members = { id: randomUUID(), at: now.toISOString(), act, by, connection, runId, identityId, details }
+  return JSON.stringify(members, storable)
+}
+
+/** An act as it is read from its text. */
+export type Entry = Omit<NewEntry, 'now'> & { readonly id: string; readonly at: string }
+
+/** null: the text is none of ours. */
+export function readEntry(text: string): Entry | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 /** A database stores neither zeros nor halves of characters in a text. */

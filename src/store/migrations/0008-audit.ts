@@ -3,10 +3,34 @@ import type { Migration } from '../../database/database.ts'
 export const audit: Migration = {
   name: '0008-audit',
   sql: `
--- What was done, each act as the text that its place in the chain is counted from. Rows are added and never changed.
-create table audit_trail (
+-- Acts that are not in the chain yet. An act is put here in the transaction of what it is about, so it waits for no other; its mac
+-- says that a process with the key wrote it.
+create table audit_pending (
   id bigint generated always as identity primary key,
-  entry text not null
+  entry text not null,
+  mac text
+);
+
+-- The chain. Each hash is counted from the one before it and from the text of the entry. Rows are added and never changed.
+create table audit_trail (
+  ordinal bigint primary key,
+  entry text not null,
+  hash text not null
+);
+-- An act that is put into audit_pending a second time, with the mac that it had, is found.
+create unique index audit_trail_once on audit_trail (md5(entry));
+create index audit_trail_configurations on audit_trail (ordinal) where entry like '%"act":"config.used"%';
+
+-- Signed statements that the chain has so many entries and ends with this hash, and where the statement before it stands. There are
+-- two where a key takes over from another.
+create table audit_heads (
+  ordinal bigint not null,
+  key text not null,
+  previous bigint not null,
+  hash text not null,
+  at text not null,
+  signature text not null,
+  primary key (ordinal, key)
 );
 `,
 }

@@ -21,7 +21,12 @@ async function open(...schedules: readonly Scheduled[]) {
   const world = await openWorld({ client })
   const about = { version: '1.2.3', daemon: null, database: '', queue: '', platform: '' }
   const { signal } = new AbortController()
-  const control = controlHere({ sync: world.sync, schedules, alerts: { overdueMinutes: 60 }, about, signal })
+  const audit = {
+    seal: () => Promise.reject(new Error('no key here')),
+    verify: () => Promise.reject(new Error('no key here')),
+    replaceKey: () => Promise.reject(new Error('no key here')),
+  }
+  const control = controlHere({ sync: world.sync, audit, schedules, alerts: { overdueMinutes: 60 }, about, signal })
   return {
     world,
     sound: client,

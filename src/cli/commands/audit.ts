@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import type { AuditKeyReplaced, AuditVerification } from '../../contract/control/audit.ts'
+import { errorCode, Failure, failures } from '../../errors.ts'
+import { counted, type Paint } from '../render/text.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
+export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }
+export type AuditExportOptions = CommonOptions & {
+  readonly from?: string
+  readonly to?: string
+  readonly run?: string
+  readonly person?: string
+}
+
+/** Goes over the whole audit trail. The exit code says whether something is wrong with it. */
+export async function auditVerify(options: AuditVerifyOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    const publicKey = options.publicKey === undefined ? undefined : await readText(options.publicKey)
+    const found = await control.verifyAudit({ body: { ...(publicKey !== undefined && { publicKey }) } })
+    output.result(found, renderVerified)
+    return found.finding === null ? 0 : failures.audit_broken.exit
+  })
+}
+
+export function renderVerified(found: AuditVerification, paint: Paint): string {
+  const { entries, heads, pending, finding, untiedUpTo } = found
+  const waiting = pending === 0 ? '' : `; ${counted(pending, 'act')} not signed yet`
+  const untied =
+    untiedUpTo === null
+      ? ''
+      : `\n${paint('yellow', '!')} the key of entries 1 to ${untiedUpTo} was not there when the next one took over: they are proven only since then`
+  if (finding === null) {
+    const size = `${counted(entries, 'entry', 'entries')}, signed ${counted(heads, 'time')}${waiting}`
+    return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}`
+  }
+  return `${paint('red', '✖')} the audit trail is not as it was signed: ${finding}${untied}`
+}
+
+/** Prints acts with what proves them, one line of JSON each. */
+export async function auditExport(options: AuditExportOptions): Promise<number> {
+  const { from, to, run, person, connection } = options
+  const query = {
+    ...(from !== undefined && { from: timeOf(from, '--from') }),
+    ...(to !== undefined && { to: timeOf(to, '--to') }),
+    ...(connection !== undefined && { connection }),
+    ...(run !== undefined && { runId: run }),
+    ...(person !== undefined && { identityId: person }),
+  }
+  return await withSession(options, {}, async ({ control }) => {
+    for (let after: number | null = 0; after !== null; ) {
+      const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
+        query: { ...query, after },
+      })
+      for (const line of data) process.stdout.write(`${line}\n`)
+      after = next
+    }
+    return 0
+  })
+}
+
+export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> {
+  const { reason, by } = options
+  return await withSession(options, {}, async ({ control, output }) => {
+    output.result(await control.replaceAuditKey({ body: { reason, by } }), renderNewKey)
+    return 0
+  })
+}
+
+export function renderNewKey({ tied, ordinal, publicKey }: AuditKeyReplaced, paint: Paint): string {
+  const done = `${paint('green', '✔')} a new key signs from entry ${ordinal} on. Its public half, for those who verify:\n${publicKey.trimEnd()}`
+  if (tied) return done
+  const before = `the former key did not sign this, so what stands before entry ${ordinal} is proven only from now on`
+  return `${done}\n${paint('yellow', '!')} ${before}`
+}
+
+function timeOf(text: string, option: string): string {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime()))
+    throw new Failure('usage', `${option} "${text}" is no time: write 2026-11-20 or 2026-11-20T18:00:00Z`)
+  return time.toISOString()
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new Failure('usage', `cannot read ${path} (${errorCode(error)})`, { cause: error })
+  }
+}

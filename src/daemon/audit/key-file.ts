@@ -1,0 +1,96 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode, Failure } from '../../errors.ts'
+import type { Head } from '../../store/audit/chain.ts'
+import { type AuditKey, auditKey, newKeyPem, publicPem } from '../../store/audit/key.ts'
+import { replaceFile } from '../../system/replace-file.ts'
+
+const files = {
+  key: 'audit-key.pem',
+  /** A key that takes over, from before the trail says so until it has. */
+  nextKey: 'audit-key.next.pem',
+  formerKey: 'audit-key.former.pem',
+  publicKey: 'audit-key.pub.pem',
+  head: 'audit-head.json',
+} as const
+
+/** The key in the data folder; null where there is none. */
+export async function readKeyFile(dataDir: string, name: 'key' | 'nextKey' = 'key'): Promise<AuditKey | null> {
+  const path = join(dataDir, files[name])
+  const pem = await contentOf(path)
+  return pem === null ? null : auditKey(pem, path)
+}
+
+/** Makes the key of this data folder. If another process was quicker, its key counts. */
+export async function makeKeyFile(dataDir: string): Promise<AuditKey> {
+  const path = join(dataDir, files.key)
+  const pem = newKeyPem()
+  try {
+    await writeFile(path, pem, { mode: 0o600, flag: 'wx', flush: true })
+    return auditKey(pem, path)
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    const made = await readKeyFile(dataDir)
+    if (made) return made
+    throw error
+  }
+}
+
+/** Makes a key that is to take over. It counts once `takeNextKey` has put it in its place. */
+export async function makeNextKey(dataDir: string): Promise<AuditKey> {
+  const pem = newKeyPem()
+  const path = join(dataDir, files.nextKey)
+  await replaceFile(path, (draft) => draft.writeFile(pem))
+  return auditKey(pem, path)
+}
+
+/** Puts the key that takes over in its place. The former one stays beside it: digests that it made are compared with it only. */
+export async function takeNextKey(dataDir: string): Promise<void> {
+  const path = join(dataDir, files.key)
+  await rename(path, join(dataDir, files.formerKey)).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
+  })
+  await rename(join(dataDir, files.nextKey), path)
+}
+
+/** Writes the public half for those who verify, unless it is there. */
+export async function writePublicKey(dataDir: string, publicKey: string): Promise<void> {
+  const path = join(dataDir, files.publicKey)
+  const pem = publicPem(publicKey)
+  if ((await contentOf(path)) !== pem) await replaceFile(path, (draft) => draft.writeFile(pem), { mode: 0o644 })
+}
+
+/** The public half in PEM; null where there is none. */
+export async function readPublicKey(dataDir: string): Promise<string | null> {
+  return await contentOf(join(dataDir, files.publicKey))
+}
+
+/** The head that was signed here last; null: none was. */
+export async function readHead(dataDir: string): Promise<Head | null> {
+  const path = join(dataDir, files.head)
+  const text = await contentOf(path)
+  if (text === null) return null
+  try {
+    const { ordinal, previous, hash, at, key, signature } = JSON.parse(text)
+    if (Number.isSafeInteger(ordinal) && typeof hash === 'string')
+      return { ordinal, previous, hash, at, key, signature }
+  } catch {
+    // Said below, as for a file that holds something else.
+  }
+  throw new Failure('audit_broken', `${path}, the copy of the head that was signed last, cannot be understood`)
+}
+
+export async function writeHead(dataDir: string, head: Head): Promise<void> {
+  await replaceFile(join(dataDir, files.head), (draft) => draft.writeFile(`${JSON.stringify(head)}\n`))
+}
+
+async function contentOf(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    const help = 'run the command as the account of the daemon'
+    throw new Failure('config_invalid', `${path} cannot be read (${code}): ${help}`, { cause: error })
+  }
+}

@@ -1,0 +1,95 @@
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto'
+import type { KyselyPlugin } from 'kysely'
+import { Failure } from '../../errors.ts'
+import type { Db } from '../schema.ts'
+
+/** The key of an installation: it signs heads of the audit trail, and stands for values that are not kept. */
+export type AuditKey = {
+  /** The public half as it stands in heads: SPKI, DER, base64. */
+  readonly publicKey: string
+  /** Signs a text; base64. */
+  sign(text: string): string
+  /** Says that a process with this key wrote the text. */
+  mac(text: string): string
+  /** Stands for a value: equal for equal values of one field, and it tells nothing to those without the key. */
+  digest(field: string, value: string): string
+}
+
+const macOf = 'rollcall audit entry'
+const digestOf = 'rollcall value'
+
+/** Reads an ed25519 key in PKCS#8 PEM. `from` names it in the refusal. */
+export function auditKey(pem: string, from: string): AuditKey {
+  const privateKey = readPrivate(pem, from)
+  const seed = privateKey.export({ type: 'pkcs8', format: 'der' })
+  const derived = (purpose: string) => Buffer.from(hkdfSync('sha256', seed, '', purpose, 32))
+  const macKey = derived(macOf)
+  const digestKey = derived(digestOf)
+  return {
+    publicKey: spkiOf(createPublicKey(privateKey)),
+    sign: (text) => sign(null, Buffer.from(text), privateKey).toString('base64'),
+    mac: (text) => createHmac('sha256', macKey).update(text).digest('base64'),
+    digest: (field, value) =>
+      `hmac-sha256:${createHmac('sha256', digestKey).update(`${field}\n${value}`).digest('hex')}`,
+  }
+}
+
+export function newKeyPem(): string {
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The public half in PEM, as openssl reads it. */
+export function publicPem(publicKey: string): string {
+  return `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----\n`
+}
+
+/** Reads a public key in PEM as it stands in heads. */
+export function publicKeyOf(pem: string): string {
+  try {
+    return spkiOf(createPublicKey(pem))
+  } catch (error) {
+    throw new Failure('usage', 'the public key is none: expected ed25519 in PEM, as audit-key.pub.pem holds it', {
+      cause: error,
+    })
+  }
+}
+
+function readPrivate(pem: string, from: string): KeyObject {
+  const help = 'it has to be an ed25519 key in PKCS#8 PEM, as "openssl genpkey -algorithm ed25519" makes it'
+  try {
+    const key = createPrivateKey(pem)
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // The message of the parser may quote the key.
+  }
+  throw new Failure('config_invalid', `${from} holds no signing key: ${help}`)
+}
+
+function spkiOf(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'der' }).toString('base64')
+}
+
+/** Carries the key of this process with the database, so that every transaction has it. It changes no query. */
+export class Signing implements KyselyPlugin {
+  /** null: there is no key that may add to this trail. */
+  key: AuditKey | null
+
+  constructor(key: AuditKey | null) {
+    this.key = key
+  }
+
+  transformQuery: KyselyPlugin['transformQuery'] = ({ node }) => node
+  transformResult: KyselyPlugin['transformResult'] = async ({ result }) => result
+}
+
+export function keyOf(db: Db): AuditKey | null {
+  return db.getExecutor().plugins.find((plugin) => plugin instanceof Signing)?.key ?? null
+}

@@ -1,0 +1,197 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+import { digestOf, firstHash, type Head, headText, isSigned, nextHash } from './chain.ts'
+import type { AuditKey } from './key.ts'
+import { type Details, entryText } from './trail.ts'
+
+/** The end of the chain, and the head that stands for it. */
+type End = { readonly ordinal: number; readonly hash: string; readonly head: Head | null }
+
+/** Why nothing may be added to the chain: whoever signed on would vouch for what somebody else has done to it. */
+export type Broken = { readonly kind: 'broken'; readonly reason: string }
+
+export type Sealed =
+  /** `foreign`: entries that stay outside, because no process with the key wrote them. */
+  | { readonly kind: 'sealed'; readonly entries: number; readonly head: Head | null; readonly foreign: number }
+  /** Another process is at it. */
+  | { readonly kind: 'busy' }
+  | Broken
+
+/** The key of the advisory lock; the number spells SEAL. */
+const lockKey = 0x5345414c
+const atOnce = 5000
+
+/**
+ * Gives entries that were committed their place in the chain and signs its new end. One process at a time does so; others answer
+ * `busy` and do not wait. `kept` is the head that this installation signed last, as it is kept outside the database.
+ */
+export async function seal(
+  db: Db,
+  { key, kept, now }: { key: AuditKey; kept: Head | null; now: Date },
+): Promise<Sealed> {
+  if (!(await hasPending(db))) return { kind: 'sealed', entries: 0, head: null, foreign: 0 }
+  return await db.transaction().execute(async (tx): Promise<Sealed> => {
+    const { rows } = await sql<{ isOurs: boolean }>`select pg_try_advisory_xact_lock(${lockKey}) as "isOurs"`.execute(
+      tx,
+    )
+    if (!rows[0]?.isOurs) return { kind: 'busy' }
+    const end = await endOf(tx)
+    const reason = await whyBroken(tx, { end, key: key.publicKey, kept })
+    if (reason !== null) return { kind: 'broken', reason }
+    const pending = await pendingEntries(tx)
+    const own = pending.filter(({ entry, mac, isKnown }) => !isKnown && mac === key.mac(entry))
+    const foreign = pending.length - own.length
+    if (own.length === 0) return { kind: 'sealed', entries: 0, head: null, foreign }
+    const head = await append(tx, { end, entries: own.map(({ entry }) => entry), keys: [key], now })
+    await sql`delete from audit_pending where id = any(${own.map(({ id }) => id)}::bigint[])`.execute(tx)
+    return { kind: 'sealed', entries: own.length, head, foreign }
+  })
+}
+
+/**
+ * Has another key take over, with an entry about it. The former key signs that entry too if it is there and the trail is whole.
+ * Everything that waits is taken over first, also what no known key vouches for: the entry says how much.
+ */
+export async function replaceKey(
+  db: Db,
+  {
+    former,
+    next,
+    kept,
+    by,
+    reason,
+    now,
+  }: {
+    former: AuditKey | null
+    next: AuditKey
+    kept: Head | null
+    by: string
+    reason: string
+    now: Date
+  },
+): Promise<{ readonly head: Head; readonly tied: boolean }> {
+  return await db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${lockKey})`.execute(tx)
+    const end = await endOf(tx)
+    const broken = former ? await whyBroken(tx, { end, key: former.publicKey, kept }) : 'the former key is not there'
+    const tied = former !== null && broken === null
+    const pending = (await pendingEntries(tx)).filter(({ isKnown }) => !isKnown)
+    const unproven = pending.filter(({ entry, mac }) => mac !== former?.mac(entry)).length
+    const details: Details = {
+      from: end.head?.key ?? null,
+      to: next.publicKey,
+      tied,
+      ...(broken !== null && { why: broken }),
+      entriesTakenOver: unproven,
+      reason,
+    }
+    const entry = entryText({ act: 'audit.key_replaced', connection: null, by, details, now })
+    const head = await append(tx, {
+      end,
+      entries: [...pending.map((one) => one.entry), entry],
+      keys: tied ? [former, next] : [next],
+      now,
+    })
+    await sql`delete from audit_pending where id = any(${pending.map(({ id }) => id)}::bigint[])`.execute(tx)
+    return { head, tied }
+  })
+}
+
+/** The newest signed head; null before there is one. Of two with one ordinal, the one of the key that took over. */
+export async function lastHead(db: Db): Promise<Head | null> {
+  const { rows } = await sql<Head>`
+    select ordinal::float8, previous::float8, hash, at, key, signature from audit_heads
+    where ordinal = (select max(ordinal) from audit_heads)`.execute(db)
+  const [first, ...others] = rows
+  if (!first || others.length === 0) return first ?? null
+  const row = await db
+    .selectFrom('audit_trail')
+    .select('entry')
+    .where('ordinal', '=', String(first.ordinal))
+    .executeTakeFirst()
+  return rows.find(({ key }) => key === takenOverBy(row?.entry ?? '')?.to) ?? first
+}
+
+/** Between which keys an entry changes; null if it is about something else. */
+export function takenOverBy(
+  entry: string,
+): { readonly from: unknown; readonly to: unknown; readonly tied: boolean } | null {
+  if (!entry.includes('"act":"audit.key_replaced"')) return null
+  try {
+    const { act, details } = JSON.parse(entry)
+    return act === 'audit.key_replaced' ? { from: details.from, to: details.to, tied: details.tied === true } : null
+  } catch {
+    return null
+  }
+}
+
+/** What keeps a process with this key from adding to the chain; null if nothing does. */
+async function whyBroken(
+  tx: Db,
+  { end, key, kept }: { end: End; key: string; kept: Head | null },
+): Promise<string | null> {
+  const { head } = end
+  if (end.ordinal !== (head?.ordinal ?? 0) || end.hash !== (head?.hash ?? firstHash))
+    return `entry ${end.ordinal}, the last one, is not what was signed`
+  if (head && head.key !== key) return 'the last head was signed by another key'
+  if (head && !isSigned(head)) return `the signature of head ${head.ordinal} does not hold`
+  if (kept === null) return null
+  if (kept.ordinal > end.ordinal) return `it ends with entry ${end.ordinal}, and entry ${kept.ordinal} was signed here`
+  const there = await tx
+    .selectFrom('audit_trail')
+    .select('hash')
+    .where('ordinal', '=', String(kept.ordinal))
+    .executeTakeFirst()
+  return there?.hash === kept.hash ? null : `entry ${kept.ordinal} is not the one that was signed here`
+}
+
+async function endOf(tx: Db): Promise<End> {
+  const last = await tx
+    .selectFrom('audit_trail')
+    .select(['ordinal', 'hash'])
+    .orderBy('ordinal', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return { ordinal: Number(last?.ordinal ?? 0), hash: last?.hash ?? firstHash, head: await lastHead(tx) }
+}
+
+async function append(
+  tx: Db,
+  { end, entries, keys, now }: { end: End; entries: readonly string[]; keys: readonly AuditKey[]; now: Date },
+): Promise<Head> {
+  let { ordinal, hash } = end
+  const rows = entries.map((entry) => {
+    ordinal += 1
+    hash = nextHash(hash, digestOf(entry))
+    return { ordinal, entry, hash }
+  })
+  await sql`
+    insert into audit_trail (ordinal, entry, hash)
+    select ordinal, entry, hash from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as r(ordinal bigint, entry text, hash text)`.execute(tx)
+  const about = { ordinal, previous: end.ordinal, hash, at: now.toISOString() }
+  const heads = keys.map((key): Head => ({ ...about, key: key.publicKey, signature: key.sign(headText(about)) }))
+  await tx
+    .insertInto('audit_heads')
+    .values(heads.map((head) => ({ ...head, ordinal: String(ordinal), previous: String(head.previous) })))
+    .execute()
+  const head = heads.at(-1)
+  if (!head) throw new Error('a chain is signed by at least one key')
+  return head
+}
+
+async function hasPending(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('audit_pending').select('id').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+/** `isKnown`: it stands in the chain already, so that this is a copy. */
+async function pendingEntries(
+  tx: Db,
+): Promise<{ readonly id: string; readonly entry: string; readonly mac: string | null; readonly isKnown: boolean }[]> {
+  const { rows } = await sql<{ id: string; entry: string; mac: string | null; isKnown: boolean }>`
+    select id::text, entry, mac, exists (select 1 from audit_trail where md5(audit_trail.entry) = md5(pending.entry))
+      or row_number() over (partition by md5(entry) order by id) > 1 as "isKnown"
+    from (select id, entry, mac from audit_pending order by id limit ${atOnce}) pending order by id`.execute(tx)
+  return rows
+}

@@ -1,0 +1,168 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+import { digestOf, firstHash, type Head, isSigned, nextHash } from './chain.ts'
+import type { AuditKey } from './key.ts'
+import { takenOverBy } from './seal.ts'
+import { readEntry } from './trail.ts'
+
+/** What a look over the whole trail found. */
+export type Verified = {
+  readonly entries: number
+  readonly heads: number
+  /** Acts that are committed and have no place in the chain yet. */
+  readonly pending: number
+  /** The first thing that is wrong, in a sentence; null: nothing is. */
+  readonly finding: string | null
+  /** The number of that entry, if it is about one. */
+  readonly ordinal: number | null
+  /** Entries up to this one were written under a key that did not sign the takeover: only the keys after it vouch for them. */
+  readonly untiedUpTo: number | null
+}
+
+/** What is known from outside the database. */
+export type Trusted = {
+  /** The public key that the newest head has to be signed with. */
+  readonly publicKey: string
+  /** The head that was signed here last; null: none is kept. */
+  readonly kept: Head | null
+  /** With the key itself, acts that wait are checked as well. */
+  readonly key: AuditKey | null
+}
+
+type Row = { readonly ordinal: number; readonly entry: string; readonly hash: string }
+
+const pageSize = 2000
+
+/** Goes over the whole trail from its beginning. Entries that come in meanwhile are left for the next time. */
+export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Promise<Verified> {
+  const upTo = await lastOrdinals(db)
+  const walked = await walk(db, { upTo: upTo.head, publicKey, kept })
+  const pending = await lookAtPending(db, key)
+  const beyond =
+    upTo.entry > upTo.head && (await lastOrdinals(db)).head === upTo.head
+      ? wrong(upTo.head + 1, `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`)
+      : null
+  const { finding = null, ordinal = null } = walked.wrong ?? beyond ?? pending.wrong ?? {}
+  const { entries, heads, untiedUpTo } = walked
+  return { entries, heads, pending: pending.count, finding, ordinal, untiedUpTo }
+}
+
+type Wrong = { readonly finding: string; readonly ordinal: number | null }
+
+function wrong(ordinal: number | null, finding: string): Wrong {
+  return { ordinal, finding }
+}
+
+async function walk(
+  db: Db,
+  { upTo, publicKey, kept }: { upTo: number; publicKey: string; kept: Head | null },
+): Promise<{ entries: number; heads: number; untiedUpTo: number | null; wrong: Wrong | null }> {
+  const ids = new Set<string>()
+  let entries = 0
+  let heads = 0
+  let hash = firstHash
+  let headsUpTo = 0
+  let key: unknown = null
+  let untiedUpTo: number | null = null
+  const ended = (found: Wrong | null) => ({ entries, heads, untiedUpTo, wrong: found })
+
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await entriesAfter(db, { after, upTo })
+    const signed = Map.groupBy(
+      await headsAfter(db, { after, upTo: page.at(-1)?.ordinal ?? upTo }),
+      ({ ordinal }) => ordinal,
+    )
+    for (const row of page) {
+      const expected = entries + 1
+      if (row.ordinal !== expected) return ended(wrong(expected, `entry ${expected} is missing`))
+      hash = nextHash(hash, digestOf(row.entry))
+      if (hash !== row.hash)
+        return ended(
+          wrong(row.ordinal, `entry ${row.ordinal} was changed: it does not have the hash that it was given`),
+        )
+      const id = readEntry(row.entry)?.id
+      if (id === undefined || ids.has(id))
+        return ended(
+          wrong(row.ordinal, `entry ${row.ordinal} is ${id === undefined ? 'no entry' : 'a copy of an earlier one'}`),
+        )
+      ids.add(id)
+      entries += 1
+      if (kept?.ordinal === row.ordinal && kept.hash !== hash)
+        return ended(wrong(row.ordinal, `entry ${row.ordinal} is not the one that was signed here`))
+      const takeover = takenOverBy(row.entry)
+      const here = signed.get(row.ordinal) ?? []
+      signed.delete(row.ordinal)
+      heads += here.length
+      for (const head of here) {
+        if (head.hash !== hash || !isSigned(head))
+          return ended(wrong(row.ordinal, `the signature of head ${row.ordinal} does not hold`))
+        key ??= head.key
+        if (head.previous !== headsUpTo)
+          return ended(wrong(row.ordinal, `a head between entry ${headsUpTo} and entry ${row.ordinal} is missing`))
+        if (head.key !== key && head.key !== takeover?.to)
+          return ended(wrong(row.ordinal, `head ${row.ordinal} was signed by another key`))
+      }
+      if (here.length > 0) headsUpTo = row.ordinal
+      if (takeover) {
+        if (key !== null && takeover.tied && !here.some((head) => head.key === key))
+          return ended(
+            wrong(row.ordinal, `entry ${row.ordinal} says that the former key has signed it, and it has not`),
+          )
+        if (!here.some((head) => head.key === takeover.to))
+          return ended(wrong(row.ordinal, `the key that entry ${row.ordinal} names did not sign it`))
+        if (!takeover.tied) untiedUpTo = row.ordinal - 1
+        key = takeover.to
+      }
+    }
+    const [stray] = signed.keys()
+    if (stray !== undefined) return ended(wrong(stray, `head ${stray} stands for an entry that is missing`))
+    const last = page.at(-1)
+    if (!last || page.length < pageSize) break
+    after = last.ordinal
+  }
+  if (entries < upTo) return ended(wrong(entries + 1, `entry ${entries + 1} is missing`))
+  if (kept && kept.ordinal > entries)
+    return ended(
+      wrong(
+        entries + 1,
+        `the trail was cut short: it ends with entry ${entries}, and entry ${kept.ordinal} was signed here`,
+      ),
+    )
+  if (key !== null && key !== publicKey)
+    return ended(
+      wrong(entries, `head ${entries}, the last one, was signed by another key than that of this installation`),
+    )
+  return ended(null)
+}
+
+async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: number; wrong: Wrong | null }> {
+  const rows = await db.selectFrom('audit_pending').select(['entry', 'mac']).orderBy('id').execute()
+  const foreign = key === null ? 0 : rows.filter(({ entry, mac }) => mac !== key.mac(entry)).length
+  if (foreign === 0) return { count: rows.length, wrong: null }
+  const what = foreign === 1 ? 'an act that waits' : `${foreign} acts that wait`
+  const finding = `${what} for a place in the trail came from elsewhere, or from a process without the key`
+  return { count: rows.length, wrong: wrong(null, finding) }
+}
+
+async function lastOrdinals(db: Db): Promise<{ readonly head: number; readonly entry: number }> {
+  const { rows } = await sql<{ head: number; entry: number }>`
+    select coalesce((select max(ordinal) from audit_heads), 0)::float8 as head,
+      coalesce((select max(ordinal) from audit_trail), 0)::float8 as entry`.execute(db)
+  return rows[0] ?? { head: 0, entry: 0 }
+}
+
+type Part = { readonly after: number; readonly upTo: number }
+
+async function entriesAfter(db: Db, { after, upTo }: Part): Promise<Row[]> {
+  const { rows } = await sql<Row>`
+    select ordinal::float8, entry, hash from audit_trail where ordinal > ${after} and ordinal <= ${upTo}
+    order by ordinal limit ${pageSize}`.execute(db)
+  return rows
+}
+
+async function headsAfter(db: Db, { after, upTo }: Part): Promise<Head[]> {
+  const { rows } = await sql<Head>`
+    select ordinal::float8, previous::float8, hash, at, key, signature from audit_heads where ordinal > ${after} and ordinal <= ${upTo}
+    order by ordinal`.execute(db)
+  return rows
+}

@@ -1,0 +1,405 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { digestOf, type Head, headText, nextHash } from '../../../src/store/audit/chain.ts'
+import { auditExcerpt, type ExcerptFilter } from '../../../src/store/audit/excerpt.ts'
+import { type AuditKey, auditKey, newKeyPem, publicPem, Signing } from '../../../src/store/audit/key.ts'
+import { lastHead, replaceKey, seal } from '../../../src/store/audit/seal.ts'
+import { type Act, record } from '../../../src/store/audit/trail.ts'
+import { verifyTrail } from '../../../src/store/audit/verify.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { Db, StoreSchema } from '../../../src/store/schema.ts'
+import { emptyTables, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { isFull } from '../../helpers/tier.ts'
+
+const run = promisify(execFile)
+const script = fileURLToPath(new URL('verify-excerpt.mjs', import.meta.url))
+const now = new Date('2026-11-20T03:00:00.000Z')
+const runId = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+const key = auditKey(newKeyPem(), 'the key of the tests')
+const otherKey = auditKey(newKeyPem(), 'another key')
+
+let opened: Database<StoreSchema>
+let db: Db
+const stack = new AsyncDisposableStack()
+beforeAll(async () => {
+  opened = await open((await stack.use(await pglitePlace())).at)
+  db = opened.db.withPlugin(new Signing(key))
+})
+beforeEach(() => emptyTables(opened, 'rollcall'))
+afterAll(() => stack.disposeAsync())
+
+async function open(at: string): Promise<Database<StoreSchema>> {
+  return stack.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+}
+
+async function act(to: Db, name: Act, by: string, at = now): Promise<void> {
+  await record(to, {
+    act: name,
+    connection: 'acme',
+    by,
+    runId,
+    details: { digest: 'sha256:12', reason: 'Müller, "quoted"' },
+    now: at,
+  })
+}
+
+/** A trail of some nights; answers the head that was signed last, as it is kept outside. */
+async function smallTrail(): Promise<Head | null> {
+  for (const by of ['Ada', 'Ben', 'Cleo']) {
+    await act(db, 'run.requested', by)
+    await act(db, 'run.approved', by)
+    await seal(db, { key, kept: await lastHead(db), now })
+  }
+  return await lastHead(db)
+}
+
+const finding = async (kept: Head | null, publicKey = key.publicKey) =>
+  (await verifyTrail(opened.db, { publicKey, kept, key })).finding
+
+type Row = Readonly<Record<string, string | number>>
+const columns = {
+  audit_trail: { ordinal: 'bigint', entry: 'text', hash: 'text' },
+  audit_heads: { ordinal: 'bigint', key: 'text', previous: 'bigint', hash: 'text', at: 'text', signature: 'text' },
+} as const
+type Table = keyof typeof columns
+const tables = Object.keys(columns) as Table[]
+
+async function rowsOf(table: Table): Promise<Row[]> {
+  const { rows } = await sql<Row>`select * from ${sql.table(table)} order by ordinal`.execute(opened.db)
+  return rows
+}
+
+/** Puts these rows in the place of all of a table. */
+async function putRows(table: Table, rows: readonly Row[]): Promise<void> {
+  const typed = Object.entries(columns[table]).map(([name, type]) => `${name} ${type}`)
+  await sql`delete from ${sql.table(table)}`.execute(opened.db)
+  await sql`insert into ${sql.table(table)} select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(${sql.raw(typed.join(', '))})`.execute(
+    opened.db,
+  )
+}
+
+/** The ways in which one row may be edited in one byte, as far as its type allows: all of them, or every seventh. */
+function flips(row: Row): { readonly what: string; readonly row: Row }[] {
+  return Object.entries(row).flatMap(([column, value]) => {
+    const text = String(value)
+    return [...text].flatMap((_, at) => {
+      if (!isFull && at % 7 !== text.length % 7) return []
+      const flipped = isDigits(text) ? digitFlipped(text, at) : bitFlipped(text, at)
+      return flipped === text ? [] : [{ what: `${column}, byte ${at}`, row: { ...row, [column]: flipped } }]
+    })
+  })
+}
+
+const isDigits = (text: string) => /^\d{1,18}$/.test(text)
+const bitFlipped = (text: string, at: number) =>
+  text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1)
+const digitFlipped = (text: string, at: number) =>
+  text.slice(0, at) + ((Number(text[at]) + 1) % 10) + text.slice(at + 1)
+
+describe('a trail that somebody with the database but without the key has edited', () => {
+  test('is found by each byte of each column of each row', async () => {
+    const kept = await smallTrail()
+    expect(await finding(kept)).toBeNull()
+    const unfound: string[] = []
+    let tried = 0
+
+    for (const table of tables) {
+      const rows = await rowsOf(table)
+      for (const [index, row] of rows.entries()) {
+        for (const flip of flips(row)) {
+          const clash = rows.some((other, at) => at !== index && other.ordinal === Number(flip.row.ordinal))
+          if (clash) continue
+          tried += 1
+          await putRows(table, rows.with(index, flip.row))
+          if ((await finding(kept)) === null) unfound.push(`${table} ${index}: ${flip.what}`)
+        }
+      }
+      await putRows(table, rows)
+    }
+
+    expect(unfound).toEqual([])
+    expect(tried).toBeGreaterThan(isFull ? 2000 : 300)
+    expect(await finding(kept)).toBeNull()
+  })
+
+  test('is found with a row removed, swapped, doubled or put in', async () => {
+    const kept = await smallTrail()
+    const unfound: string[] = []
+    let tried = 0
+
+    for (const table of tables) {
+      const rows = await rowsOf(table)
+      const edits = rows.flatMap((row, index) => {
+        const next = rows[index + 1]
+        return [
+          { what: 'removed', rows: rows.toSpliced(index, 1) },
+          { what: 'removed with all that follow', rows: rows.slice(0, index) },
+          { what: 'copied to the end', rows: [...rows, { ...row, ordinal: Number(rows.at(-1)?.ordinal) + 1 }] },
+          ...(next
+            ? [
+                {
+                  what: 'swapped',
+                  rows: rows
+                    .with(index, { ...next, ordinal: row.ordinal ?? 0 })
+                    .with(index + 1, { ...row, ordinal: next.ordinal ?? 0 }),
+                },
+              ]
+            : []),
+        ]
+      })
+      for (const edit of edits) {
+        tried += 1
+        await sql`drop index if exists audit_trail_once`.execute(opened.db)
+        await putRows(table, edit.rows)
+        if ((await finding(kept)) === null) unfound.push(`${table}: ${edit.what}`)
+      }
+      await putRows(table, rows)
+    }
+    await sql`create unique index audit_trail_once on audit_trail (md5(entry))`.execute(opened.db)
+
+    expect(unfound).toEqual([])
+    expect(tried).toBeGreaterThan(30)
+  })
+
+  test('is found where all hashes were counted again, and where it was cut back to an earlier head', async () => {
+    const kept = await smallTrail()
+    const rows = await rowsOf('audit_trail')
+    const heads = await rowsOf('audit_heads')
+    let hash = '0'.repeat(64)
+    const forged = rows.map(({ ordinal = 0, entry }, index) => {
+      const text = index === 2 ? String(entry).replace('Ben', 'Eve') : String(entry)
+      hash = nextHash(hash, digestOf(text))
+      return { ordinal, entry: text, hash }
+    })
+
+    await putRows('audit_trail', forged)
+    const recounted = await finding(kept)
+    await putRows('audit_heads', heads.slice(0, 1))
+    const withoutHeads = await finding(kept)
+    await putRows('audit_trail', rows.slice(0, 4))
+    await putRows('audit_heads', heads.slice(0, 2))
+    const cut = await finding(kept)
+    const unaware = await finding(null)
+
+    expect(recounted).toBe('the signature of head 4 does not hold')
+    expect(withoutHeads).toContain('cut short')
+    expect(cut).toBe('the trail was cut short: it ends with entry 4, and entry 6 was signed here')
+    expect(unaware).toBeNull()
+  })
+
+  test('is not signed any further, so that nothing is vouched for by the next act', async () => {
+    const kept = await smallTrail()
+    const rows = await rowsOf('audit_trail')
+    const heads = await rowsOf('audit_heads')
+    await act(db, 'run.cancelled', 'Ada')
+
+    await putRows('audit_trail', rows.slice(0, 4))
+    await putRows('audit_heads', heads.slice(0, 2))
+    const cut = await seal(db, { key, kept, now })
+    await putRows('audit_trail', rows)
+    await putRows('audit_heads', heads.slice(0, 2))
+    const unsigned = await seal(db, { key, kept, now })
+    await putRows('audit_heads', heads)
+    const whole = await seal(db, { key, kept, now })
+
+    expect(cut).toEqual({ kind: 'broken', reason: 'it ends with entry 4, and entry 6 was signed here' })
+    expect(unsigned).toEqual({ kind: 'broken', reason: 'entry 6, the last one, is not what was signed' })
+    expect(whole).toMatchObject({ kind: 'sealed', entries: 1 })
+  })
+})
+
+describe('acts that wait for their place', () => {
+  test('are taken only from a process with the key, each once', async () => {
+    await smallTrail()
+    await act(opened.db, 'run.approved', 'Eve')
+    await act(db, 'run.approved', 'Ada')
+    const { rows: waiting } = await sql<{
+      entry: string
+      mac: string
+    }>`select entry, mac from audit_pending order by id desc`.execute(opened.db)
+    const replayed = waiting[0]
+    if (!replayed) throw new Error('nothing waits')
+    await opened.db.insertInto('audit_pending').values(replayed).execute()
+    const first = await seal(db, { key, kept: null, now })
+    await opened.db.insertInto('audit_pending').values(replayed).execute()
+    const second = await seal(db, { key, kept: null, now })
+
+    expect(first).toMatchObject({ kind: 'sealed', entries: 1, foreign: 2 })
+    expect(second).toMatchObject({ kind: 'sealed', entries: 0, foreign: 3 })
+    expect(await finding(null)).toContain('an act that waits for a place in the trail came from elsewhere')
+  })
+
+  test('are there again after a crash between their commit and the signing, in the order of the chain', async () => {
+    await act(db, 'run.requested', 'Ada')
+    await expect(
+      db.transaction().execute(async (tx) => {
+        await act(tx, 'run.approved', 'nobody')
+        throw new Error('killed')
+      }),
+    ).rejects.toThrow('killed')
+    await act(db, 'run.rejected', 'Ben')
+
+    const sealed = await seal(db, { key, kept: null, now })
+
+    expect(sealed).toMatchObject({ entries: 2, foreign: 0 })
+    expect((await rowsOf('audit_trail')).map(({ entry }) => JSON.parse(String(entry)).by)).toEqual(['Ada', 'Ben'])
+    expect(await finding(await lastHead(db))).toBeNull()
+  })
+})
+
+describe('a key', () => {
+  test('that is lost leaves the trail verifiable by its public half, and a new one says that it is not tied', async () => {
+    const kept = await smallTrail()
+    await act(opened.db, 'run.cancelled', 'Ada')
+
+    const withoutKey = await verifyTrail(opened.db, { publicKey: key.publicKey, kept, key: null })
+    const { head, tied } = await replaceKey(opened.db, {
+      former: null,
+      next: otherKey,
+      kept,
+      by: 'Ada',
+      reason: 'the disk broke',
+      now,
+    })
+    const after = await verifyTrail(opened.db, { publicKey: otherKey.publicKey, kept: head, key: otherKey })
+
+    expect(withoutKey).toMatchObject({ finding: null, pending: 1, entries: 6 })
+    expect(tied).toBe(false)
+    expect(after).toMatchObject({ finding: null, entries: 8, pending: 0, untiedUpTo: 7 })
+    const last = (await rowsOf('audit_trail')).at(-1)
+    expect(JSON.parse(String(last?.entry))).toMatchObject({
+      act: 'audit.key_replaced',
+      details: {
+        from: key.publicKey,
+        to: otherKey.publicKey,
+        tied: false,
+        entriesTakenOver: 1,
+        reason: 'the disk broke',
+      },
+    })
+  })
+
+  test('that is replaced on purpose signs its successor, and neither part can be edited', async () => {
+    const kept = await smallTrail()
+
+    const { head, tied } = await replaceKey(db, { former: key, next: otherKey, kept, by: 'Ada', reason: 'yearly', now })
+    await act(opened.db.withPlugin(new Signing(otherKey)), 'run.cancelled', 'Ada')
+    await seal(db, { key: otherKey, kept: head, now })
+    const whole = await verifyTrail(opened.db, { publicKey: otherKey.publicKey, kept: head, key: otherKey })
+    await sql`delete from audit_heads where ordinal = 7 and key = ${key.publicKey}`.execute(opened.db)
+    const untied = await finding(head, otherKey.publicKey)
+
+    expect(tied).toBe(true)
+    expect(whole).toMatchObject({ finding: null, entries: 8, heads: 6, untiedUpTo: null })
+    expect(untied).toBe('entry 7 says that the former key has signed it, and it has not')
+  })
+
+  test('of another installation that signed the last head is found', async () => {
+    const kept = await smallTrail()
+    const about = { ordinal: 6, previous: 4, hash: kept?.hash ?? '', at: now.toISOString() }
+    const forged = { ...about, key: otherKey.publicKey, signature: otherKey.sign(headText(about)) }
+
+    const heads = await rowsOf('audit_heads')
+    await putRows('audit_heads', heads.with(2, forged))
+
+    expect(await finding(kept)).toBe('head 6 was signed by another key')
+    expect(await finding(kept, otherKey.publicKey)).toBe('head 6 was signed by another key')
+  })
+})
+
+describe('an excerpt', () => {
+  async function check(
+    filter: ExcerptFilter,
+    edit: (text: string) => string = (text) => text,
+    by: AuditKey = key,
+  ): Promise<string> {
+    const lines = await Array.fromAsync(auditExcerpt(opened.db, filter), (line) => JSON.stringify(line))
+    const folder = await mkdtemp(join(tmpdir(), 'audit-'))
+    try {
+      await writeFile(join(folder, 'export'), edit(lines.join('\n')))
+      await writeFile(join(folder, 'key'), publicPem(by.publicKey))
+      return (
+        await run(process.execPath, [script, join(folder, 'export'), join(folder, 'key')]).catch((error) => error)
+      ).stdout
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+
+  test('is verified by a script that shares no code with us, whole and in part', async () => {
+    await smallTrail()
+    await act(db, 'run.rejected', 'Dan', new Date('2026-11-21T03:00:00.000Z'))
+    await seal(db, { key, kept: null, now })
+
+    expect(await check({})).toBe('PROVEN: 7 entries\n')
+    expect(await check({ from: new Date('2026-11-21') })).toBe('PROVEN: 1 entries\n')
+    expect(await check({ runId })).toBe('PROVEN: 7 entries\n')
+    expect(await check({ people: new Set(['E1']) })).toContain('NOT PROVEN: the last head was signed by another key')
+    expect(await check({}, (text) => text.replace('Ben', 'Eve'))).toContain('NOT PROVEN: head 4')
+    expect(await check({}, (text) => text.split('\n').toSpliced(2, 1).join('\n'))).toContain('NOT PROVEN: head 2')
+    expect(await check({}, (text) => text.split('\n').slice(0, -1).join('\n'))).toContain('NOT PROVEN: entry 7')
+    expect(await check({}, (text) => text, otherKey)).toContain('NOT PROVEN: the last head')
+  })
+
+  test('shows only what was asked for, and digests of what lies between that and the next head', async () => {
+    await act(db, 'run.requested', 'Ada')
+    await record(db, { act: 'retraction.requested', connection: 'acme', by: 'Ben', identityId: 'E1', now })
+    await act(db, 'run.requested', 'Cleo')
+    await seal(db, { key, kept: null, now })
+    await act(db, 'run.requested', 'Dan')
+    await seal(db, { key, kept: null, now })
+
+    const lines = await Array.fromAsync(auditExcerpt(opened.db, { people: new Set(['E1']) }))
+
+    expect(lines.map(({ kind }) => kind)).toEqual(['start', 'entry', 'link', 'head'])
+    expect(JSON.stringify(lines)).not.toMatch(/Ada|Cleo|Dan/)
+    expect(await check({ people: new Set(['E1']) })).toBe('PROVEN: 1 entries\n')
+  })
+})
+
+test('several processes that sign at once on PostgreSQL make one chain, with acts that commit late', async () => {
+  const place = stack.use(await postgresPlace())
+  const processes = await Promise.all(
+    Array.from({ length: 3 }, async () => (await open(place.at)).db.withPlugin(new Signing(key))),
+  )
+  const [first] = processes
+  if (!first) throw new Error('no process')
+  let release: () => void = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const late = first.transaction().execute(async (tx) => {
+    await act(tx, 'run.approved', 'late')
+    await held
+  })
+  const sealed: number[] = []
+
+  await Promise.all(
+    processes.map(async (process, number) => {
+      for (let turn = 0; turn < 20; turn++) {
+        await act(process, 'run.requested', `process ${number}`)
+        const done = await seal(process, { key, kept: null, now })
+        if (done.kind === 'sealed') sealed.push(done.entries)
+      }
+    }),
+  )
+  release()
+  await late
+  const last = await seal(first, { key, kept: null, now })
+
+  const found = await verifyTrail(first, { publicKey: key.publicKey, kept: await lastHead(first), key })
+  expect(found).toMatchObject({ finding: null, entries: 61, pending: 0 })
+  expect(last).toMatchObject({ kind: 'sealed' })
+  expect(sealed.length).toBeGreaterThan(1)
+  const { rows } = await sql<{
+    by: string
+  }>`select entry::json ->> 'by' as by from audit_trail order by ordinal desc limit 1`.execute(first)
+  expect(rows[0]?.by).toBe('late')
+})
