@@ -1,6 +1,8 @@
 import { Failure } from '../errors.ts'
+import type { Verdict } from '../identity/change.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
+import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
@@ -105,7 +107,17 @@ async function readAndPlan(
   const now = ctx.now()
   const held = await db.transaction().execute(async (tx) => {
     if (!(await markPlanned(tx, claim, { ...plan, verification }, now))) throw new Overtaken()
-    return setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
+    const { source, asOf, rows, counts, digest } = plan
+    const read = source && { source: source.name, version: source.version, bytes: source.bytes }
+    const act = { connection: connection.name, by: rollcall, now }
+    const details = { ...read, asOf, rows, counts, digest }
+    await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
+    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
+    if (setAside && aside !== null) {
+      const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
+      await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
+    }
+    return aside
   })
   ctx.events.runPrepared(about)
   if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
@@ -130,6 +142,8 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     await db.transaction().execute(async (tx) => {
       if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, attempt: claim.attempt }))) throw new Overtaken()
       if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
+      const details = { failed: failedGuards(run.guards ?? []), digest: run.digest }
+      await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
     })
     ctx.events.runHeld({ ...about, reason })
     await enqueueWaiting(ctx, run.connection)
@@ -146,10 +160,16 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       ...(by !== null && { by }),
     })
     if (!moved) throw new Overtaken()
+    const details = { digest: run.digest, batches: done, ...(by !== null && { approvedBy: by }) }
+    await record(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
     return done
   })
   if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
   await afterCommit(ctx, run, committed)
+}
+
+function failedGuards(guards: readonly Verdict[]): string[] {
+  return guards.flatMap(({ ok, name }) => (ok ? [] : [name]))
 }
 
 /** Whether a person who approved `before` has seen every guard that fails now. */
@@ -225,7 +245,10 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
       failure: failure.code,
       attempt: claim.attempt,
     })
-    if (failed) await dropPlan(tx, id, ctx.now())
+    if (!failed) return
+    await dropPlan(tx, id, ctx.now())
+    const details = { code: failure.code }
+    await record(tx, { act: 'run.failed', connection, by: rollcall, runId: id, details, now: ctx.now() })
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
   await enqueueWaiting(ctx, connection)

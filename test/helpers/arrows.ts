@@ -65,8 +65,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     rejects: [top],
     alerts: [top, 'rejects'],
     runs: [top, 'workers'],
-    deliveries: [top, 'runs', 'workers'],
-    plans: [top, 'runs', 'deliveries', 'inbox', 'rejects'],
+    deliveries: [top, 'runs', 'workers', 'audit/trail.ts'],
+    plans: [top, 'runs', 'deliveries', 'inbox', 'rejects', 'audit/trail.ts'],
     audit: [top, 'plans', 'roster', 'inbox'],
   },
   sync: {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditKey, newKeyPem, Signing } from '../../src/store/audit/key.ts'
 import type { Db } from '../../src/store/schema.ts'
 import {
   approveRun,
@@ -22,8 +23,12 @@ type Entry = { readonly act: string; readonly [name: string]: unknown }
 
 /** What people did, in the order in which they did it. */
 async function actsOfPeople(db: Db): Promise<Entry[]> {
+  return (await allActs(db)).filter(({ by }) => by === 'Ada')
+}
+
+async function allActs(db: Db): Promise<Entry[]> {
   const rows = await db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
-  return rows.map(({ entry }): Entry => JSON.parse(entry)).filter(({ by }) => by === 'Ada')
+  return rows.map(({ entry }): Entry => JSON.parse(entry))
 }
 
 test('each act of a person is in the audit trail with its run, person, digest and reason', async () => {
@@ -85,4 +90,57 @@ test('what a person tried and could not do leaves no act behind', async () => {
   )
 
   expect(await actsOfPeople(world.sync.store.db)).toEqual([])
+})
+
+test('a night is accounted for: what was read and planned, each leaver with what was sent, and joiners by batch', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { store } = world.sync
+  const key = auditKey(newKeyPem(), 'the key of the test')
+  Object.assign(world.sync, { store: { ...store, db: store.db.withPlugin(new Signing(key)) } })
+  const joined = await world.night(staff(3))
+  const left = await world.night(without(staff(3), 'E0002'))
+  const held = await world.night([])
+  await world.night(without(staff(3), 'E0002'), { asOf: '2026-11-20T02:00:00.000Z' })
+
+  const acts = await allActs(store.db)
+
+  const ofRun = (runId: string) =>
+    acts.filter((act) => act.runId === runId).map(({ act, identityId, details }) => ({ act, identityId, details }))
+  const planned = {
+    act: 'run.planned',
+    details: expect.objectContaining({ source: 'people.csv', version: expect.anything() }),
+  }
+  const asked = { act: 'run.requested', details: { feed: 'source' } }
+  expect(ofRun(joined.id)).toMatchObject([
+    asked,
+    { ...planned, details: { rows: 3, counts: { join: 3 }, digest: joined.digest } },
+    { act: 'run.passed', details: { digest: joined.digest, batches: 1 } },
+    { act: 'batch.delivered', details: { batch: 1, people: ['E0001', 'E0002', 'E0003'], refused: [] } },
+    { act: 'run.finished', details: { confirmed: 3, problems: 0 } },
+  ])
+  const [record] = await store.db.selectFrom('changes').select('record').where('run_id', '=', left.id).execute()
+  expect(ofRun(left.id)).toMatchObject([
+    asked,
+    planned,
+    { act: 'run.passed' },
+    {
+      act: 'change.delivered',
+      identityId: 'E0002',
+      details: {
+        kind: 'leave',
+        outcome: 'confirmed',
+        status: 200,
+        sent: key.digest('record', JSON.stringify(record?.record)),
+      },
+    },
+    { act: 'run.finished' },
+  ])
+  expect(ofRun(held.id)).toMatchObject([
+    asked,
+    planned,
+    { act: 'run.held', details: { failed: expect.arrayContaining(['zeroRows']) } },
+    { act: 'run.superseded' },
+  ])
+  expect(JSON.stringify(acts)).not.toMatch(/e[123]@acme|Person [123]|Engineer/)
 })

@@ -90,8 +90,8 @@ function isWanted({ entry: text }: Row, { from, to, connection, runId, people }:
 
 /** The people that an act is about, by key. */
 function peopleOf({ identityId, details }: Entry): readonly string[] {
-  const named = details?.people
-  return [...(identityId === undefined ? [] : [identityId]), ...(Array.isArray(named) ? named : [])]
+  const named = [details?.people, details?.refused].flatMap((keys) => (Array.isArray(keys) ? keys : []))
+  return identityId === undefined ? named : [identityId, ...named]
 }
 
 async function hashOf(db: Db, ordinal: number): Promise<string> {

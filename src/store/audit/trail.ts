@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { keyOf } from './key.ts'
 
@@ -9,6 +10,17 @@ export const acts = {
     'another signing key takes over, with the reason; "tied" says whether the former key has signed this',
   'config.used': 'a daemon or a command started with another configuration than the one before it',
   'run.requested': 'a person asked for a run',
+  'run.planned':
+    'a run read its source, or its events, to the end and planned: what it read, the counts and the digest of the plan',
+  'run.held': 'guards stopped the plan, which waits for a person',
+  'run.passed':
+    'a plan was accepted and is delivered; with "approvedBy" because a person had approved it before it was made again',
+  'run.superseded': 'a held plan became void, because a newer plan exists',
+  'run.finished': 'everything of a run was answered',
+  'run.failed': 'a run ended without a plan that could be accepted',
+  'change.delivered':
+    'what became of one person who leaves, returns, is corrected or retracted; "sent" stands for the record',
+  'batch.delivered': 'what became of joiners and of people whose fields changed, by key',
   'run.approved': 'a person approved the plan of a held run',
   'run.rejected': 'a person dropped the plan of a held run',
   'run.cancelled': 'a person ended a run',
@@ -57,8 +69,20 @@ export async function record(tx: Db, entry: NewEntry): Promise<void> {
   await tx.insertInto('audit_pending').values(pendingRow(tx, entry)).execute()
 }
 
-/** What `record` inserts, for a statement that has to do more than that. */
-export function pendingRow(db: Db, entry: NewEntry): { readonly entry: string; readonly mac: string | null } {
+/** Adds several acts at once. */
+export async function recordAll(tx: Db, entries: readonly NewEntry[]): Promise<void> {
+  if (entries.length > 0) await pendingInsert(tx, entries).execute(tx)
+}
+
+/** The statement that adds acts, for one that does more than that. A condition may follow it. */
+export function pendingInsert(db: Db, entries: readonly NewEntry[]): RawBuilder<unknown> {
+  const rows = entries.map((entry) => pendingRow(db, entry))
+  return sql`
+    insert into audit_pending (entry, mac)
+    select entry, mac from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as acts(entry text, mac text)`
+}
+
+function pendingRow(db: Db, entry: NewEntry): { readonly entry: string; readonly mac: string | null } {
   const text = entryText(entry)
   return { entry: text, mac: keyOf(db)?.mac(text) ?? null }
 }

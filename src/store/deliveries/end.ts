@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
+import { pendingInsert } from '../audit/trail.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -72,9 +73,11 @@ async function closeBatch(
       where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
         and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
     )`
+  const audited = sql`audited as (${pendingInsert(db, batchOutcome.acts)} where exists (select 1 from ended))`
   // Each part costs planning time, so a batch names only those that it needs.
   const parts = [
     ended,
+    ...(batchOutcome.acts.length > 0 ? [audited] : []),
     ...(others.length > 0 ? [ownAnswers] : []),
     ...(uncertain ? [late] : []),
     ...(claim.hasProblems ? [solved] : []),

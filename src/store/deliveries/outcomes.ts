@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
+import { type NewEntry, recordAll } from '../audit/trail.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery, type Step } from './claim.ts'
 
@@ -17,6 +18,8 @@ export type RequestOutcome = {
   readonly people: readonly PersonOutcome[]
   readonly sentAt: Date
   readonly answeredAt: Date
+  /** What the audit trail is to hold of it. */
+  readonly acts: readonly NewEntry[]
 }
 
 /**
@@ -33,6 +36,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
     await dropProblems(tx, claim, people)
     await noteProblems(tx, claim, outcome)
     await countOutcomes(tx, claim)
+    await recordAll(tx, outcome.acts)
     return true
   })
 }

@@ -5,6 +5,7 @@ import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
+import { record, rollcall } from '../audit/trail.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
@@ -185,6 +186,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   for (const held of replaced) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)
+    await record(tx, { act: 'run.superseded', connection, by: rollcall, runId: held.id, details: { newer: id }, now })
     if (feed === 'webhook') await passOnEvents(tx, { from: held.id, to: id })
   }
   // The plan rests on the events of that run, which a person has dropped meanwhile.

@@ -1,9 +1,16 @@
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
-import { type ClaimedDelivery, type Step, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
+import {
+  type ClaimedDelivery,
+  type PendingChange,
+  type Step,
+  stillHolds,
+  storeStep,
+} from '../../store/deliveries/claim.ts'
 import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'
 import type { SyncContext } from '../context.ts'
 import { Overtaken } from '../plan/stage.ts'
+import { actsOf } from './acts.ts'
 import { isUncertain, type Refused, type Stop } from './classify-answers.ts'
 import { type Call, type Endpoint, request } from './endpoint.ts'
 
@@ -13,6 +20,8 @@ export type Attempt = Endpoint & {
   readonly claim: ClaimedDelivery
   /** More people than this in one batch of updates go through the batch upsert. */
   readonly updateWave: number
+  /** The changes that were due when it began, by key. */
+  changes: ReadonlyMap<string, PendingChange>
   /** How many people of the batch are due. */
   pending: number
   /** How many outcomes this attempt has noted. */
@@ -47,6 +56,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     connectionId: 0,
     updateWave: ctx.connections.get(claim.connection)?.delivery.updateWave ?? 0,
     requests: 0,
+    changes: new Map(),
     pending: 0,
     settled: 0,
     uncertain: false,
@@ -105,7 +115,9 @@ export function noteStep(attempt: Attempt, step: Step, people: number): void {
 export async function record(attempt: Attempt, people: readonly PersonOutcome[], sentAt: Date): Promise<void> {
   if (people.length === 0) return
   const { ctx, claim } = attempt
-  const outcome = { people, sentAt, answeredAt: ctx.now() }
+  const now = ctx.now()
+  const acts = actsOf(people, { db: ctx.store.db, claim, changes: attempt.changes, now })
+  const outcome = { people, sentAt, answeredAt: now, acts }
   const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)

@@ -33,6 +33,7 @@
 import { deliveryFailures } from '../../contract/failures.ts'
 import { backoffMs } from '../../queue/backoff.ts'
 import { type Payload, Postponed } from '../../queue/jobs.ts'
+import { record, rollcall } from '../../store/audit/trail.ts'
 import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
 import { type ClaimedDelivery, claimDelivery, pendingChanges } from '../../store/deliveries/claim.ts'
 import { hasten } from '../../store/deliveries/due.ts'
@@ -105,6 +106,7 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   attempt.connectionId = target
 
   const pending = await pendingChanges(db, claim)
+  attempt.changes = new Map(pending.map((change) => [change.identityId, change]))
   attempt.pending = pending.length
   const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
   if (stop || left.length === 0) return stop
@@ -224,8 +226,13 @@ export async function finishRun(
   { runId, connection }: { readonly runId: string; readonly connection: string },
 ): Promise<void> {
   const { db } = ctx.store
-  if (!(await closeRun(db, runId, ctx.now()))) return
-  const run = await getRun(db, runId)
+  const run = await db.transaction().execute(async (tx) => {
+    if (!(await closeRun(tx, runId, ctx.now()))) return null
+    const closed = await getRun(tx, runId)
+    const details = { confirmed: closed?.confirmed ?? 0, problems: closed?.problems ?? 0 }
+    await record(tx, { act: 'run.finished', connection, by: rollcall, runId, details, now: ctx.now() })
+    return closed
+  })
   if (run) {
     const { confirmed, problems, durationMs } = run
     ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })

@@ -76,7 +76,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     answer: { status: 201 },
   } as const
 
-  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now }
+  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now, acts: [] }
 
   const ended: AttemptEnd = {
     batchOutcome: null,
@@ -166,7 +166,12 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
 
     const late = [
       await storeStep(db, older, { identityIds: ['E1'], step: 'clearing' }),
-      await recordOutcomes(db, older, { people: [{ ...outcome, state: 'problem' }], sentAt: now, answeredAt: now }),
+      await recordOutcomes(db, older, {
+        people: [{ ...outcome, state: 'problem' }],
+        sentAt: now,
+        answeredAt: now,
+        acts: [],
+      }),
       await stillHolds(db, older),
       await endAttempt(db, older, ended),
       await endAttempt(db, older, { ...ended, batchOutcome }),

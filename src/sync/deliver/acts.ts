@@ -1,0 +1,42 @@
+import { keyOf } from '../../store/audit/key.ts'
+import { type NewEntry, rollcall } from '../../store/audit/trail.ts'
+import type { ClaimedDelivery, PendingChange } from '../../store/deliveries/claim.ts'
+import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import type { Db } from '../../store/schema.ts'
+
+/**
+ * What the audit trail holds of the outcomes of a request: one entry for each person who leaves, returns, is corrected or retracted, and
+ * one for all others together, so that a million joiners do not cost a million entries. People who are still due have no outcome yet.
+ */
+export function actsOf(
+  people: readonly PersonOutcome[],
+  {
+    db,
+    claim,
+    changes,
+    now,
+  }: { db: Db; claim: ClaimedDelivery; changes: ReadonlyMap<string, PendingChange>; now: Date },
+): NewEntry[] {
+  const { runId, connection, batch, kind: job } = claim
+  const settled = people.filter(({ state }) => state !== 'due')
+  if (settled.length === 0) return []
+  const about = { connection, by: rollcall, runId, now }
+  if (job === 'upsert') return [{ ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(settled) } }]
+  const key = keyOf(db)
+  return settled.map(({ identityId, state, answer }) => {
+    const { kind, json } = changes.get(identityId) ?? { kind: null, json: null }
+    const sent = json === null || key === null ? null : key.digest('record', json)
+    return {
+      ...about,
+      act: 'change.delivered',
+      identityId,
+      details: { kind, outcome: state, status: answer.status, sent },
+    }
+  })
+}
+
+function outcomesOf(people: readonly PersonOutcome[]) {
+  const keys = (wanted: PersonOutcome['state']) =>
+    people.filter(({ state }) => state === wanted).map(({ identityId }) => identityId)
+  return { people: keys('confirmed'), refused: keys('problem') }
+}
