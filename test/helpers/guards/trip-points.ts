@@ -1,16 +1,16 @@
 /** The people employed, or the rows, of the companies of the table. */
-export const companySizes = [1, 2, 5, 10, 27, 99, 100, 101, 2000, 100_000] as const
+export const companySizes = [0, 1, 2, 5, 10, 27, 99, 100, 101, 2000, 100_000] as const
 
-/** How much of each kind passes in companies of these sizes with the defaults. One more holds the plan. */
-export const tripPoints: Readonly<Record<string, readonly number[]>> = {
-  leavers: [5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
-  joiners: [25, 25, 25, 25, 25, 25, 25, 25, 500, 25_000],
-  returns: [5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
-  redates: [5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
-  contractorFlips: [5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
-  emailChanges: [10, 10, 10, 10, 10, 10, 10, 10, 200, 10_000],
-  fieldChanges: [20, 20, 20, 20, 20, 20, 20, 20, 400, 20_000],
-  blanks: [5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
-  rejectedRows: [5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
-  shrinkRows: [5, 5, 5, 5, 5, 19, 20, 20, 400, 20_000],
+/** How much of each kind passes in companies of these sizes with the defaults. One more holds the plan. null: as many as there are. */
+export const tripPoints: Readonly<Record<string, readonly (number | null)[]>> = {
+  leavers: [5, 5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
+  joiners: [null, 25, 25, 25, 25, 25, 25, 25, 25, 500, 25_000],
+  returns: [5, 5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
+  redates: [5, 5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
+  contractorFlips: [5, 5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
+  emailChanges: [10, 10, 10, 10, 10, 10, 10, 10, 10, 200, 10_000],
+  fieldChanges: [20, 20, 20, 20, 20, 20, 20, 20, 20, 400, 20_000],
+  blanks: [5, 5, 5, 5, 5, 5, 5, 5, 5, 100, 5000],
+  rejectedRows: [5, 5, 5, 5, 5, 5, 5, 5, 5, 40, 2000],
+  shrinkRows: [5, 5, 5, 5, 5, 5, 19, 20, 20, 400, 20_000],
 }

@@ -2,7 +2,7 @@ import type { Change, PlanCounts } from '../../../src/identity/change.ts'
 import type { PlanContext, WantedSide } from '../../../src/identity/decide.ts'
 import { createDecider, type DeciderRules, isStale, type PlannedPerson } from '../../../src/identity/decider.ts'
 import { compareKeys } from '../../../src/identity/digest.ts'
-import { type GuardFacts, noPeople } from '../../../src/identity/guards/facts.ts'
+import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
 import { reject } from '../records.ts'
@@ -16,6 +16,8 @@ export type Plan = {
   readonly counts: PlanCounts
   /** What is new in it, for the guards. */
   readonly news: Pick<GuardFacts, 'leavers' | 'emailChanges' | 'retractions' | 'rejected' | 'unreadableKeys' | 'absent'>
+  /** What the limits of people count. */
+  readonly people: PeopleCounts
   readonly absent: number
   readonly records: number
   readonly older: number
@@ -89,6 +91,7 @@ export function planRows(
     entries: new Map(people.flatMap(({ identityId, entry }) => (entry ? [[identityId, entry] as const] : []))),
     counts: decider.counts(),
     news: { leavers, emailChanges, retractions, rejected, unreadableKeys, absent },
+    people: decider.people(),
     absent,
     records: decider.account.records,
     older: decider.account.older,

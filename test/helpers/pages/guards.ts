@@ -21,7 +21,10 @@ export function guardsPage(page: string): string {
     against,
     `${count}, or ${share * 100} %`,
   ])
-  const points = Object.entries(tripPoints).map(([name, most]) => [`\`${name}\``, ...most.map(String)])
+  const points = Object.entries(tripPoints).map(([name, most]) => [
+    `\`${name}\``,
+    ...most.map((number) => String(number ?? 'all')),
+  ])
   return (
     [
       `${before}${title}`,
