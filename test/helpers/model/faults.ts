@@ -78,7 +78,9 @@ export function faultyClient(
     name,
     async (input: Input, options?: { signal?: AbortSignal }) => {
       await step('any')
-      const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, options)
+      // Without the text of the body that came along: a fault may send another body.
+      const { signal } = options ?? {}
+      const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, signal && { signal })
       const fault = outage.left > 0 ? outage.fault : null
       outage.left--
       const answer = fault === null ? await send(input) : await faults[fault](send, { name, input })
