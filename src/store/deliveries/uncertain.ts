@@ -39,6 +39,17 @@ export async function markRechecks(db: Db, now: Date): Promise<string[]> {
   return rows.map(({ connection }) => connection)
 }
 
+/** The connections with uncertain people of whom no run is about to take care: the last one that was to read them back failed before then. */
+export async function leftUncertain(db: Db, { failedBefore }: { failedBefore: Date }): Promise<string[]> {
+  const { rows } = await sql<{ connection: string }>`
+    select distinct connection from roster
+    where uncertain and not exists (
+      select 1 from runs where runs.connection = roster.connection
+        and (state in ('waiting', 'reading', 'planned', 'delivering')
+          or (feed = 'roster' and state = 'failed' and finished_at > ${failedBefore})))`.execute(db)
+  return rows.map(({ connection }) => connection)
+}
+
 /** Forgets that a batch was taken over from a process, once no request of that process can be under way any more. */
 export async function settleTakeover(
   db: Db,

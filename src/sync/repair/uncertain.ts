@@ -1,5 +1,11 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
-import { endedTakeovers, markRechecks, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import {
+  endedTakeovers,
+  leftUncertain,
+  markRechecks,
+  markUncertain,
+  settleTakeover,
+} from '../../store/deliveries/uncertain.ts'
 import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun } from '../../store/runs/runs.ts'
@@ -11,6 +17,9 @@ import { resolveTarget } from '../deliver/target.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { compareWith } from './read-back.ts'
+
+/** A run that could not read people back is asked for again after this time. */
+const retryAfterMs = 60 * 60_000
 
 /**
  * Marks the people of an attempt that was overtaken. What it sent since then may have undone newer facts on the platform, where nothing
@@ -36,9 +45,18 @@ export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   }
 }
 
-/** Has people who were delivered after a request that was given up read back, once that request cannot arrive any more. */
+/**
+ * Has people who were delivered after a request that was given up read back, once that request cannot arrive any more; and people whom
+ * a run could not read back, because the platform let no one in, after a while.
+ */
 export async function recheckLate(ctx: SyncContext): Promise<void> {
-  for (const connection of await markRechecks(ctx.store.db, ctx.now())) await requestRepair(ctx, connection)
+  const { db } = ctx.store
+  const now = ctx.now()
+  const marked = await markRechecks(db, now)
+  const left = await leftUncertain(db, { failedBefore: new Date(now.getTime() - retryAfterMs) })
+  for (const connection of new Set([...marked, ...left])) {
+    if (ctx.connections.has(connection)) await requestRepair(ctx, connection)
+  }
 }
 
 /** Asks for a run that reads no source, and delivers what is left of the last facts from HR. */

@@ -7,8 +7,8 @@ type Fault = (call: Call, about: { readonly name: string; readonly input: Input 
 type Call = (input: Input) => Promise<AnyAnswer>
 type Input = { readonly body?: unknown; readonly params?: unknown; readonly query?: unknown }
 
-/** The next so many requests go wrong in this way. */
-export type Outage = { fault: FaultName | null; left: number }
+/** The next so many requests go wrong in this way; before that, those of the script have their fates one after the other. */
+export type Outage = { fault: FaultName | null; left: number; script: (FaultName | null)[] }
 
 const changing = ['upsertHrisUserIdentities', 'updateHrisUserIdentity', 'deleteHrisUserIdentity']
 
@@ -57,6 +57,10 @@ const faults = {
     if (rest.length === 0) return { status: 207, body: [refused], headers: {} }
     return withResults(await call({ ...input, body: rest }), (results) => [refused, ...results])
   },
+  'has every second person refused': async (call, { name, input }) =>
+    await withItems(call, { name, input }, (at) => (at % 2 === 1 ? 400 : null)),
+  'fails on some people and refuses others': async (call, { name, input }) =>
+    await withItems(call, { name, input }, (at) => [null, 400, 500][at % 3] ?? null),
   'has its results shuffled': async (call, { input }) =>
     withResults(await call(input), (results) => results.toReversed()),
   'has a result too few': async (call, { input }) => withResults(await call(input), (results) => results.slice(1)),
@@ -81,14 +85,36 @@ export function faultyClient(
       // Without the text of the body that came along: a fault may send another body.
       const { signal } = options ?? {}
       const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, signal && { signal })
-      const fault = outage.left > 0 ? outage.fault : null
-      outage.left--
+      const scripted = outage.script.shift()
+      const fault = scripted === undefined && outage.left > 0 ? outage.fault : (scripted ?? null)
+      if (scripted === undefined) outage.left--
       const answer = fault === null ? await send(input) : await faults[fault](send, { name, input })
       if (changing.includes(name)) await step('change')
       return answer
     },
   ])
   return Object.fromEntries(calls)
+}
+
+/** Lets those people of a batch through for whom there is no status; the platform never hears of the others. */
+async function withItems(
+  call: Call,
+  { name, input }: { name: string; input: Input },
+  statusOf: (at: number) => number | null,
+): Promise<AnyAnswer> {
+  if (name !== 'upsertHrisUserIdentities' || !Array.isArray(input.body)) return await call(input)
+  const passes = input.body.filter((_, at) => statusOf(at) === null)
+  const answer: AnyAnswer =
+    passes.length === 0 ? { status: 207, body: [], headers: {} } : await call({ ...input, body: passes })
+  const people = input.body.length
+  return withResults(answer, (results) => {
+    const left = [...results]
+    return Array.from({ length: people }, (_, at): ItemResult => {
+      const statusCode = statusOf(at)
+      const taken = statusCode === null ? left.shift() : undefined
+      return taken ?? { statusCode: statusCode ?? 500, data: null, error: { message: `answered ${statusCode}` } }
+    })
+  })
 }
 
 function withResults(answer: AnyAnswer, make: (results: readonly ItemResult[]) => readonly ItemResult[]): AnyAnswer {

@@ -35,7 +35,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
   opening.defer(() => operator.end())
   await emptyStore(operator)
   const { client } = await host.tenant()
-  const outage: Outage = { fault: null, left: 0 }
+  const outage: Outage = { fault: null, left: 0, script: [] }
   const bugs: unknown[] = []
   let life = createLife()
   let world = await open()
@@ -223,11 +223,11 @@ async function isAtRest({ sync }: World): Promise<boolean> {
   return rows[0]?.busy === false
 }
 
-/** Deletes what a former story left behind, which for a handful of rows is far cheaper than to truncate every table. Runs name a connection. */
+/** Deletes what a former story left behind, which for a handful of rows is far cheaper than to truncate every table. Most name a run, and runs name a connection. */
 async function emptyStore(operator: pg.Client): Promise<void> {
   const { rows } = await operator.query<{ statement: string }>(
     `select format('delete from %I.%I', schemaname, tablename) as statement from pg_tables
-    where schemaname = 'rollcall' and tablename <> 'migrations' order by tablename = 'connections'`,
+    where schemaname = 'rollcall' and tablename <> 'migrations' order by tablename = 'connections', tablename = 'runs'`,
   )
   if (rows.length > 0) await operator.query(rows.map(({ statement }) => statement).join(';'))
 }
