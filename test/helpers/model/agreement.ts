@@ -3,8 +3,10 @@ import { exitOf } from '../../../src/cli/follow-run.ts'
 import { Run as RunView } from '../../../src/contract/control/shapes.ts'
 import { failures } from '../../../src/errors.ts'
 import { type AccountedChange, changesOf, personOf } from '../../../src/store/audit/history.ts'
+import type { Entry } from '../../../src/store/audit/trail.ts'
 import { listProblems } from '../../../src/store/deliveries/problems.ts'
 import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
+import type { Db } from '../../../src/store/schema.ts'
 import { peopleOn } from '../world.ts'
 import type { Trial } from './trial.ts'
 
@@ -21,17 +23,22 @@ const accountable = ['delivering', 'finished', 'finished_with_problems', 'unchan
 
 /**
  * Where the accounts of what was delivered contradict each other or the platform: the counts, the state and the exit code of each run, the
- * list of problems, and the history of each person. Nothing may be under way.
+ * list of problems, the history of each person, and the audit trail. Nothing may be under way.
  */
 export async function disagreements({ client, world }: Trial): Promise<string[]> {
   const { db } = world.sync.store
   const runs = (await listRuns(db, { limit: 1000 })).filter(({ state }) => accountable.some((one) => one === state))
+  const audited = await auditedOutcomes(db)
   const found: string[] = []
   const changed = new Set<string>()
   for (const run of runs) {
     const changes = await changesOf(db, run.id, { limit: 10_000 })
     for (const { change } of changes) changed.add(change.identityId)
-    found.push(...ofRun(run, changes).map((what) => `run ${run.id} (${run.state}): ${what}`))
+    const trail = changes.flatMap(({ state, change: { identityId } }) => {
+      const outcome = state === 'confirmed' || state === 'problem' ? state : undefined
+      return differ(`the audit trail of ${identityId}`, audited.get(`${run.id} ${identityId}`), outcome)
+    })
+    found.push(...[...ofRun(run, changes), ...trail].map((what) => `run ${run.id} (${run.state}): ${what}`))
   }
 
   const problems = await listProblems(db, { now: world.sync.now() })
@@ -66,6 +73,20 @@ export async function disagreements({ client, world }: Trial): Promise<string[]>
       about('is known with another record than the confirmed one')
   }
   return found
+}
+
+/** What the audit trail says last of each person in each run. */
+async function auditedOutcomes(db: Db): Promise<Map<string, string>> {
+  const rows = await db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
+  const outcomes = new Map<string, string>()
+  for (const { entry } of rows) {
+    const { act, runId, identityId, details = {} }: Entry = JSON.parse(entry)
+    if (act === 'change.delivered') outcomes.set(`${runId} ${identityId}`, String(details.outcome))
+    if (act !== 'batch.delivered') continue
+    for (const key of details.people as string[]) outcomes.set(`${runId} ${key}`, 'confirmed')
+    for (const key of details.refused as string[]) outcomes.set(`${runId} ${key}`, 'problem')
+  }
+  return outcomes
 }
 
 function timeOf({ answeredAt, plannedAt }: AccountedChange): string {
