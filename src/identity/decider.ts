@@ -2,10 +2,11 @@ import type { Change } from './change.ts'
 import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
 import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './departure.ts'
 import { fingerprint } from './digest.ts'
-import { isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
+import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
 import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
 import { isCountedBy, type Tallied, tally } from './guards/tally.ts'
-import type { Origin, Reject, RosterEntry, Sighting } from './record.ts'
+import type { IdentityRecord, Origin, Reject, RosterEntry, Sighting } from './record.ts'
+import { noAnswers, type Pair, watchKeys } from './rekeyed.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const endKeysSought = 1000
@@ -55,6 +56,10 @@ export type DeciderRules = {
   readonly rejectsKept: number
   /** What is wrong with the accepted exports already. */
   readonly known?: KnownFaults
+  /** Pairs of keys that are two people, by `pairName`. */
+  readonly twoPeople?: ReadonlySet<string>
+  /** The roster knows no one yet, so that no key of it can have been issued again. */
+  readonly isFirst?: boolean
 }
 
 /** A reject as it is known again in the next export. */
@@ -100,6 +105,8 @@ export function createDecider({
   everybody,
   rejectsKept,
   known: knownFaults = noKnownFaults,
+  twoPeople = noAnswers.twoPeople,
+  isFirst = false,
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
@@ -116,6 +123,7 @@ export function createDecider({
   }
   const namedLast = lastOf(endKeysSought)
   const waitingTally = tally()
+  const keysWatched = isFirst ? null : watchKeys({ twoPeople })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
   const isKeptOnce = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
   let page = emptyPage()
@@ -209,6 +217,7 @@ export function createDecider({
         if (isRejected && !mayDepart(entry, context.today)) return []
         const decision = decideInOrder(entry, sightings, context)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
+        watchTold(entry, decision)
         return planned(entry, decision, { identityId, origin: last.origin })
       })
     },
@@ -225,8 +234,20 @@ export function createDecider({
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
         if (inOrder && decision.news.kinds.includes('leavers')) return []
         tallied.add(decision, seen)
+        watchUnseen(entry, { decision, seen })
         return planned(entry, decision, { identityId, origin: null })
       })
+    },
+
+    /** The people who seem to have got a new key. Complete once everybody is decided about. */
+    pairs: (): Pair[] => keysWatched?.pairs() ?? [],
+
+    /** Counts the people of these pairs, so that they can be told from the others. */
+    countPairs(pairs: readonly Pair[]): void {
+      for (const key of pairs.flatMap(({ former, identityId }) => [former, identityId])) {
+        const standing = index.get(key)
+        if (standing && standing.counted !== null) standing.counted = tallied.rekey(standing.counted)
+      }
     },
 
     /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
@@ -237,8 +258,8 @@ export function createDecider({
       }),
 
     /**
-     * Splits people off the plan. A departure goes on, unless `leavers` stops it, with what its own row says; the rest waits. Of people
-     * who join another plan nothing is decided for this one.
+     * Splits people off the plan. A departure goes on, unless a guard of departures stops it, with what its own row says; the rest waits.
+     * Of people who join another plan nothing is decided for this one.
      */
     split(
       people: readonly (Told & { readonly joins: boolean })[],
@@ -251,8 +272,8 @@ export function createDecider({
       for (const { identityId, sightings, joins } of people) {
         const entry = known.get(identityId)
         const counted = index.get(identityId)?.counted ?? 0
-        const leavesTooMany = stopped.has('leavers') && isCountedBy(counted, leaversGuard)
-        const departures = entry === undefined || leavesTooMany ? [] : departuresOf(sightings)
+        const mayNotLeave = isCountedBy(counted, stopped.intersection(departureGuards))
+        const departures = entry === undefined || mayNotLeave ? [] : departuresOf(sightings)
         const rest = sightings.filter((sighting) => !departures.includes(sighting))
         tallied.remove(counted)
         goesOn.push(...decideSome(entry, departures, tallied))
@@ -278,6 +299,25 @@ export function createDecider({
         .keys()
         .filter((key) => !isUnusable(key) || isEmployed(known.get(key), context.today))
         .slice(-endKeysKept),
+  }
+
+  function watchTold(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
+    const known = recordOf(entry)
+    if (kinds.includes('joiners')) {
+      const joined = side?.wanted ?? null
+      if (joined !== null && !hasLeft(joined, context.today)) keysWatched?.joins(joined.identityId, joined)
+    } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
+      keysWatched?.leaves(known.identityId, known)
+    }
+  }
+
+  function watchUnseen(entry: RosterEntry, { decision, seen }: { decision: Decision; seen: Seen }): void {
+    const known = recordOf(entry)
+    if (known === null || context.mode !== 'snapshot' || seen !== 'absent') return
+    // Where absence means nothing, a person who is not there is not gone. Under a new key they may be there all the same.
+    const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
+    const { absent, news } = decision
+    if (absent || isMissing || news.kinds.includes('leavers')) keysWatched?.vanishes(entry.identityId, known)
   }
 
   function isNamed(identityId: string): boolean {
@@ -395,6 +435,7 @@ export function createDecider({
   function withdraw(identityId: string, counted: Tallied): void {
     if (page.told.has(identityId)) return
     tallied.remove(counted)
+    keysWatched?.forget(identityId)
     page.withdrawn.push(identityId)
   }
 
@@ -409,7 +450,17 @@ export function createDecider({
   }
 }
 
-const leaversGuard: ReadonlySet<string> = new Set(['leavers'])
+/** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
+const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed'])
+
+function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {
+  return entry?.wanted ?? entry?.confirmed ?? null
+}
+
+/** Whether a leaving date that lies ahead is stated for the first time. */
+function isAnnounced(entry: RosterEntry | undefined, side: Decision['entry']): boolean {
+  return side !== null && side.deferredTo !== null && (entry?.deferredTo ?? null) === null
+}
 
 /** The rows that say that a person leaves, unless a later one says that they do not. */
 function departuresOf(sightings: readonly Sighting[]): readonly Sighting[] {

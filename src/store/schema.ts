@@ -214,6 +214,15 @@ export type StoreSchema = {
     classed_by: string
     classed_at: Date
   }
+  key_answers: {
+    connection: string
+    former: string
+    identity_id: string
+    same: boolean
+    answered_by: string
+    answered_at: Date
+  }
+  key_pairs: { run_id: string; former: string; identity_id: string; in_common: string; clear: boolean }
   leases: { id: number; seen_at: Date }
   takeovers: { run_id: string; batch: number; lease: number }
   rejects: {

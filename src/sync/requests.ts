@@ -191,6 +191,7 @@ export async function retractPerson(
     usual: null,
     headcount: await headcount(db, connection.name),
     missingColumns: [],
+    pairs: [],
     absence: 'ignore',
   })
   const guards = judge(facts, connection.guards).filter(({ name }) => name === 'retractions')

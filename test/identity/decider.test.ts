@@ -488,7 +488,15 @@ describe('what is wrong with a source', () => {
     for (const fault of faults) second.reject(fault)
 
     const { rejected, knownFaulty } = second.facts({
-      ...{ mode: 'snapshot', rows: faults.length, size: null, endMissing: false, headcount: 0, missingColumns: [] },
+      ...{
+        mode: 'snapshot',
+        rows: faults.length,
+        size: null,
+        endMissing: false,
+        headcount: 0,
+        missingColumns: [],
+        pairs: [],
+      },
       ...{ recent: noPeople, usual: null, absence: 'separate' },
     })
     expect(rejected - knownFaulty).toBe(7)

@@ -88,6 +88,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
     recent: noPeople,
     usual: null,
     missingColumns: [],
+    pairs: [],
   })
   return {
     outcome: outcomeOf(past, person ?? null, row.values[2] ?? ''),

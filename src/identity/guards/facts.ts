@@ -1,5 +1,6 @@
 import type { FieldValue } from '../change.ts'
 import type { FieldName, UnlistedValue } from '../record.ts'
+import type { Pair } from '../rekeyed.ts'
 import { type LimitName, type OtherField, otherFields } from './limits.ts'
 
 /** The limits that count people by what becomes of them, beside those of the other fields. */
@@ -60,6 +61,8 @@ export type GuardFacts = PeopleCounts & {
   /** What accepted runs of the same feed had; null where there were none. */
   readonly usual: Usual | null
   readonly retractions: number
+  /** Keys that are gone and keys that are new which look like one person each. */
+  readonly pairs: readonly Pair[]
   readonly rejected: number
   /** Rows that count but for a cell that could not be read. */
   readonly incomplete: number

@@ -20,6 +20,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     fields('fieldChanges', 'changed', facts, limits),
     fields('blanks', 'blanked', facts, limits),
     retractions(facts),
+    rekeyed(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
   ]
@@ -169,6 +170,34 @@ function retractions({ retractions: actual }: GuardFacts): Verdict {
   if (actual === 0) return { ...verdict, ok: true }
   return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
 }
+
+// Under its new key a person would be created a second time, and separated under the old one.
+function rekeyed({ pairs }: GuardFacts): Verdict {
+  const verdict = { name: 'rekeyed', actual: pairs.length, limit: 0 }
+  if (pairs.length === 0) return { ...verdict, ok: true }
+  const shown = pairs.slice(0, pairsShown)
+  const unclear = pairs.filter(({ clear }) => !clear).length
+  const people = pairs.length === 1 ? '1 person seems' : `${pairs.length} people seem`
+  const doubt = unclear === 0 ? '' : `, of which ${unclear} could be several`
+  const more = pairs.length - shown.length
+  return {
+    ...verdict,
+    ok: false,
+    reason: `${people} to have got a new key${doubt}; \`rollcall alias\` lists the pairs, and takes the answer for each`,
+    people: shown.flatMap(({ former, identityId }) => [former, identityId]),
+    hints: [
+      ...shown.map(({ former, identityId, by }) => `${former} → ${identityId}: ${inCommon[by]}`),
+      ...(more > 0 ? [`${more} more`] : []),
+    ],
+  }
+}
+
+const pairsShown = 10
+const inCommon = {
+  email: 'the same e-mail address',
+  name: 'the same name and start date',
+  both: 'the same e-mail address, name and start date',
+} as const
 
 function absentUnderHold({ absent, absence }: GuardFacts): Verdict {
   const verdict = { name: 'absentUnderHold', actual: absent, limit: null }

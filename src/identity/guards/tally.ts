@@ -30,6 +30,8 @@ export type Tally = {
   add(decision: Decision, seen: Seen): Tallied
   /** Takes a decision out again whose row turned out not to count. */
   remove(tallied: Tallied): void
+  /** Counts a person among those who seem to have got a new key, which is known only after all decisions. */
+  rekey(tallied: Tallied): Tallied
   reject(reject: Reject): void
   /** Counts a row by the cells of it that could not be read. */
   incomplete(cells: readonly Reject[]): void
@@ -59,7 +61,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   const met = new Map<string, number>()
-  const news = { ...noPeople, absent: 0, retractions: 0 }
+  const news = { ...noPeople, absent: 0, retractions: 0, rekeyed: 0 }
   const changed: Writable<FieldCounts> = { ...noPeople.changed }
   const blanked: Writable<FieldCounts> = { ...noPeople.blanked }
   const faults = { knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
@@ -95,7 +97,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 
   function people(): PeopleCounts {
-    const { absent: _, retractions: __, ...limits } = news
+    const { absent: _, retractions: __, rekeyed: ___, ...limits } = news
     return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
   }
 
@@ -114,6 +116,11 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       return tallied
     },
     remove: (tallied) => count(tallied, -1),
+    rekey(tallied) {
+      if (tallied & bits.rekeyed) return tallied
+      count(bits.rekeyed, 1)
+      return tallied | bits.rekeyed
+    },
     reject(reject) {
       counts.rejected++
       const knownOne = isKnown(reject) ? 1 : 0
@@ -162,7 +169,7 @@ const unlistedCounted = 1000
 
 // One bit each, in a small integer: there is one of these numbers for each person.
 const countedKinds = [...changeKinds, 'unchanged'] as const
-const countedNews = [...peopleLimits, 'absent', 'retractions'] as const
+const countedNews = [...peopleLimits, 'absent', 'retractions', 'rekeyed'] as const
 const firstOfNews = 1 << countedKinds.length
 const bits = bitsOf([...countedKinds, ...countedNews], 0)
 const changedBits = bitsOf(otherFields, countedKinds.length + countedNews.length)

@@ -7,6 +7,17 @@ import { deliveries } from './0005-deliveries.ts'
 import { inbox } from './0006-inbox.ts'
 import { alerts } from './0007-alerts.ts'
 import { audit } from './0008-audit.ts'
+import { keys } from './0011-keys.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
-export const migrations: readonly Migration[] = [connections, runs, roster, plans, deliveries, inbox, alerts, audit]
+export const migrations: readonly Migration[] = [
+  connections,
+  runs,
+  roster,
+  plans,
+  deliveries,
+  inbox,
+  alerts,
+  audit,
+  keys,
+]

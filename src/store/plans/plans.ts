@@ -6,9 +6,11 @@ import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import { record, rollcall } from '../audit/trail.ts'
+import type { Pair } from '../../identity/rekeyed.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
+import { notePairs } from '../key-answers.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { moveRun } from '../runs/runs.ts'
@@ -124,6 +126,8 @@ export type PlanSummary = {
   readonly guards: readonly Verdict[]
   /** What the limits of people counted. */
   readonly people: PeopleCounts
+  /** Keys that are gone and keys that are new which look like one person each. */
+  readonly pairs: readonly Pair[]
   readonly digest: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
@@ -169,6 +173,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb)`.execute(tx)
+  await notePairs(tx, id, plan.pairs)
   if (plan.standing !== null) {
     const source = plan.source?.name ?? null
     await noteStanding(tx, { runId: id, connection, source, rejects: plan.standing, now })
@@ -198,6 +203,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
   await dropStanding(tx, runId)
+  await notePairs(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   // The batches first: one that ends just now has its answer by then, or finds itself cancelled.
   const cancelled = await tx
@@ -238,6 +244,7 @@ export async function commitPlan(
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await acceptStanding(tx, { runId, connection, now })
+  await notePairs(tx, runId, [])
   await sql`
     insert into roster
       (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times,

@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
+import type { Pair } from '../../identity/rekeyed.ts'
 import { holdEvents } from '../inbox/inbox.ts'
+import { notePairs } from '../key-answers.ts'
 import { heldReason } from '../runs/runs.ts'
 import type { Db } from '../schema.ts'
 import { stagePeople } from './plans.ts'
@@ -21,6 +23,7 @@ export type SetAside = {
   readonly digest: string
   /** What the guards said of the plan as a whole. */
   readonly guards: readonly Verdict[]
+  readonly pairs: readonly Pair[]
   readonly events: readonly WaitingEvent[]
 }
 
@@ -47,6 +50,7 @@ export async function storeSetAside(
     for (let start = 0; start < people.length; start += peopleAtOnce) {
       await stagePeople(tx, held, people.slice(start, start + peopleAtOnce))
     }
+    await notePairs(tx, held, setAside.pairs)
     const own = events.flatMap((event) => (event.runId === null ? [event.id] : []))
     await sql`
       insert into rejects

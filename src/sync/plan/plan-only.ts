@@ -38,7 +38,7 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
     signal,
     onProgress: () => {},
   })
-  const { setAside: _, standing: __, ...plan } = prepared
+  const { setAside: _, standing: __, pairs: ___, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   return { connection: name, ...plan, changes }

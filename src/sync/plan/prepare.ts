@@ -10,7 +10,9 @@ import { judge } from '../../identity/guards/judge.ts'
 import { withClassed } from '../../identity/mapping/classed.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
+import type { Pair } from '../../identity/rekeyed.ts'
 import { classedValues } from '../../store/classed-values.ts'
+import { keyAnswers, sharedAddresses } from '../../store/key-answers.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
@@ -67,6 +69,8 @@ export async function preparePlan(
   }
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
+  const answers = await keyAnswers(db, connection.name)
+  const employed = await headcount(db, connection.name)
   const decider = createDecider({
     context: planContext,
     acceptedAsOf: accepted.asOf,
@@ -74,6 +78,8 @@ export async function preparePlan(
     everybody,
     rejectsKept,
     known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
+    twoPeople: answers.twoPeople,
+    isFirst: employed === 0,
   })
   const place = { db, connection: connection.name, stage, decider, signal }
 
@@ -88,6 +94,7 @@ export async function preparePlan(
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
 
+  const pairs = await pairsIn(db, connection.name, decider)
   const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
   const facts = decider.facts({
@@ -97,7 +104,8 @@ export async function preparePlan(
     // Without its columns the export names no one, which says nothing about its end.
     endMissing:
       mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
-    headcount: await headcount(db, connection.name),
+    headcount: employed,
+    pairs,
     recent: inOrder ? await passedSince(db, connection.name, aDayAgo) : noPeople,
     usual: await usualOf(db, { connection: connection.name, feed: feed.name }),
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
@@ -105,7 +113,7 @@ export async function preparePlan(
   })
   const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || !ofRowsThatStand.has(name))
   const verdicts = [...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain)
-  const aside = inOrder && splits ? await setAside(place, { verdicts, ...splits }) : null
+  const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const hasher = planHasher()
   for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
@@ -118,6 +126,7 @@ export async function preparePlan(
     counts: aside && 'whole' in aside ? aside.whole : decider.counts(),
     people: aside && 'whole' in aside ? aside.counted : decider.people(),
     guards: part ? verdictsOnRest(verdicts) : verdicts,
+    pairs: part ? [] : pairs,
     digest: hasher.digest(),
     fields,
     endKeys: decider.endKeys(
@@ -179,6 +188,16 @@ function sizeOf({
 
 function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
   return textBytes
+}
+
+/** The people who seem to have got a new key, without those who share no more than a mailbox with others. */
+async function pairsIn(db: Db, connection: string, decider: Decider): Promise<readonly Pair[]> {
+  const found = decider.pairs()
+  const identityIds = found.flatMap(({ former, by }) => (by === 'email' ? [former] : []))
+  const shared = await sharedAddresses(db, { connection, identityIds })
+  const pairs = found.filter(({ former, by }) => by !== 'email' || !shared.has(former))
+  decider.countPairs(pairs)
+  return pairs
 }
 
 async function isEndMissing(

@@ -3,6 +3,7 @@ import type { Decider, PlannedPerson, Told } from '../../identity/decider.ts'
 import { compareKeys, planDigest } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import { guardsOfPeople } from '../../identity/guards/tally.ts'
+import type { Pair } from '../../identity/rekeyed.ts'
 import type { SetAside, WaitingEvent } from '../../store/plans/set-aside.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { heldEventRuns, heldReason, plannedIn } from '../../store/runs/runs.ts'
@@ -10,6 +11,9 @@ import type { Db } from '../../store/schema.ts'
 import type { Stage } from './stage.ts'
 
 const pageSize = 1000
+
+/** What is about single people is decided by itself, and waits behind nothing. */
+const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed'])
 
 /** A person who waits: behind a run that is held already, or in the plan that is held now, if `runId` is null. */
 type Waiting = Told & { readonly runId: string | null; readonly reason: string }
@@ -24,7 +28,7 @@ export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts; 
  */
 export async function setAside(
   { db, connection, stage, decider }: { db: Db; connection: string; stage: Stage; decider: Decider },
-  { verdicts, behindHeld }: { verdicts: readonly Verdict[]; behindHeld: boolean },
+  { verdicts, pairs, behindHeld }: { verdicts: readonly Verdict[]; pairs: readonly Pair[]; behindHeld: boolean },
 ): Promise<Aside | null> {
   const failed = verdicts.filter(({ ok }) => !ok)
   if (failed.some(({ name }) => !guardsOfPeople.has(name))) return null
@@ -56,7 +60,7 @@ export async function setAside(
   }
   people.sort((a, b) => compareKeys(a.identityId, b.identityId))
   const digest = planDigest(people.flatMap(({ change }) => change ?? []))
-  return { part: { people, counts, counted, digest, guards: verdicts, events: [...events.values()] } }
+  return { part: { people, counts, counted, digest, guards: verdicts, pairs, events: [...events.values()] } }
 }
 
 function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
@@ -89,8 +93,7 @@ async function whoWaits(
     for (const [key, runId] of await plannedIn(db, { runIds: held.map(({ id }) => id), identityIds }))
       planned.set(key, runId)
   }
-  // A retraction is decided about by itself.
-  const limits = failed.filter(({ name }) => name !== 'retractions')
+  const limits = failed.filter(({ name }) => !ofOnePerson.has(name))
   const behind =
     limits.length < failed.length ? undefined : held.find((run) => limits.some(({ name }) => run.failed.includes(name)))
   const reason = heldReason(failed)

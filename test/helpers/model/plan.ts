@@ -5,6 +5,7 @@ import { compareKeys } from '../../../src/identity/digest.ts'
 import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/identity/guards/facts.ts'
 import { isReject } from '../../../src/identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../../src/identity/record.ts'
+import type { Pair } from '../../../src/identity/rekeyed.ts'
 import { reject } from '../records.ts'
 import type { Roster } from './roster.ts'
 
@@ -22,6 +23,7 @@ export type Plan = {
   readonly records: number
   readonly older: number
   readonly rejects: readonly Reject[]
+  readonly pairs: readonly Pair[]
   /** When it was true, if it speaks of everybody once it is accepted. */
   readonly spokenAsOf: string | null
 }
@@ -40,6 +42,7 @@ const about = {
   usual: null,
   headcount: 0,
   missingColumns: [],
+  pairs: [],
   absence: 'separate',
 } as const
 
@@ -50,8 +53,11 @@ export function planRows(
   context: PlanContext,
   { slice = 1000, ...rules }: Options = {},
 ): Plan {
-  const { acceptedAsOf = null, inOrder = false, everybody = false, rejectsKept = 1000 } = rules
-  const decider = createDecider({ context, acceptedAsOf, inOrder, everybody, rejectsKept })
+  const { acceptedAsOf = null } = rules
+  const decider = createDecider({
+    ...{ context, acceptedAsOf, inOrder: false, everybody: false, rejectsKept: 1000 },
+    ...rules,
+  })
   const staged = new Map<string, PlannedPerson>()
   const put = (people: readonly PlannedPerson[]) => {
     for (const person of people) {
@@ -96,6 +102,7 @@ export function planRows(
     records: decider.account.records,
     older: decider.account.older,
     rejects: decider.rejects,
+    pairs: decider.pairs(),
     spokenAsOf: speaks ? context.asOf : null,
   }
 }

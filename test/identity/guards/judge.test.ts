@@ -25,6 +25,7 @@ const calm: GuardFacts = {
   knownUnreadableKeys: 0,
   absent: 0,
   missingColumns: [],
+  pairs: [],
   absence: 'separate',
 }
 
@@ -57,6 +58,7 @@ describe('the verdicts', () => {
       { name: 'fieldChanges', actual: 0, limit: 200, ok: true },
       { name: 'blanks', actual: 0, limit: 50, ok: true },
       { name: 'retractions', actual: 0, limit: 0, ok: true },
+      { name: 'rekeyed', actual: 0, limit: 0, ok: true },
       { name: 'shrinkRows', actual: 0, limit: 5, ok: true },
       { name: 'shrinkBytes', actual: 0, limit: 0, ok: true },
       { name: 'endMissing', actual: 0, limit: null, ok: true },
@@ -79,6 +81,7 @@ describe('the verdicts', () => {
       'fieldChanges',
       'blanks',
       'retractions',
+      'rekeyed',
     ])
   })
 
@@ -277,6 +280,7 @@ describe('a tally', () => {
     usual: null,
     headcount: 7,
     missingColumns: [],
+    pairs: [],
     absence: 'separate',
   } as const
 
@@ -364,5 +368,30 @@ describe('a tally', () => {
 
     expect({ counts: tallied.counts(), facts: tallied.facts(about) }).toEqual(before)
     expect(added.at(-1)).toBe(0)
+  })
+})
+
+describe('pairs of keys', () => {
+  const pair = (at: number, clear = true) => ({ former: `A${at}`, identityId: `B${at}`, by: 'email' as const, clear })
+
+  test('hold a plan from the first one on, and are named', () => {
+    const found = verdict('rekeyed', { pairs: [pair(1)] })
+
+    expect(found).toEqual({
+      name: 'rekeyed',
+      actual: 1,
+      limit: 0,
+      ok: false,
+      reason: '1 person seems to have got a new key; `rollcall alias` lists the pairs, and takes the answer for each',
+      people: ['A1', 'B1'],
+      hints: ['A1 → B1: the same e-mail address'],
+    })
+  })
+
+  test('are counted where there are many, and those that could be several', () => {
+    const found = verdict('rekeyed', { pairs: Array.from({ length: 90 }, (_, at) => pair(at, at > 1)) })
+
+    expect(found).toMatchObject({ actual: 90, people: { length: 20 }, hints: { length: 11, 10: '80 more' } })
+    expect(found?.reason).toContain('90 people seem to have got a new key, of which 2 could be several;')
   })
 })
