@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
+import type { AliasOptions } from './commands/alias.ts'
 import type { ApproveOptions } from './commands/approve.ts'
 import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from './commands/audit.ts'
 import type { CancelOptions } from './commands/cancel.ts'
@@ -128,6 +129,21 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .action(
       ends(async (value: string | undefined, options: AcceptStatusOptions) =>
         (await import('./commands/accept-status.ts')).acceptStatus(value, options),
+      ),
+    )
+
+  deciding(
+    one(common(add(program, 'alias', 'Say that HR uses a new key for a person, or list the keys that look like that'))),
+  )
+    .argument('[former]', 'the key under which the platform has the person')
+    .argument('[key]', 'the key that HR uses now')
+    .option('--two-people', 'the two keys name two people')
+    .option('--undo', 'take back what was said of the two keys')
+    .option('--run <id>', 'the held run whose pairs are meant; with --all')
+    .option('--all', 'all pairs of the run that are clear')
+    .action(
+      ends(async (former: string | undefined, key: string | undefined, options: AliasOptions) =>
+        (await import('./commands/alias.ts')).alias(former, key, options),
       ),
     )
 

@@ -77,7 +77,14 @@ export const standingKept = 100_000
  * The row that counts for a person so far. `counted` is what its decision added to the tally; null: no row of the person can be used.
  * `leaving`: a departure, or whether the row holds anything that could say so. What contradicts itself says nothing.
  */
-type Standing = { line: number; rank: string | undefined; counted: Tallied | null; leaving: Departure | boolean }
+type Standing = {
+  line: number
+  rank: string | undefined
+  counted: Tallied | null
+  leaving: Departure | boolean
+  /** Which of the person's keys the row names. */
+  keyOrder: number
+}
 
 /** What became of the rows of a source so far. */
 export type Account = {
@@ -151,7 +158,7 @@ export function createDecider({
     asksForEverybody: context.mode === 'snapshot' || everybody,
 
     see(sighting: Sighting): void {
-      const { identityId, rank } = sighting
+      const { identityId, rank, keyOrder = 0 } = sighting
       const { line } = sighting.origin
       if (!sighting.left && (sighting.leavingDate ?? afterToday) > context.today) namedLast.add(identityId)
       if (startsAfterLeaving(sighting) && !isHiredAgain(sighting, context.today)) noteSwapped(line)
@@ -159,10 +166,14 @@ export function createDecider({
       const before = index.get(identityId)
       if (before === undefined) {
         account.records++
-        index.set(identityId, { line, rank, counted: 0, leaving: leavingIn(sighting, context) })
+        index.set(identityId, { line, rank, counted: 0, leaving: leavingIn(sighting, context), keyOrder })
         page.told.set(identityId, [sighting])
       } else if (inOrder) {
         page.told.get(identityId)?.push(sighting)
+      } else if (before.counted !== null && before.keyOrder !== keyOrder && isOver(before, sighting)) {
+        // HR keeps the row of a key that it no longer uses.
+        if (before.keyOrder < keyOrder) replace(before, sighting)
+        else account.older++
       } else if (rank === undefined || before.rank === undefined || rank === before.rank) {
         repeat(before, sighting)
       } else if (rank > before.rank) {
@@ -181,7 +192,7 @@ export function createDecider({
       if (inOrder) return
       const before = index.get(identityId)
       if (before === undefined) {
-        index.set(identityId, { line, rank: undefined, counted: null, leaving: reject.mayLeave })
+        index.set(identityId, { line, rank: undefined, counted: null, leaving: reject.mayLeave, keyOrder: 0 })
         return
       }
       setAside(identityId, before, { line, rank: undefined })
@@ -326,9 +337,10 @@ export function createDecider({
 
   function takePage(): Page {
     const { withdrawn, told } = page
-    if (inOrder) toldInOrder = told
+    const people = [...told].map(([identityId, sightings]): Told => ({ identityId, sightings: lastKeys(sightings) }))
+    if (inOrder) toldInOrder = new Map(people.map(({ identityId, sightings }) => [identityId, sightings]))
     page = emptyPage()
-    return { withdrawn, told: [...told].map(([identityId, sightings]) => ({ identityId, sightings })) }
+    return { withdrawn, told: people }
   }
 
   function decideSome(
@@ -345,6 +357,13 @@ export function createDecider({
 
   function isUnusable(identityId: string): boolean {
     return index.get(identityId)?.counted === null
+  }
+
+  /** Whether, of two rows under different keys of one person, the older key's row says that it leaves: the key then, and no person. */
+  function isOver(before: Standing, sighting: Sighting): boolean {
+    return before.keyOrder < (sighting.keyOrder ?? 0)
+      ? before.leaving !== false
+      : leavingIn(sighting, context) !== false
   }
 
   function noteSwapped(line: number): void {
@@ -380,14 +399,18 @@ export function createDecider({
   }
 
   /** Another row of the person contradicts the one that counted: that one is rejected too. No row outranks one without a rank. */
-  function setAside(identityId: string, before: Standing, { line, rank }: Pick<Standing, 'line' | 'rank'>): void {
+  function setAside(
+    identityId: string,
+    before: Standing,
+    { line, rank, underTwoKeys = false }: Pick<Standing, 'line' | 'rank'> & { underTwoKeys?: boolean },
+  ): void {
     if (rank === undefined) before.rank = undefined
     if (before.counted === null) return
     account.records--
     withdraw(identityId, before.counted)
     page.told.delete(identityId)
     before.counted = null
-    note(twice(identityId, { line: before.line, other: line, mayLeave: before.leaving !== false }))
+    note(twice(identityId, { line: before.line, other: line, mayLeave: before.leaving !== false, underTwoKeys }))
   }
 
   /** Two rows of a person of which neither outranks the other are both rejected. What alone counts of them is that both say "left". */
@@ -396,8 +419,9 @@ export function createDecider({
     const { line } = origin
     const leaving = leavingIn(sighting, context)
     const departure = rank === before.rank ? bothLeave(before.leaving, leaving, context) : null
-    setAside(identityId, before, { line, rank })
-    note(twice(identityId, { line, other: before.line, mayLeave: leaving !== false }))
+    const underTwoKeys = before.keyOrder !== (sighting.keyOrder ?? 0)
+    setAside(identityId, before, { line, rank, underTwoKeys })
+    note(twice(identityId, { line, other: before.line, mayLeave: leaving !== false, underTwoKeys }))
     before.leaving = departure ?? false
     if (departure) departures.set(identityId, sightingOf(departure, { identityId, origin }))
     else departures.delete(identityId)
@@ -426,6 +450,7 @@ export function createDecider({
       rank,
       counted: 0,
       leaving: leavingIn(sighting, context),
+      keyOrder: sighting.keyOrder ?? 0,
     } satisfies Standing)
     departures.delete(identityId)
     page.told.set(identityId, [sighting])
@@ -452,6 +477,14 @@ export function createDecider({
 
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
 const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed'])
+
+/** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
+function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {
+  if (sightings.every(({ keyOrder }) => keyOrder === sightings[0]?.keyOrder)) return sightings
+  const speaking = sightings.filter((sighting) => sighting.statesEmployment || saysLeaving(sighting))
+  const last = Math.max(...speaking.map(({ keyOrder = 0 }) => keyOrder))
+  return sightings.filter((sighting) => !saysLeaving(sighting) || (sighting.keyOrder ?? 0) >= last)
+}
 
 function recordOf(entry: RosterEntry | undefined): IdentityRecord | null {
   return entry?.wanted ?? entry?.confirmed ?? null
@@ -496,9 +529,11 @@ function lastOf(count: number) {
 /** The key's place in the file does not matter to the fingerprint: a key that is repeated every night is the same fault. */
 function twice(
   identityId: string,
-  { line, other, mayLeave }: { line: number; other: number; mayLeave: boolean },
+  { line, other, mayLeave, underTwoKeys }: { line: number; other: number; mayLeave: boolean; underTwoKeys: boolean },
 ): Reject {
-  const reason = `the key stands in this file more than once, also in line ${other}`
+  const reason = underTwoKeys
+    ? `the person stands in this file under two keys, also in line ${other}, and an alias says that both are theirs`
+    : `the key stands in this file more than once, also in line ${other}`
   return {
     line,
     column: null,

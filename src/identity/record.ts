@@ -82,6 +82,8 @@ export type Sighting = {
   readonly asOf?: string
   /** The IANA time zone of this person's dates, where the row names one. */
   readonly timeZone?: string
+  /** Which of the person's keys the row names: left out for the first one, and higher for each that HR has issued since. */
+  readonly keyOrder?: number
   /** Of several rows of a person the one with the greatest rank counts (compared as text); left out where no column decides. */
   readonly rank?: string
   /** Cells that could not be read: what is known of their fields stays. Left out where every cell could be read. */

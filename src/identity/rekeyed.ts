@@ -1,5 +1,5 @@
 import { fingerprint } from './digest.ts'
-import type { IdentityRecord } from './record.ts'
+import type { IdentityRecord, Reject, Sighting } from './record.ts'
 
 /** Two keys of one run that look like one person: one that is gone, and one that is new. */
 export type Pair = {
@@ -29,6 +29,22 @@ export const noAnswers: KeyAnswers = { aliases: new Map(), twoPeople: new Set() 
 /** Names a pair, since a key may hold any sign. */
 export function pairName({ former, identityId }: Pick<Pair, 'former' | 'identityId'>): string {
   return JSON.stringify([former, identityId])
+}
+
+/** What a row says, about the person whom its key names. A manager is named by a key too. */
+export function underFirstKey(told: Sighting, aliases: KeyAnswers['aliases']): Sighting
+export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['aliases']): Sighting | Reject
+export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['aliases']): Sighting | Reject {
+  if (aliases.size === 0) return told
+  const alias = told.identityId === null ? undefined : aliases.get(told.identityId)
+  if ('reason' in told) return alias ? { ...told, identityId: alias.identityId } : told
+  const manager = aliases.get(told.fields.managerId ?? '')
+  if (!alias && !manager) return told
+  return {
+    ...told,
+    ...(alias && { identityId: alias.identityId, keyOrder: alias.order }),
+    ...(manager && { fields: { ...told.fields, managerId: manager.identityId } }),
+  }
 }
 
 /** What a person can be known again by under another key, as digests; null where too little is known. */

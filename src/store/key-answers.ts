@@ -73,20 +73,34 @@ export async function laterKeys(
   return rows.map(({ identity_id }) => identity_id)
 }
 
-/** Keeps an answer. What was said of the same two keys before is replaced. */
-export async function keepKeyAnswer(
+/** Keeps answers. What was said of the same two keys before is replaced. Further keys of a former person go along to the new one. */
+export async function keepKeyAnswers(
   tx: Db,
-  { connection, former, identityId, same, by, now }: { connection: string; now: Date } & Omit<KeyAnswer, 'answeredAt'>,
+  {
+    connection,
+    pairs,
+    same,
+    by,
+    now,
+  }: {
+    connection: string
+    pairs: readonly Pick<Pair, 'former' | 'identityId'>[]
+    same: boolean
+    by: string
+    now: Date
+  },
 ): Promise<void> {
-  await tx
-    .insertInto('key_answers')
-    .values({ connection, former, identity_id: identityId, same, answered_by: by, answered_at: now })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['connection', 'former', 'identity_id'])
-        .doUpdateSet({ same, answered_by: by, answered_at: now }),
-    )
-    .execute()
+  await sql`
+    insert into key_answers (connection, former, identity_id, same, answered_by, answered_at)
+    select ${connection}, former, "identityId", ${same}, ${by}, ${now}
+    from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text)
+    on conflict (connection, former, identity_id) do update set same = excluded.same, answered_by = excluded.answered_by,
+      answered_at = excluded.answered_at`.execute(tx)
+  if (!same) return
+  await sql`
+    update key_answers further set former = p.former
+    from jsonb_to_recordset(${JSON.stringify(pairs)}::jsonb) as p(former text, "identityId" text)
+    where further.connection = ${connection} and further.former = p."identityId" and further.same`.execute(tx)
 }
 
 /** Takes an answer back; null if there was none. */
@@ -116,23 +130,56 @@ export async function notePairs(tx: Db, runId: string, pairs: readonly Pair[]): 
   )
 }
 
-/** The pairs of a held plan, by their former keys. */
-export async function pairsOf(db: Db, runId: string): Promise<Pair[]> {
-  const rows = await db
+/** A pair that no one has answered yet, with the held run in which it was found. */
+export type OpenPair = Pair & { readonly runId: string }
+
+/** The pairs of held plans, by their former keys: those of one run, or of a connection. */
+export async function openPairs(
+  db: Db,
+  { connection, runId, limit }: { connection: string; runId?: string; limit?: number },
+): Promise<OpenPair[]> {
+  let query = db
     .selectFrom('key_pairs')
     .innerJoin('runs', 'runs.id', 'key_pairs.run_id')
-    .select(['former', 'identity_id', 'in_common', 'clear'])
-    .where('run_id', '=', runId)
-    .where('runs.state', 'in', ['planned', 'held'])
-    .orderBy('former')
-    .orderBy('identity_id')
-    .execute()
-  return rows.map(({ former, identity_id, in_common, clear }) => ({
+    .leftJoin('key_answers', (join) =>
+      join
+        .onRef('key_answers.connection', '=', 'runs.connection')
+        .onRef('key_answers.former', '=', 'key_pairs.former')
+        .onRef('key_answers.identity_id', '=', 'key_pairs.identity_id'),
+    )
+    .select(['run_id', 'key_pairs.former', 'key_pairs.identity_id', 'in_common', 'clear'])
+    .where('runs.connection', '=', connection)
+    .where('runs.state', '=', 'held')
+    .where('key_answers.former', 'is', null)
+    .orderBy('key_pairs.former')
+    .orderBy('key_pairs.identity_id')
+  if (runId !== undefined) query = query.where('run_id', '=', runId)
+  if (limit !== undefined) query = query.limit(limit)
+  return (await query.execute()).map(({ run_id, former, identity_id, in_common, clear }) => ({
+    runId: run_id,
     former,
     identityId: identity_id,
     by: in_common as Pair['by'],
     clear,
   }))
+}
+
+/** The held run whose export lists a new key, and the person as employed under the former one; null if none does. */
+export async function runWithBoth(
+  db: Db,
+  { connection, former, identityId }: { connection: string; former: string; identityId: string },
+): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`
+    select held.id from runs held join changes on changes.run_id = held.id and changes.identity_id = ${identityId}
+    where held.connection = ${connection} and held.state = 'held' and held.mode = 'snapshot' and changes.kind = 'join'
+      and not exists (
+        select 1 from key_pairs pair
+        where pair.run_id = held.id and pair.former = ${former} and pair.identity_id = ${identityId})
+      and not exists (
+        select 1 from plan_entries entry where entry.run_id = held.id and entry.identity_id = ${former}
+          and (entry.absences > 0 or entry.deferred_to is not null or entry.wanted ->> 'separatedAt' is not null))
+    limit 1`.execute(db)
+  return rows[0]?.id ?? null
 }
 
 /** Those of these people whose e-mail address a further person of the roster has too, who stays: it says nothing of who they are. */

@@ -11,6 +11,7 @@ import { type ClassedEntry, classValue as keepClassedValue } from '../store/clas
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
+import { personNamed } from '../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
@@ -173,12 +174,12 @@ export async function retractPerson(
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
-  const entry = await rosterEntry(db, request)
-  if (!entry) throw new Failure('not_found', `"${connection.name}" has no person ${request.identityId}`)
-  if (entry.retracted)
-    throw new Failure('conflict', `person ${request.identityId} was retracted at ${entry.retracted.at}`)
+  const identityId = await personNamed(db, request)
+  const entry = await rosterEntry(db, { connection: connection.name, identityId })
+  if (!entry) throw new Failure('not_found', `"${connection.name}" has no person ${identityId}`)
+  if (entry.retracted) throw new Failure('conflict', `person ${identityId} was retracted at ${entry.retracted.at}`)
 
-  const { identityId, reason, by } = request
+  const { reason, by } = request
   const change = retractChange(entry, reason)
   const counted = tally()
   counted.retract()

@@ -30,6 +30,12 @@ export type EventFields = {
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
   'connection.unblocked': { readonly connection: string; readonly by: string }
+  'keys.answered': {
+    readonly connection: string
+    readonly keys: number
+    readonly answer: 'one person' | 'two people' | 'withdrawn'
+    readonly by: string
+  }
   'value.classed': {
     readonly connection: string
     readonly field: string
@@ -136,6 +142,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
+    keysAnswered: tells('info', 'keys.answered', 'keys were said to name one person or two'),
     valueClassed: tells('info', 'value.classed', 'a value was classed by an operator'),
     sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be moved or deleted after its run'),
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { IdentityRecord, Sighting } from '../../src/identity/record.ts'
-import { pairName } from '../../src/identity/rekeyed.ts'
+import { pairName, underFirstKey } from '../../src/identity/rekeyed.ts'
 import { planRows } from '../helpers/model/plan.ts'
 import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
 
@@ -157,5 +157,80 @@ describe('what could be several people', () => {
 
     expect(pairs).toHaveLength(300)
     expect(pairs.some(({ clear }) => clear)).toBe(false)
+  })
+})
+
+describe('a row names the person whom its key is an alias of', () => {
+  const aliases = new Map([
+    ['N1', { identityId: '1001', order: 1 }],
+    ['M1', { identityId: '1001', order: 2 }],
+  ])
+
+  test('also as a manager, and also where it is rejected', () => {
+    const told = [
+      underFirstKey(row('M1', ana), aliases),
+      underFirstKey(row('1002', { ...ben, managerId: 'N1' }), aliases),
+      underFirstKey(reject('N1'), aliases),
+      underFirstKey(reject(null), aliases),
+    ]
+
+    expect(told).toMatchObject([
+      { identityId: '1001', keyOrder: 2 },
+      { identityId: '1002', fields: { managerId: '1001' } },
+      { identityId: '1001' },
+      { identityId: null },
+    ])
+  })
+
+  const old = row('1001', ana, { leavingDate: '2026-11-18' })
+  const line = { origin: { file: 'people.csv', line: 3 } }
+
+  test.each([
+    { what: 'stays where the former key alone has left', said: {}, change: undefined, rejected: 0 },
+    {
+      what: 'leaves on the date of the newer key where both have left',
+      said: { leavingDate: '2026-11-19' },
+      change: '2026-11-19T00:00:00.000Z',
+      rejected: 0,
+    },
+  ])('who $what', ({ said, change, rejected }) => {
+    const rows = [old, underFirstKey(row('N1', ana, { ...said, ...line }), aliases)]
+
+    const plans = [rows, rows.toReversed()].flatMap((order) =>
+      [1, 1000].map((slice) => planRows(order, roster({ 1001: ana }), nightly(), { slice })),
+    )
+
+    for (const { changes, counts } of plans) {
+      expect(changes.map((one) => 'record' in one && one.record.separatedAt)).toEqual(change ? [change] : [])
+      expect(counts.rejected).toBe(rejected)
+    }
+  })
+
+  test.each([
+    { what: 'are employed', former: {}, newer: {} },
+    { what: 'say the opposite of each other', former: {}, newer: { left: true } },
+  ])('and stays as known where rows of both keys $what', ({ former, newer }) => {
+    const rows = [row('1001', ana, former), underFirstKey(row('N1', ana, { ...newer, ...line }), aliases)]
+
+    const { changes, counts, rejects } = planRows(rows, roster({ 1001: ana }), nightly())
+
+    expect([changes, counts.rejected]).toEqual([[], 2])
+    expect(rejects[0]?.reason).toContain('stands in this file under two keys')
+  })
+
+  test('among events, the departure of the former key goes under whenever it comes', () => {
+    const hired = underFirstKey(row('N1', ana), aliases)
+    const left = row('1001', {}, { left: true, leavingDate: undefined })
+    const rules = { inOrder: true }
+    const delta = nightly({ mode: 'delta' })
+
+    const plans = [
+      [hired, left],
+      [left, hired],
+    ].map((rows) => planRows(rows, roster({ 1001: ana }), delta, rules))
+    const alone = planRows([left], roster({ 1001: ana }), delta, rules)
+
+    expect(plans.map(({ changes }) => changes)).toEqual([[], []])
+    expect(alone.changes).toMatchObject([{ kind: 'leave', identityId: '1001' }])
   })
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
+import { keyOperations } from './keys.ts'
 import {
   ChangeView,
   ClassedValue,
@@ -47,6 +48,7 @@ function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
 
 /** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
 export const control = operations({
+  ...keyOperations,
   about: {
     method: 'GET',
     path: '/about',

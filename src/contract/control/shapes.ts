@@ -340,6 +340,7 @@ export const Person = z
     deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
     absences: Count,
     retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
+    keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     changes: z.array(PersonChange).describe('Newest first.'),
   })
   .meta({ id: 'Person' })

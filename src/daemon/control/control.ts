@@ -11,6 +11,7 @@ import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
+import { personNamed } from '../../store/key-answers.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
@@ -29,6 +30,7 @@ import {
 import { alertViews } from '../alerts/message.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
+import { keyHandlers } from './keys.ts'
 import {
   changeView,
   classedView,
@@ -62,6 +64,8 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
+  ...keyHandlers,
+
   async about({ about: { version, daemon } }) {
     return { status: 200, body: { version, daemon } }
   },
@@ -220,10 +224,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
 
   async getPerson(ctx, { params, query }) {
     knownConnection(ctx, params.connection)
-    const known = await personOf(ctx.sync.store.db, params)
+    const person = { ...params, identityId: await personNamed(ctx.sync.store.db, params) }
+    const known = await personOf(ctx.sync.store.db, person)
     if (!known)
       throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
-    return { status: 200, body: personView(params, known, query) }
+    return { status: 200, body: personView(person, known, query) }
   },
 
   async retractPerson(ctx, { params, body }) {

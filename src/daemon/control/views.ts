@@ -100,7 +100,7 @@ export function unservedPlace(text: string): UnservedPlace {
 /** A person as the control API shows it. */
 export function personView(
   { connection, identityId }: { connection: string; identityId: string },
-  { entry, changes }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
+  { entry, keys, changes }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
   showing: Showing,
 ): Person {
   return {
@@ -114,6 +114,7 @@ export function personView(
     deferredTo: entry?.deferredTo ?? null,
     absences: entry?.absences ?? 0,
     retracted: entry?.retracted ?? null,
+    keys,
     changes: changes.map((change) => personChangeView(change, showing)),
   }
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Change, FieldChanges } from '../../identity/change.ts'
 import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
+import { laterKeys } from '../key-answers.ts'
 import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import type { Answer, Db } from '../schema.ts'
@@ -78,7 +79,7 @@ export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEve
 export async function personOf(
   db: Db,
   person: { connection: string; identityId: string },
-): Promise<{ entry: RosterEntry | null; changes: AccountedChange[] } | null> {
+): Promise<{ entry: RosterEntry | null; keys: string[]; changes: AccountedChange[] } | null> {
   const entry = await rosterEntry(db, person)
   const rows = await accounted(db)
     .where('changes.identity_id', '=', person.identityId)
@@ -87,7 +88,7 @@ export async function personOf(
     .limit(200)
     .execute()
   if (!entry && rows.length === 0) return null
-  return { entry, changes: rows.map(toAccounted) }
+  return { entry, keys: await laterKeys(db, person), changes: rows.map(toAccounted) }
 }
 
 /** Drops the problems of people for whom the platform has acknowledged what is wanted now: the newest facts, or that they are gone. */

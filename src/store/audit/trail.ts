@@ -28,6 +28,8 @@ export const acts = {
   'retraction.undone': 'a person took a retraction back',
   'connection.unblocked': 'a person said that what blocked a connection is gone',
   'value.classed': 'a person said what a value of HR means',
+  'keys.answered': 'a person said whether keys of HR name one person or two',
+  'keys.withdrawn': 'a person took back what was said of two keys',
   'events.retried': 'a person had rejected events planned again',
   'events.dismissed': 'a person gave events up',
 } as const satisfies Record<string, string>

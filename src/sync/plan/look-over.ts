@@ -30,7 +30,7 @@ export async function lookOver(
   { now, signal }: { now: Date; signal: AbortSignal },
 ): Promise<Overview> {
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
-  const mapping = mapRows(reading, rules, now)
+  const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
   const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept })
   const rows = await readRows(decider, { slices: reading.rows, mapping, signal })

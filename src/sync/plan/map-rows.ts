@@ -5,6 +5,7 @@ import { createLint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
 import type { Reject, Sighting } from '../../identity/record.ts'
+import { type KeyAnswers, noAnswers, underFirstKey } from '../../identity/rekeyed.ts'
 import type { FeedRules } from '../context.ts'
 
 type Mapped = Extract<CompiledMapping, { readonly ok: true }>
@@ -28,8 +29,12 @@ export type MappedRows =
       readonly missing: () => readonly string[]
     }
 
-/** Binds the rules of a feed to what was opened of it. */
-export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRules, now: Date): MappedRows {
+/** Binds the rules of a feed to what was opened of it. Rows are about the people whom their keys name. */
+export function mapRows(
+  reading: Reading,
+  { mapping, traps, timeZone }: FeedRules,
+  { now, aliases = noAnswers.aliases }: { now: Date; aliases?: KeyAnswers['aliases'] },
+): MappedRows {
   const { headers, mode, sparse = false } = reading
   const compiled = compileMapping(mapping, headers, { sparse, timeZone })
   if (!compiled.ok) {
@@ -47,7 +52,7 @@ export function mapRows(reading: Reading, { mapping, traps, timeZone }: FeedRule
     mapped,
     map(row) {
       if (compiled.isIgnored(row)) return null
-      const told = compiled.map(row)
+      const told = underFirstKey(compiled.map(row), aliases)
       if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
       lint.see(row, told)
       return told

@@ -62,14 +62,18 @@ export async function preparePlan(
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
   const { sparse = false } = reading
   const classed = await classedValues(db, connection.name)
-  const mapping = mapRows(reading, { ...rules, mapping: withClassed(rules.mapping, classed) }, ctx.now())
+  const answers = await keyAnswers(db, connection.name)
+  const mapping = mapRows(
+    reading,
+    { ...rules, mapping: withClassed(rules.mapping, classed) },
+    { now: ctx.now(), aliases: answers.aliases },
+  )
   const planContext: PlanContext = {
     ...contextOf(reading, rules, ctx.now()),
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
-  const answers = await keyAnswers(db, connection.name)
   const employed = await headcount(db, connection.name)
   const decider = createDecider({
     context: planContext,

@@ -173,11 +173,13 @@ test('a person is shown with what HR says beside what the platform has, and ever
         answer: { status: 201 },
       },
     ],
+    keys: ['2001'],
   }
 
   const text = renderPerson(person, plain)
 
   expect(text).toBe(`1222 · acme · as of 2026-11-20 01:00 UTC
+  HR names this person by 2001 by now
   the leaving date was inferred; no row states it
   missing from the last export
 

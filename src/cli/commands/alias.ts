@@ -1,0 +1,104 @@
+import type { KeyAnswer, KeyPair, KeysAnswered } from '../../contract/control/keys.ts'
+import { Failure } from '../../errors.ts'
+import { aligned, counted, type Paint, shown } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+export type AliasOptions = CommonOptions & {
+  readonly by: string
+  readonly twoPeople?: boolean
+  readonly undo?: boolean
+  readonly run?: string
+  readonly all?: boolean
+}
+
+type Keys = { readonly former: string; readonly identityId: string }
+
+/** Says whether two keys name one person or two; without keys, lists the pairs that wait for an answer, and the answers. */
+export async function alias(
+  former: string | undefined,
+  identityId: string | undefined,
+  options: AliasOptions,
+): Promise<number> {
+  const { by, twoPeople = false, undo = false, run, all = false } = options
+  const keys = former !== undefined && identityId !== undefined ? { former, identityId } : null
+  if (keys === null && former !== undefined)
+    throw new Failure('usage', 'give both keys: the former one, then the new one')
+  if ((run !== undefined) !== all) throw new Failure('usage', '--run and --all go together: all pairs of that run')
+  if (all && (keys !== null || undo)) throw new Failure('usage', '--all takes neither keys nor --undo')
+  if (undo && (keys === null || twoPeople))
+    throw new Failure('usage', '--undo takes the two keys of the answer, and no more')
+  if (twoPeople && keys === null && !all) throw new Failure('usage', '--two-people takes two keys, or --run and --all')
+
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    if (run !== undefined) {
+      output.result(
+        await control.answerPairs({ params: { runId: run }, body: { same: !twoPeople, by } }),
+        renderAnswered,
+      )
+      return 0
+    }
+    const params = { connection: connectionNamed(options, config) }
+    if (keys === null) output.result(await control.listKeys({ params }), renderKeys)
+    else if (undo) output.result(await control.withdrawKeys({ params, body: { ...keys, by } }), renderWithdrawn(keys))
+    else {
+      const body = { ...keys, same: !twoPeople, by }
+      output.result(await control.answerKeys({ params, body }), renderAnswer(body))
+    }
+    return 0
+  })
+}
+
+function renderAnswer({ former, identityId, same }: Keys & { readonly same: boolean }) {
+  return ({ moved }: KeysAnswered, paint: Paint): string => {
+    const said = same
+      ? `${shown(identityId)} names the person ${shown(former)} from now on`
+      : `${shown(former)} and ${shown(identityId)} are two people`
+    return `${paint('green', '✔')} ${said}${next(moved)}`
+  }
+}
+
+function renderWithdrawn({ former, identityId }: Keys) {
+  return ({ moved }: KeysAnswered, paint: Paint): string =>
+    `${paint('green', '✔')} nothing is said of ${shown(former)} and ${shown(identityId)} any more${next(moved)}`
+}
+
+export function renderAnswered({ answered, unclear, moved }: KeysAnswered, paint: Paint): string {
+  const left =
+    unclear === 0 ? '' : `; ${counted(unclear, 'pair is', 'pairs are')} not clear: answer each with its two keys`
+  return `${paint('green', '✔')} ${counted(answered, 'pair is', 'pairs are')} answered${next(moved)}${left}`
+}
+
+/** A held plan rests on what keys mean: approving it plans again. */
+function next(moved: number): string {
+  return moved === 0
+    ? '; the next run reads rows so (rollcall sync)'
+    : `; approve the held ${moved === 1 ? 'run' : 'runs'} to have ${moved === 1 ? 'it' : 'them'} planned again (rollcall approve)`
+}
+
+const inCommon = { email: 'e-mail', name: 'name and start', both: 'e-mail, name and start' } as const
+
+export function renderKeys(
+  { pairs, answers }: { readonly pairs: readonly KeyPair[]; readonly answers: readonly KeyAnswer[] },
+  paint: Paint,
+): string {
+  if (pairs.length === 0 && answers.length === 0)
+    return 'no key of a held plan looks re-issued, and no one has said that one is'
+  const open = pairs.map(({ former, identityId, by, clear, runId }) => [
+    `${shown(former)} → ${shown(identityId)}`,
+    `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,
+    `run ${runId}`,
+  ])
+  const said = answers.map(({ former, identityId, same, by, at }) => [
+    `${shown(former)} → ${shown(identityId)}`,
+    same ? 'one person' : 'two people',
+    `${by}, ${at.slice(0, 16)}Z`,
+  ])
+  return [
+    ...(open.length === 0 ? [] : [paint('bold', 'Waiting for an answer'), ...table(open, paint)]),
+    ...(said.length === 0 ? [] : [paint('bold', 'Answered'), ...table(said, paint)]),
+  ].join('\n')
+}
+
+function table(rows: readonly string[][], paint: Paint): string[] {
+  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`)
+}

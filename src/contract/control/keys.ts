@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+
+const Key = z.string().min(1).max(191)
+const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+const Count = z.number().int().min(0)
+const Same = z
+  .boolean()
+  .describe(
+    'True: both keys name one person, whom the platform goes on having under the former one. False: two people.',
+  )
+
+const Keys = {
+  former: z.string().describe('The key under which the platform has the person.'),
+  identityId: z.string().describe('The key that HR uses now.'),
+}
+
+export const KeyAnswer = z
+  .object({ ...Keys, same: Same, by: z.string(), at: z.iso.datetime() })
+  .meta({ id: 'KeyAnswer' })
+export type KeyAnswer = z.infer<typeof KeyAnswer>
+
+export const KeyPair = z
+  .object({
+    runId: z.string().describe('The held run that found it.'),
+    ...Keys,
+    by: z
+      .enum(['email', 'name', 'both'])
+      .describe('What both have in common: the e-mail address, the full name with the start date, or all of it.'),
+    clear: z.boolean().describe('False: one of the two is in another pair too, or several people look alike.'),
+  })
+  .meta({ id: 'KeyPair' })
+export type KeyPair = z.infer<typeof KeyPair>
+
+export const KeysAnswered = z
+  .object({
+    answered: Count.describe('How many pairs are answered now.'),
+    unclear: Count.describe('How many of the run are left, because they are not clear.'),
+    moved: Count.describe('How many held plans speak of these people: an approval has them made again.'),
+  })
+  .meta({ id: 'KeysAnswered' })
+export type KeysAnswered = z.infer<typeof KeysAnswered>
+
+const ofConnection = z.object({ connection: z.string() })
+const errors = [400, 401, 404, 409, 500, 503] as const
+
+/** What people say of keys that HR has issued again. */
+export const keyOperations = operations({
+  listKeys: {
+    method: 'GET',
+    path: '/connections/:connection/keys',
+    summary: 'The pairs of keys of held plans that look like one person each, and what was said of others.',
+    params: ofConnection,
+    query: z.object({ limit: z.int().min(1).max(1000).default(1000).describe('The most pairs.') }),
+    success: { 200: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }) },
+    errors,
+  },
+  answerKeys: {
+    method: 'POST',
+    path: '/connections/:connection/keys',
+    summary: 'Say whether two keys name one person or two. Held plans that speak of them are made again once approved.',
+    params: ofConnection,
+    body: z.strictObject({ former: Key, identityId: Key, same: Same, by: By }),
+    success: { 200: KeysAnswered },
+    errors,
+  },
+  withdrawKeys: {
+    method: 'POST',
+    path: '/connections/:connection/keys/withdrawal',
+    summary: 'Take back what was said of two keys.',
+    params: ofConnection,
+    body: z.strictObject({ former: Key, identityId: Key, by: By }),
+    success: { 200: KeysAnswered },
+    errors,
+  },
+  answerPairs: {
+    method: 'POST',
+    path: '/runs/:runId/keys',
+    summary: 'Say it of all pairs of a held run. Pairs that are not clear are left out where the answer is one person.',
+    params: z.object({ runId: z.uuid() }),
+    body: z.strictObject({ same: Same, by: By }),
+    success: { 200: KeysAnswered },
+    errors,
+  },
+})
