@@ -143,7 +143,7 @@ export function openPlatform(
 }
 
 export function toSyncConnection({ folder, dataDir }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, delivery } = connection
+  const { name, target, source, webhook, guards, pinned, delivery } = connection
   return {
     name,
     target,
@@ -161,6 +161,7 @@ export function toSyncConnection({ folder, dataDir }: Config, connection: Connec
       ...(webhook && { webhook }),
     },
     guards,
+    pinned: new Set(pinned),
     delivery,
   }
 }

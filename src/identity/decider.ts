@@ -58,6 +58,8 @@ export type DeciderRules = {
   readonly known?: KnownFaults
   /** Pairs of keys that are two people, by `pairName`. */
   readonly twoPeople?: ReadonlySet<string>
+  /** People who are neither separated nor deleted without an approval that names them. */
+  readonly pinned?: ReadonlySet<string>
   /** The roster knows no one yet, so that no key of it can have been issued again. */
   readonly isFirst?: boolean
 }
@@ -113,6 +115,7 @@ export function createDecider({
   rejectsKept,
   known: knownFaults = noKnownFaults,
   twoPeople = noAnswers.twoPeople,
+  pinned = nobody,
   isFirst = false,
 }: DeciderRules) {
   const index = new Map<string, Standing>()
@@ -226,7 +229,7 @@ export function createDecider({
         const entry = known.get(identityId)
         const isRejected = departures.has(identityId)
         if (isRejected && !mayDepart(entry, context.today)) return []
-        const decision = decideInOrder(entry, sightings, context)
+        const decision = withPin(identityId, decideInOrder(entry, sightings, context))
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
         return planned(entry, decision, { identityId, origin: last.origin })
@@ -241,7 +244,7 @@ export function createDecider({
       return [...entries].flatMap((entry) => {
         const { identityId } = entry
         const seen: Seen = isNamed(identityId) ? 'untouched' : 'absent'
-        const decision = decide(entry, seen, context)
+        const decision = withPin(identityId, decide(entry, seen, context))
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
         if (inOrder && decision.news.kinds.includes('leavers')) return []
         tallied.add(decision, seen)
@@ -312,6 +315,14 @@ export function createDecider({
         .slice(-endKeysKept),
   }
 
+  /** Has the guard of pins count the person, if the decision takes a pinned one away. */
+  function withPin(identityId: string, decision: Decision): Decision {
+    const { news } = decision
+    const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
+    if (!isTaken || !pinned.has(identityId)) return decision
+    return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
+  }
+
   function watchTold(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
     const known = recordOf(entry)
     if (kinds.includes('joiners')) {
@@ -350,7 +361,7 @@ export function createDecider({
   ): PlannedPerson[] {
     const [first, last] = [sightings[0], sightings.at(-1)]
     if (!first || !last) return []
-    const decision = decideInOrder(entry, sightings, context)
+    const decision = withPin(first.identityId, decideInOrder(entry, sightings, context))
     into.add(decision, first)
     return planned(entry, decision, { identityId: first.identityId, origin: last.origin })
   }
@@ -476,7 +487,8 @@ export function createDecider({
 }
 
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
-const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed'])
+const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
+const nobody: ReadonlySet<string> = new Set()
 
 /** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
 function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {

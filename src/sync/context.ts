@@ -47,6 +47,8 @@ export type SyncConnection = {
   /** At least one of the two. */
   readonly feeds: { readonly source?: SourceFeed; readonly webhook?: WebhookFeed }
   readonly guards: Guards
+  /** The keys of people who are neither separated nor deleted without an approval that names them. */
+  readonly pinned: ReadonlySet<string>
   readonly delivery: {
     readonly batchSize: number
     readonly batchBytes: number

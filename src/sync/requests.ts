@@ -11,7 +11,7 @@ import { type ClassedEntry, classValue as keepClassedValue } from '../store/clas
 import { connectionStates, forgetTarget, freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
-import { personNamed } from '../store/key-answers.ts'
+import { laterKeys, personNamed } from '../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
@@ -182,7 +182,7 @@ export async function retractPerson(
   const { reason, by } = request
   const change = retractChange(entry, reason)
   const counted = tally()
-  counted.retract()
+  counted.retract({ identityId, isPinned: await isPinned(db, connection, identityId) })
   const facts = counted.facts({
     mode: 'delta',
     rows: 1,
@@ -195,7 +195,9 @@ export async function retractPerson(
     pairs: [],
     absence: 'ignore',
   })
-  const guards = judge(facts, connection.guards).filter(({ name }) => name === 'retractions')
+  const guards = judge(facts, connection.guards)
+    .filter(({ name }) => name === 'retractions' || name === 'pinned')
+    .map(counted.explain)
   const runId = await db.transaction().execute(async (tx) => {
     const id = await addHeldRun(tx, {
       connection: connection.name,
@@ -284,6 +286,11 @@ export async function restorePerson(
     options: { restore: { identityId: person.identityId, by } },
     by,
   })
+}
+
+/** Whether a pin names this person, by the first key or by one that HR has issued since. */
+async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: string): Promise<boolean> {
+  return [identityId, ...(await laterKeys(db, { connection: name, identityId }))].some((key) => pinned.has(key))
 }
 
 export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {

@@ -167,6 +167,7 @@ export async function openWorld({
     target: { name: 'Acme HRIS' },
     feeds: { source: feed, ...(webhook && { webhook }) },
     guards: Guards.parse({}),
+    pinned: new Set(),
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
     ...overrides,
   }

@@ -85,6 +85,8 @@ export type ConnectionConfig = {
   /** When what the platform holds is read back. */
   readonly verify: { readonly cron: string; readonly timeZone: string } | null
   readonly guards: Guards
+  /** The keys of people who are neither separated nor deleted without an approval that names them. */
+  readonly pinned: readonly string[]
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
 }
 
@@ -283,6 +285,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
         ? null
         : { cron: settings.verify.cron, timeZone: settings.verify.timeZone ?? timeZone },
     guards: settings.guards,
+    pinned: settings.pinned,
     delivery: settings.delivery,
   }
   return { connection, problems: [] }

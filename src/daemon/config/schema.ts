@@ -222,6 +222,10 @@ const Connection = z
       'When the daemon reads back what the platform holds and repairs every difference. never: only when an operator asks.',
     ),
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    pinned: z
+      .array(z.string().trim().min(1).max(191))
+      .default([])
+      .describe('The keys of people who are never separated or deleted without an approval that names them.'),
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
   })
   .superRefine(({ source, webhook }, context) => {

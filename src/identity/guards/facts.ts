@@ -38,7 +38,7 @@ export type Move = { readonly field: FieldName; readonly from: FieldValue; reado
 /** What is new about one person: in which limits the person counts besides those of single fields, and which values move. */
 export type News = {
   readonly identityId: string
-  readonly kinds: readonly ((typeof peopleLimits)[number] | 'retractions')[]
+  readonly kinds: readonly ((typeof peopleLimits)[number] | 'retractions' | 'pinned')[]
   readonly moves: readonly Move[]
 }
 export const noNews: News = { identityId: '', kinds: [], moves: [] }
@@ -61,6 +61,8 @@ export type GuardFacts = PeopleCounts & {
   /** What accepted runs of the same feed had; null where there were none. */
   readonly usual: Usual | null
   readonly retractions: number
+  /** People who would be separated or deleted although the connection pins them. */
+  readonly pinned: number
   /** Keys that are gone and keys that are new which look like one person each. */
   readonly pairs: readonly Pair[]
   readonly rejected: number

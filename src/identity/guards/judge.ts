@@ -20,6 +20,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     fields('fieldChanges', 'changed', facts, limits),
     fields('blanks', 'blanked', facts, limits),
     retractions(facts),
+    pinned(facts),
     rekeyed(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
@@ -169,6 +170,14 @@ function retractions({ retractions: actual }: GuardFacts): Verdict {
   const verdict = { name: 'retractions', actual, limit: 0 }
   if (actual === 0) return { ...verdict, ok: true }
   return { ...verdict, ok: false, reason: `${actual} would be deleted, which always waits for an approval` }
+}
+
+// People whom no export may separate by mistake, such as those who run the company.
+function pinned({ pinned: actual }: GuardFacts): Verdict {
+  const verdict = { name: 'pinned', actual, limit: 0 }
+  if (actual === 0) return { ...verdict, ok: true }
+  const reason = `${actual} of the pinned people would be separated or deleted, which always waits for an approval`
+  return { ...verdict, ok: false, reason }
 }
 
 // Under its new key a person would be created a second time, and separated under the old one.

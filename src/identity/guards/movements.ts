@@ -35,7 +35,9 @@ export function movements() {
   function name(guard: string, identityId: string): void {
     const named = people.get(guard) ?? []
     people.set(guard, named)
-    if (named.length < peopleNamed && named.at(-1) !== identityId) named.push(identityId)
+    // An approval names each pinned person.
+    const most = guard === 'pinned' ? Number.POSITIVE_INFINITY : peopleNamed
+    if (named.length < most && named.at(-1) !== identityId) named.push(identityId)
   }
 
   return {

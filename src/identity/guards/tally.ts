@@ -22,6 +22,7 @@ export type Tallied = number
 type Known = Pick<
   GuardFacts,
   | ((typeof peopleLimits)[number] | 'changed' | 'blanked' | 'absent' | 'retractions')
+  | 'pinned'
   | ('rejected' | 'incomplete' | 'knownFaulty' | 'unlisted' | 'unreadableKeys' | 'knownUnreadableKeys')
 >
 
@@ -35,7 +36,8 @@ export type Tally = {
   reject(reject: Reject): void
   /** Counts a row by the cells of it that could not be read. */
   incomplete(cells: readonly Reject[]): void
-  retract(): void
+  /** Counts a deletion that a person asked for. */
+  retract(of: { readonly identityId: string; readonly isPinned: boolean }): void
   counts(): PlanCounts
   /** The verdict, and where it failed, people that it concerns and how their values move. What was taken out again may be among them. */
   explain(verdict: Verdict): Verdict
@@ -61,7 +63,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const unlisted = new Map<string, UnlistedCount>()
   const unlistedKnown = new Set<string>()
   const met = new Map<string, number>()
-  const news = { ...noPeople, absent: 0, retractions: 0, rekeyed: 0 }
+  const news = { ...noPeople, absent: 0, retractions: 0, pinned: 0, rekeyed: 0 }
   const changed: Writable<FieldCounts> = { ...noPeople.changed }
   const blanked: Writable<FieldCounts> = { ...noPeople.blanked }
   const faults = { knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
@@ -97,7 +99,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 
   function people(): PeopleCounts {
-    const { absent: _, retractions: __, rekeyed: ___, ...limits } = news
+    const { absent: _, retractions: __, pinned: ___, rekeyed: ____, ...limits } = news
     return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
   }
 
@@ -137,9 +139,11 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       if (cells.filter(isKnown).length === cells.length) faults.knownFaulty++
       for (const cell of cells) noteUnlisted(cell)
     },
-    retract() {
+    retract({ identityId, isPinned }) {
       counts.retract++
       news.retractions++
+      if (isPinned) news.pinned++
+      moved.add({ identityId, kinds: isPinned ? ['retractions', 'pinned'] : ['retractions'], moves: [] })
     },
     counts: () => ({ ...counts }),
     explain: moved.explain,
@@ -150,6 +154,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       ...faults,
       absent: news.absent,
       retractions: news.retractions,
+      pinned: news.pinned,
       rejected: counts.rejected,
       incomplete: counts.incomplete,
       unlisted: {
@@ -169,7 +174,7 @@ const unlistedCounted = 1000
 
 // One bit each, in a small integer: there is one of these numbers for each person.
 const countedKinds = [...changeKinds, 'unchanged'] as const
-const countedNews = [...peopleLimits, 'absent', 'retractions', 'rekeyed'] as const
+const countedNews = [...peopleLimits, 'absent', 'retractions', 'pinned', 'rekeyed'] as const
 const firstOfNews = 1 << countedKinds.length
 const bits = bitsOf([...countedKinds, ...countedNews], 0)
 const changedBits = bitsOf(otherFields, countedKinds.length + countedNews.length)

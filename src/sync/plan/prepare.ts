@@ -10,7 +10,7 @@ import { judge } from '../../identity/guards/judge.ts'
 import { withClassed } from '../../identity/mapping/classed.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
-import type { Pair } from '../../identity/rekeyed.ts'
+import type { KeyAnswers, Pair } from '../../identity/rekeyed.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { keyAnswers, sharedAddresses } from '../../store/key-answers.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
@@ -74,6 +74,7 @@ export async function preparePlan(
   }
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
+  const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
   const employed = await headcount(db, connection.name)
   const decider = createDecider({
     context: planContext,
@@ -83,6 +84,7 @@ export async function preparePlan(
     rejectsKept,
     known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
     twoPeople: answers.twoPeople,
+    pinned,
     isFirst: employed === 0,
   })
   const place = { db, connection: connection.name, stage, decider, signal }
@@ -136,7 +138,12 @@ export async function preparePlan(
     endKeys: decider.endKeys(
       await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
     ),
-    warnings: warningsOf(reading, mapping, decider),
+    warnings: [
+      ...warningsOf(reading, mapping, decider),
+      ...(feed.name === 'source' && mapping.ok && !nothingNew
+        ? await strayPins(db, connection, { decider, answers })
+        : []),
+    ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
@@ -192,6 +199,20 @@ function sizeOf({
 
 function textBytesOf({ bytes, textBytes = bytes }: RunSource): number {
   return textBytes
+}
+
+/** Pins of keys that neither the roster nor the source has: a person who was to be kept safe may have got another key. */
+async function strayPins(
+  db: Db,
+  { name, pinned }: SyncConnection,
+  { decider, answers }: { decider: Decider; answers: KeyAnswers },
+): Promise<string[]> {
+  const known = await rosterEntries(db, { connection: name, identityIds: [...pinned] })
+  const stray = [...pinned].filter((key) => !known.has(key) && !answers.aliases.has(key) && decider.lacks(key))
+  if (stray.length === 0) return []
+  return [
+    `no one has ${stray.length === 1 ? 'the pinned key' : 'the pinned keys'} ${stray.join(', ')}: the pin keeps no one safe`,
+  ]
 }
 
 /** The people who seem to have got a new key, without those who share no more than a mailbox with others. */

@@ -24,6 +24,8 @@ export type Plan = {
   readonly older: number
   readonly rejects: readonly Reject[]
   readonly pairs: readonly Pair[]
+  /** The keys of pinned people whom it would take away. */
+  readonly pinned: readonly string[]
   /** When it was true, if it speaks of everybody once it is accepted. */
   readonly spokenAsOf: string | null
 }
@@ -90,7 +92,7 @@ export function planRows(
   put(decider.decideUnseen(entriesOf(roster, decider.unseen(asked.map(({ identityId }) => identityId))).values()))
 
   const people = [...staged.values()].sort((a, b) => compareKeys(a.identityId, b.identityId))
-  const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent } = decider.facts(about)
+  const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent, pinned } = decider.facts(about)
   const speaks = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
   return {
     changes: people.flatMap(({ change }) => change ?? []),
@@ -103,6 +105,7 @@ export function planRows(
     older: decider.account.older,
     rejects: decider.rejects,
     pairs: decider.pairs(),
+    pinned: decider.explain({ name: 'pinned', actual: pinned, limit: 0, ok: pinned === 0 }).people ?? [],
     spokenAsOf: speaks ? context.asOf : null,
   }
 }

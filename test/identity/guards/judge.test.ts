@@ -17,6 +17,7 @@ const calm: GuardFacts = {
   recent: noPeople,
   usual: null,
   retractions: 0,
+  pinned: 0,
   rejected: 0,
   incomplete: 0,
   knownFaulty: 0,
@@ -58,6 +59,7 @@ describe('the verdicts', () => {
       { name: 'fieldChanges', actual: 0, limit: 200, ok: true },
       { name: 'blanks', actual: 0, limit: 50, ok: true },
       { name: 'retractions', actual: 0, limit: 0, ok: true },
+      { name: 'pinned', actual: 0, limit: 0, ok: true },
       { name: 'rekeyed', actual: 0, limit: 0, ok: true },
       { name: 'shrinkRows', actual: 0, limit: 5, ok: true },
       { name: 'shrinkBytes', actual: 0, limit: 0, ok: true },
@@ -81,6 +83,7 @@ describe('the verdicts', () => {
       'fieldChanges',
       'blanks',
       'retractions',
+      'pinned',
       'rekeyed',
     ])
   })
@@ -299,7 +302,7 @@ describe('a tally', () => {
     tallied.reject(reject('eve'))
     tallied.reject(reject(null, { column: null, reason: 'damaged' }))
     tallied.incomplete([reject('flo', { cellOnly: true, unlisted: { field: 'status', value: 'Furlough' } })])
-    tallied.retract()
+    tallied.retract({ identityId: '1001', isPinned: false })
 
     expect(tallied.counts()).toEqual({
       join: 0,
@@ -318,6 +321,7 @@ describe('a tally', () => {
       leavers: 2,
       absent: 1,
       retractions: 1,
+      pinned: 0,
       rejected: 2,
       incomplete: 1,
       unlisted: { values: [{ field: 'status', value: 'Furlough', rows: 1, line: 2 }], count: 1, known: 0 },
