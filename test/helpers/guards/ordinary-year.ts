@@ -71,6 +71,8 @@ export function ordinaryYear({
       recent: noPeople,
       usual: counted.length === 0 ? null : { runs: counted.length, most: largest(counted) },
       retractions: 0,
+      pinned: 0,
+      pairs: plan.pairs,
       rejected: 0,
       incomplete: company.newFaults(),
       knownFaulty: 0,
