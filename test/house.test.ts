@@ -13,6 +13,7 @@ import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { designPage } from './helpers/pages/design.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
+import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -128,6 +129,12 @@ describe('the documentation', () => {
     const page = designPage(await readPage('docs/design.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/design.md')
+  })
+
+  test('shows what the store keeps as its table has it', async () => {
+    const page = securityPage(await readPage('docs/security.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/security.md')
   })
 
   test('shows the table of acts as the audit trail has it', async () => {

@@ -2,7 +2,7 @@ import { control } from '../contract/control/control.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
-import { startWork } from '../daemon/work.ts'
+import { removeAtTheEnd, startWork } from '../daemon/work.ts'
 import { localCalls } from '../http/client/calls.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -19,7 +19,10 @@ export async function openHere(
   // What a run does is told by the command itself; the log is for what was not expected.
   const events = createEvents(createLogger({ level: 'error' }))
   const assembly = opening.use(await assemble(config, { events, now: () => new Date() }))
-  if (works) opening.use(await startWork(assembly))
+  if (works) {
+    opening.defer(() => removeAtTheEnd(assembly))
+    opening.use(await startWork(assembly))
+  }
   const opened = opening.move()
   return {
     control: controlHere(controlContext(assembly, { daemon: null, signal })),

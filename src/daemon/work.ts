@@ -1,5 +1,6 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
+import { retain } from '../store/retention/retain.ts'
 import { requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
@@ -8,16 +9,20 @@ const concurrency = 5
 const sweepMs = 60_000
 const eventRunsMs = 1000
 const forgetMs = 60 * 60_000
+const retainMs = 10 * 60_000
+/** What a command removes at its end; the next one goes on. */
+const portionsAtTheEnd = 10
 /** How long jobs in flight may take to end; the rest of the twenty seconds is for closing what they used. */
 const stopWithinMs = 12_000
 
 /** Starts the workers, and the sweep that enqueues now and then whatever is due and the queue does not have. */
-export async function startWork({ queue, sync }: Assembly): Promise<AsyncDisposable> {
+export async function startWork({ queue, sync, config }: Assembly): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   const working = await queue.work(boundTo(sync), { concurrency })
   starting.defer(() => working.stop({ withinMs: stopWithinMs }))
   await sweep(sync, { newJobIds: true })
   starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
+  starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     starting.use(regularly('event-runs', eventRunsMs, () => requestEventRuns(sync)))
     starting.use(regularly('inbox', forgetMs, () => forgetEvents(sync.store.db, { now: sync.now() })))
@@ -27,6 +32,23 @@ export async function startWork({ queue, sync }: Assembly): Promise<AsyncDisposa
   function regularly(during: string, pauseMs: number, task: () => Promise<unknown>): AsyncDisposable {
     return repeat(task, { pauseMs, failed: (error) => sync.events.unexpected({ during, error }) })
   }
+}
+
+/** Removes what has been kept for as long as is allowed. */
+async function removeOld(
+  { sync, config }: Pick<Assembly, 'sync' | 'config'>,
+  { portions }: { portions?: number } = {},
+): Promise<void> {
+  const settings = { ...config.retention, ...(portions !== undefined && { portions }) }
+  const { runs, values, events } = await retain(sync.store.db, settings, sync.now())
+  if (runs + values + events > 0) sync.events.valuesRemoved({ runs, values, events })
+}
+
+/** Removes some of it at the end of a command that works. What goes wrong is told, and does not concern the command. */
+export async function removeAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>): Promise<void> {
+  await removeOld(assembly, { portions: portionsAtTheEnd }).catch((error: unknown) =>
+    assembly.sync.events.unexpected({ during: 'retention', error }),
+  )
 }
 
 function boundTo(sync: SyncContext): BoundWorkers {

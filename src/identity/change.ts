@@ -4,7 +4,12 @@ export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'ret
 export type ChangeKind = (typeof changeKinds)[number]
 
 export type FieldValue = IdentityFields[FieldName]
-export type FieldChange = { readonly from: FieldValue; readonly to: FieldValue; readonly inferred?: true }
+export type FieldChange = {
+  readonly from: FieldValue
+  readonly to: FieldValue
+  readonly inferred?: true /** The values are no longer kept. */
+  readonly gone?: true
+}
 export type FieldChanges = { readonly [F in FieldName]?: FieldChange }
 
 /**

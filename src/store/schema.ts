@@ -84,6 +84,7 @@ type RunsTable = {
   finished_at: Date | null
   decided_by: string | null
   decided_at: Date | null
+  values_removed_at: Date | null
 }
 
 type RosterTable = {

@@ -71,6 +71,7 @@ export function renderRejects(rejects: readonly RejectView[], file: string, pain
 
 /** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
 export function renderField(name: string, change: FieldChange): string {
+  if ('gone' in change) return `${name} (value no longer kept)`
   if ('hidden' in change) return name
   const show = dateFields.includes(name) ? dateText : valueText
   const from = change.from === null ? '' : ` ${show(change.from)}`

@@ -188,6 +188,7 @@ export const FieldChange = z
   .union([
     z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
     z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
+    z.object({ gone: z.literal(true) }).describe('A personal value that is no longer kept.'),
   ])
   .meta({ id: 'FieldChange' })
 export type FieldChange = z.infer<typeof FieldChange>

@@ -8,6 +8,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
+import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings } from '../alerts/alerts.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
@@ -51,6 +52,8 @@ export type Config = {
   readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
   /** `signingKey` null: one that is made in the data folder. */
   readonly audit: { readonly signingKey: Secret | null }
+  /** How long the store keeps values of finished runs, and the runs themselves. */
+  readonly retention: Retention
   readonly alerts: AlertSettings
   readonly connections: ReadonlyMap<string, ConnectionConfig>
 }
@@ -108,7 +111,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const document = await parseConfig(text, { env, folder })
   refuse(shown, document.problems)
   const presets = await readPresets()
-  const { platform, dataDir, server, alerts, connections } = checked(shown, document, presets)
+  const { platform, dataDir, server, alerts, retention, connections } = checked(shown, document, presets)
   const attempts = Object.entries(connections).map(([name, settings]) =>
     toConnection(name, settings, { document, presets }),
   )
@@ -134,6 +137,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     dataDir: resolve(folder, dataDir),
     server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
     audit: { signingKey: optionalSecretAt(document, ['audit', 'signingKey']) },
+    retention,
     alerts: {
       url: optionalSecretAt(document, ['alerts', 'url']),
       secret: optionalSecretAt(document, ['alerts', 'secret']),

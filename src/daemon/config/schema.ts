@@ -132,6 +132,26 @@ const Audit = z
   })
   .describe('How the audit trail is signed.')
 
+const Retention = z
+  .strictObject({
+    valuesDays: z
+      .int()
+      .min(1)
+      .max(3650)
+      .default(30)
+      .describe(
+        'How many days the personal values of a finished run, its rejected rows, and events that could not be used are kept. Keys, dates of ' +
+          'leaving, counts and digests stay.',
+      ),
+    historyDays: z
+      .int()
+      .min(90)
+      .max(36_500)
+      .default(1095)
+      .describe('How many days finished runs are kept at all. The last hundred of a connection stay.'),
+  })
+  .describe('How long the store keeps what it no longer needs.')
+
 const Target = z
   .union(
     [
@@ -281,6 +301,7 @@ export const ConfigFile = z.strictObject({
   server: Server.prefault({}).describe("The daemon's own address."),
   alerts: Alerts.prefault({}),
   audit: Audit.prefault({}),
+  retention: Retention.prefault({}),
   connections: z
     .record(
       z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),

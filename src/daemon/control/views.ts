@@ -141,11 +141,12 @@ function personChangeView(accounted: AccountedChange, showing: Showing): PersonC
 
 function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, FieldChange> {
   return Object.fromEntries(
-    fieldNames.flatMap((name) => {
+    fieldNames.flatMap((name): [string, FieldChange][] => {
       const change = fields[name]
       if (!change) return []
       const { from, to, inferred } = change
-      return [[name, values || openFields.has(name) ? { from, to, ...(inferred && { inferred }) } : hidden] as const]
+      if (change.gone) return [[name, { gone: true }]]
+      return [[name, values || openFields.has(name) ? { from, to, ...(inferred && { inferred }) } : hidden]]
     }),
   )
 }

@@ -24,6 +24,9 @@ export const acts = {
   'run.approved': 'a person approved the plan of a held run',
   'run.rejected': 'a person dropped the plan of a held run',
   'run.cancelled': 'a person ended a run',
+  'values.removed':
+    'values of finished runs were removed, because their time was over; keys, dates of leaving, counts and digests stay',
+  'history.removed': 'runs were removed with all that they held, because their time was over',
   'retraction.requested': 'a person asked that the data of a person is deleted as sent in error',
   'retraction.undone': 'a person took a retraction back',
   'connection.unblocked': 'a person said that what blocked a connection is gone',

@@ -45,7 +45,7 @@ export async function listEvents(
   }))
 }
 
-/** Lets the next run take rejected events once more, these or all of the connection; answers how many. */
+/** Lets the next run take rejected events once more, these or all of the connection; answers how many. One whose body is gone stays. */
 export async function retryEvents(
   db: Db,
   { connection, ids }: { connection: string; ids?: readonly string[] },
@@ -55,6 +55,7 @@ export async function retryEvents(
     .set({ state: 'pending', run_id: null, reason: null })
     .where('connection', '=', connection)
     .where('state', '=', 'rejected')
+    .where('body', 'is not', null)
   if (ids !== undefined) query = query.where(sql<boolean>`id = any(${ids}::bigint[])`)
   return Number((await query.executeTakeFirst()).numUpdatedRows)
 }

@@ -49,13 +49,16 @@ create table runs (
   started_at timestamptz,
   finished_at timestamptz,
   decided_by text,
-  decided_at timestamptz
+  decided_at timestamptz,
+  -- When the values of its changes were removed, because they are kept for a while only; keys and counts stay.
+  values_removed_at timestamptz
 );
 create unique index runs_one_active on runs (connection) where state in ('reading', 'planned', 'delivering');
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
 create index runs_by_age on runs (created_at desc, id);
 create index runs_held on runs (connection) where state = 'held';
 create index runs_of_roster on runs (connection, as_of) where feed = 'roster';
+create index runs_with_values on runs (finished_at) where values_removed_at is null;
 create index runs_failed on runs (connection, feed, created_at) where state = 'failed';
 create index runs_read on runs (connection, feed, created_at) where digest is not null and state <> 'failed';
 

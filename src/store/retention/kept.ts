@@ -1,0 +1,359 @@
+/** What a group of columns holds of people. `values`: personal values. `keys`: identityIds. `words`: what a person typed or a server said. */
+export type Holds = 'values' | 'keys' | 'words' | 'none'
+
+export type Kept = {
+  readonly holds: Holds
+  readonly what: string
+  /** When it is removed. */
+  readonly until: string
+  readonly columns: readonly string[]
+}
+
+const values = '`retention.valuesDays` after the run ended'
+const history = '`retention.historyDays` after the run ended'
+const known = 'as long as the person is known'
+const forEver = 'until the database is deleted'
+
+/**
+ * What the store keeps, table by table, and until when. Every column of every table stands here once: a test compares this with
+ * the database, and docs/security.md is made from it.
+ */
+export const kept: Readonly<Record<string, readonly Kept[]>> = {
+  roster: [
+    {
+      holds: 'values',
+      what: 'what HR says of a person, newest facts first, with their times',
+      until: known,
+      columns: ['wanted', 'inferred', 'deferred_to', 'cleared_date', 'deferred_zone', 'due_at', 'field_times'],
+    },
+    { holds: 'words', what: 'why a person was retracted', until: known, columns: ['retracted_reason'] },
+    {
+      holds: 'keys',
+      what: 'that the person is known, and since when',
+      until: forEver,
+      columns: [
+        ...['connection', 'identity_id', 'as_of', 'employment_as_of', 'absences', 'exports_before', 'retracted_at'],
+        ...['uncertain', 'recheck_at'],
+      ],
+    },
+  ],
+  acknowledged: [
+    {
+      holds: 'values',
+      what: 'what the platform has of people of whom HR wants something else',
+      until: 'the platform has acknowledged what HR wants',
+      columns: ['connection', 'identity_id', 'confirmed', 'run_id'],
+    },
+  ],
+  plan_entries: [
+    {
+      holds: 'values',
+      what: 'what a plan would make of the roster',
+      until: 'the plan is accepted or dropped',
+      columns: [
+        ...[
+          'run_id',
+          'identity_id',
+          'wanted',
+          'inferred',
+          'deferred_to',
+          'cleared_date',
+          'deferred_zone',
+          'due_at',
+          'as_of',
+        ],
+        ...['employment_as_of', 'field_times', 'absences'],
+      ],
+    },
+  ],
+  changes: [
+    {
+      holds: 'values',
+      what: 'the record that was sent, and each difference',
+      until: values,
+      columns: ['record', 'fields'],
+    },
+    { holds: 'words', what: "the platform's answer; its message may quote values", until: values, columns: ['answer'] },
+    {
+      holds: 'keys',
+      what: 'whose change it was, the date of leaving, and what became of it',
+      until: history,
+      columns: [
+        ...[
+          'run_id',
+          'identity_id',
+          'kind',
+          'separated_at',
+          'inferred',
+          'carried',
+          'reason',
+          'origin',
+          'batch',
+          'state',
+          'step',
+        ],
+        ...['requests', 'sent_at', 'answered_at'],
+      ],
+    },
+  ],
+  rejects: [
+    {
+      holds: 'keys',
+      what: 'rows that could not be used: place and reason',
+      until: values,
+      columns: [
+        ...[
+          'run_id',
+          'seq',
+          'line',
+          'column_name',
+          'reason',
+          'identity_id',
+          'event',
+          'cell_only',
+          'may_leave',
+          'fingerprint',
+        ],
+        'unlisted',
+      ],
+    },
+  ],
+  standing_rejects: [
+    {
+      holds: 'keys',
+      what: 'what is wrong with the newest export',
+      until: 'an export is accepted without the fault',
+      columns: [
+        ...[
+          'connection',
+          'fingerprint',
+          'identity_id',
+          'line',
+          'column_name',
+          'field',
+          'reason',
+          'source',
+          'cell_only',
+          'may_leave',
+        ],
+        ...['unlisted', 'times', 'accepted_times', 'unserved', 'run_id', 'first_at', 'last_at'],
+      ],
+    },
+  ],
+  problems: [
+    {
+      holds: 'words',
+      what: 'people whom the platform refuses; its message may quote values',
+      until: 'the platform has acknowledged the person',
+      columns: ['connection', 'identity_id', 'run_id', 'kind', 'status', 'message', 'first_at', 'last_at', 'times'],
+    },
+  ],
+  inbox: [
+    {
+      holds: 'values',
+      what: 'events as HR sent them',
+      until: 'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came',
+      columns: ['body'],
+    },
+    {
+      holds: 'none',
+      what: 'by which a repetition is known, and what became of the event',
+      until: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
+      columns: [
+        ...[
+          'id',
+          'connection',
+          'dedup_key',
+          'event_id',
+          'signed_at',
+          'received_at',
+          'state',
+          'run_id',
+          'reason',
+          'joined',
+        ],
+      ],
+    },
+  ],
+  runs: [
+    {
+      holds: 'keys',
+      what: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
+      until: history,
+      columns: [
+        ...[
+          'id',
+          'connection',
+          'feed',
+          'trigger',
+          'options',
+          'state',
+          'reason',
+          'failure',
+          'attempt',
+          'lease',
+          'source',
+          'mode',
+        ],
+        ...[
+          'as_of',
+          'rows',
+          'records',
+          'fields',
+          'end_keys',
+          'warnings',
+          'verification',
+          'unserved',
+          'counts',
+          'guards',
+        ],
+        ...[
+          'people_counts',
+          'digest',
+          'moved',
+          'set_aside',
+          'created_at',
+          'started_at',
+          'finished_at',
+          'decided_by',
+          'decided_at',
+        ],
+        'values_removed_at',
+      ],
+    },
+  ],
+  deliveries: [
+    {
+      holds: 'words',
+      what: 'batches: counts, times, the last failure',
+      until: history,
+      columns: [
+        ...[
+          'run_id',
+          'batch',
+          'kind',
+          'state',
+          'due_at',
+          'attempts',
+          'lease',
+          'uncertain',
+          'requests',
+          'people',
+          'confirmed',
+        ],
+        ...['refused', 'answer', 'sent_at', 'answered_at', 'failures', 'failing_since', 'last_code', 'last_failure'],
+      ],
+    },
+  ],
+  takeovers: [
+    {
+      holds: 'none',
+      what: 'batches taken over from another process',
+      until: 'that process has ended',
+      columns: ['run_id', 'batch', 'lease'],
+    },
+  ],
+  connections: [
+    {
+      holds: 'keys',
+      what: 'the newest accepted export, the keys at its end, and what blocks the connection',
+      until: forEver,
+      columns: [
+        ...['name', 'target_key', 'target_id', 'target_lease', 'lacks_update', 'accepted_source', 'accepted_as_of'],
+        ...['accepted_fields', 'accepted_rows', 'accepted_end', 'exports_accepted', 'blocked_status', 'blocked_code'],
+        ...['blocked_reason', 'blocked_at', 'probe_at'],
+      ],
+    },
+  ],
+  taken_sources: [
+    {
+      holds: 'none',
+      what: 'exports that were accepted or refused, by version',
+      until: '`retention.historyDays` after that',
+      columns: ['connection', 'version', 'source', 'outcome', 'taken_at', 'settled_at'],
+    },
+  ],
+  classed_values: [
+    {
+      holds: 'none',
+      what: 'what people said that values of a status mean',
+      until: forEver,
+      columns: ['connection', 'field', 'value', 'meaning', 'classed_by', 'classed_at'],
+    },
+  ],
+  unlisted_values: [
+    {
+      holds: 'none',
+      what: 'values of a status that were accepted without a meaning',
+      until: forEver,
+      columns: ['connection', 'field', 'value', 'first_at'],
+    },
+  ],
+  slots: [
+    {
+      holds: 'none',
+      what: 'nights that were run',
+      until: '`retention.historyDays` after that',
+      columns: ['connection', 'slot', 'taken_at'],
+    },
+  ],
+  alerts: [
+    {
+      holds: 'none',
+      what: 'what is or was wrong, in counts',
+      until: '90 days after it was over',
+      columns: [
+        ...[
+          'id',
+          'connection',
+          'kind',
+          'code',
+          'reason',
+          'since',
+          'people',
+          'leavers',
+          'run_id',
+          'raised_at',
+          'absent_since',
+        ],
+        ...['cleared_at', 'next_at', 'claimed_until', 'notifications', 'attempts', 'notified_at', 'last_failure'],
+      ],
+    },
+  ],
+  leases: [{ holds: 'none', what: 'processes at work', until: 'a day after they ended', columns: ['id', 'seen_at'] }],
+  request_budget: [
+    {
+      holds: 'none',
+      what: 'requests of this minute',
+      until: 'the minute is over',
+      columns: ['key', 'points', 'expire'],
+    },
+  ],
+  audit_pending: [
+    {
+      holds: 'keys',
+      what: 'acts that are not signed yet',
+      until: 'the next signature, after seconds',
+      columns: ['id', 'entry', 'mac'],
+    },
+  ],
+  audit_trail: [
+    {
+      holds: 'keys',
+      what: 'acts: keys, counts, digests, reasons that people typed',
+      until: forEver,
+      columns: ['ordinal', 'entry', 'hash'],
+    },
+  ],
+  audit_heads: [
+    {
+      holds: 'none',
+      what: 'signatures of the audit trail',
+      until: forEver,
+      columns: ['ordinal', 'key', 'previous', 'hash', 'at', 'signature'],
+    },
+  ],
+  migrations: [
+    { holds: 'none', what: 'the version of the tables', until: forEver, columns: ['name', 'applied_at', 'sha256'] },
+  ],
+}

@@ -1,0 +1,135 @@
+import { sql } from 'kysely'
+import { record, rollcall } from '../audit/trail.ts'
+import { settledStates } from '../runs/runs.ts'
+import type { Db } from '../schema.ts'
+
+export type Retention = { readonly valuesDays: number; readonly historyDays: number }
+
+/** What one turn has removed. */
+export type Removed = {
+  /** Runs whose values are gone now. */
+  readonly runs: number
+  /** Changes and rejected rows that lost their values. */
+  readonly values: number
+  /** Events whose body is gone now. */
+  readonly events: number
+  /** Runs that were removed with all that they held. */
+  readonly history: number
+}
+
+const dayMs = 24 * 60 * 60_000
+/** So many rows are changed in one transaction. */
+const atOnce = 2000
+/** So many transactions make one turn; the next one goes on. */
+const portionsATurn = 200
+/** So many runs of a connection stay, however old they are: what is usual is known from them. */
+const runsThatStay = 100
+
+/**
+ * Removes what has been kept for as long as is allowed, in small portions, so that no run waits for it. What a portion leaves is found by
+ * the next one, also after a crash.
+ */
+export async function retain(
+  db: Db,
+  { valuesDays, historyDays, portions = portionsATurn }: Retention & { readonly portions?: number },
+  now: Date,
+): Promise<Removed> {
+  const before = new Date(now.getTime() - valuesDays * dayMs)
+  let runs = 0
+  let values = 0
+  for (let portion = 0; portion < portions; portion++) {
+    const removed = await removeValues(db, before, now)
+    if (removed === null) break
+    runs += removed.isDone ? 1 : 0
+    values += removed.rows
+  }
+  const events = await removeBodies(db, { before, valuesDays })
+  const history = await removeHistory(db, new Date(now.getTime() - historyDays * dayMs))
+  const act = { connection: null, by: rollcall, now }
+  if (runs + events > 0) {
+    await record(db, { ...act, act: 'values.removed', details: { runs, values, events, before: before.toISOString() } })
+  }
+  if (history > 0) await record(db, { ...act, act: 'history.removed', details: { runs: history } })
+  return { runs, values, events, history }
+}
+
+/** One portion of the values of the run that ended first; null if there is none left. */
+async function removeValues(
+  db: Db,
+  before: Date,
+  now: Date,
+): Promise<{ readonly rows: number; readonly isDone: boolean } | null> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('values_removed_at', 'is', null)
+    .where('finished_at', '<', before)
+    .where('state', 'in', settledStates)
+    .orderBy('finished_at')
+    .limit(1)
+    .executeTakeFirst()
+  if (!run) return null
+  return await db.transaction().execute(async (tx) => {
+    const rows = (await stripChanges(tx, run.id)) + (await dropRejects(tx, run.id))
+    if (rows > 0) return { rows, isDone: false }
+    await sql`delete from plan_entries where run_id = ${run.id}`.execute(tx)
+    await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${run.id}`.execute(
+      tx,
+    )
+    await tx.updateTable('runs').set({ values_removed_at: now }).where('id', '=', run.id).execute()
+    return { rows, isDone: true }
+  })
+}
+
+/** The date of leaving stays: it is what a run is accounted for by. The message of an answer may quote values. */
+async function stripChanges(tx: Db, runId: string): Promise<number> {
+  const stripped = await sql`
+    update changes set record = null, answer = answer - 'message',
+      fields = (select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
+        from jsonb_each(fields) as told(name, value))
+    where run_id = ${runId} and identity_id in (
+      select identity_id from changes
+      where run_id = ${runId} and (record is not null or answer ? 'message'
+        or exists (select 1 from jsonb_each(fields) as told(name, value) where name <> 'separatedAt' and not value ? 'gone'))
+      limit ${atOnce})`.execute(tx)
+  return Number(stripped.numAffectedRows ?? 0n)
+}
+
+async function dropRejects(tx: Db, runId: string): Promise<number> {
+  const dropped = await sql`
+    delete from rejects where run_id = ${runId} and seq in (select seq from rejects where run_id = ${runId} limit ${atOnce})`.execute(
+    tx,
+  )
+  return Number(dropped.numAffectedRows ?? 0n)
+}
+
+/** Removes the bodies of events that could not be used. The event stays in its list with its reason. */
+async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valuesDays: number }): Promise<number> {
+  const removed = await sql`
+    update inbox set body = null, reason = concat_ws('; ', reason, ${`its body was removed after ${valuesDays} days`}::text)
+    where id in (
+      select id from inbox where state = 'rejected' and body is not null and received_at < ${before} limit ${atOnce})`.execute(
+    db,
+  )
+  return Number(removed.numAffectedRows ?? 0n)
+}
+
+/** Removes runs of long ago, unless something that still stands speaks of them, and what else is known of that time. */
+async function removeHistory(db: Db, before: Date): Promise<number> {
+  await sql`delete from taken_sources where taken_at < ${before}`.execute(db)
+  await sql`
+    delete from slots where taken_at < ${before} and exists (
+      select 1 from slots later where later.connection = slots.connection and later.taken_at > slots.taken_at
+        and starts_with(later.slot, 'verify ') = starts_with(slots.slot, 'verify '))`.execute(db)
+  const removed = await sql`
+    delete from runs where id in (
+      select old.id from runs old
+      where old.finished_at < ${before} and old.state = any(${settledStates}) and old.values_removed_at is not null
+        and not exists (select 1 from problems where problems.run_id = old.id)
+        and not exists (select 1 from standing_rejects where standing_rejects.run_id = old.id)
+        and not exists (select 1 from acknowledged where acknowledged.run_id = old.id)
+        and not exists (select 1 from inbox where inbox.run_id = old.id)
+        and (select count(*) from runs newer where newer.connection = old.connection and newer.created_at > old.created_at) >= ${runsThatStay}
+      limit 20)`.execute(db)
+  return Number(removed.numAffectedRows ?? 0n)
+}
