@@ -9,6 +9,7 @@ import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from 
 import type { CancelOptions } from './commands/cancel.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
+import type { ForgetOptions } from './commands/forget.ts'
 import type { PersonOptions } from './commands/person.ts'
 import type { PlanOptions } from './commands/plan.ts'
 import type { RejectOptions } from './commands/reject.ts'
@@ -212,6 +213,19 @@ export function createProgram(exit: (code: Exit) => void): Command {
       ends(async (key: string, options: RestoreOptions) =>
         (await import('./commands/restore.ts')).restore(key, options),
       ),
+    )
+
+  deciding(
+    one(
+      common(
+        add(program, 'forget', 'Remove the values of a person who has left; the key and the date of leaving stay'),
+      ),
+    ),
+  )
+    .argument('<key>', "the person's identityId")
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(
+      ends(async (key: string, options: ForgetOptions) => (await import('./commands/forget.ts')).forget(key, options)),
     )
 
   const audit = add(program, 'audit', 'The record of everything: verify it, hand it out, replace its key')

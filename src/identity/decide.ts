@@ -151,15 +151,28 @@ function conclude(
   { side, absent }: { side: WantedSide; absent: boolean },
   { today }: PlanContext,
 ): Decision {
-  const settled = keepWanted(entry, side)
+  const settled = keepWanted(entry, keptForgotten(entry, side, today))
   const stored = sameSide(entry, settled) ? null : settled
   if (entry.retracted !== null)
     return { ...nothing, entry: stored, change: undeliveredRetraction(entry, entry.retracted) }
   if (settled.wanted === null) return { ...nothing, entry: stored }
 
+  // Nothing is known of them any more that could make them a joiner.
+  if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
   const carried = settled.wanted === entry.wanted
   const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried })
   return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }
+}
+
+/** Exports go on naming people who have left. Of one whose values were removed, only the leaving date counts until they come back. */
+function keptForgotten(entry: RosterEntry, side: WantedSide, today: string): WantedSide {
+  if (side.wanted === null || !isKeptForgotten(entry, side, today)) return side
+  const { identityId, separatedAt = null } = side.wanted
+  return { ...side, wanted: { identityId, separatedAt }, fieldTimes: null }
+}
+
+function isKeptForgotten({ forgotten, retracted }: RosterEntry, { wanted }: WantedSide, today: string): boolean {
+  return forgotten === true && wanted !== null && (retracted !== null || hasLeft(wanted, today))
 }
 
 function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: WantedSide; absent: boolean } {

@@ -149,4 +149,6 @@ export type RosterEntry = {
   readonly confirmed: IdentityRecord | null
   /** Set while the person is withheld as data sent in error. */
   readonly retracted: { readonly reason: string; readonly at: string } | null
+  /** A person had the values of someone who has left removed: only key and leaving date are kept until they come back. */
+  readonly forgotten?: true
 }

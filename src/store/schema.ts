@@ -103,6 +103,7 @@ type RosterTable = {
   exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
+  forgotten_at: Date | null
   uncertain: Generated<boolean>
   recheck_at: Date | null
 }

@@ -68,7 +68,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     deliveries: [top, 'runs', 'workers', 'audit/trail.ts'],
     plans: [top, 'runs', 'deliveries', 'inbox', 'rejects', 'audit/trail.ts'],
     audit: [top, 'plans', 'roster', 'inbox'],
-    retention: [top, 'audit/trail.ts', 'runs'],
+    retention: [top, 'audit/trail.ts', 'runs', 'roster'],
   },
   sync: {
     [top]: ['plan', 'deliver', 'repair'],

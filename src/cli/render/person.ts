@@ -16,11 +16,12 @@ export function renderPerson(person: Person, paint: Paint): string {
   return parts.join('\n')
 }
 
-function notes({ inferred, deferredTo, absences, retracted, confirmed, keys }: Person): string[] {
+function notes({ inferred, deferredTo, absences, retracted, confirmed, keys, forgotten }: Person): string[] {
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
     ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
     ...(keys.length > 0 ? [`HR names this person by ${keys.map(shown).join(', ')} by now`] : []),
+    ...(forgotten ? ['forgotten: what was kept of this person was removed on request'] : []),
     ...(inferred ? ['the leaving date was inferred; no row states it'] : []),
     ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
     ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),

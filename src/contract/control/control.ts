@@ -248,6 +248,18 @@ export const control = operations({
     success: { 201: Run },
     errors: [400, 401, 404, 409, 500, 503],
   },
+  forgetPerson: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/forgetting',
+    summary:
+      'Remove the values of a person who has left and is acknowledged, or was retracted. Key and leaving date stay.',
+    params: ofPerson,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: {
+      200: z.object({ identityId: z.string(), changes: z.int().describe('Changes that lost their values.') }),
+    },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
   verifyAudit: {
     method: 'POST',
     path: '/audit/verification',

@@ -342,6 +342,7 @@ export const Person = z
     absences: Count,
     retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
+    forgotten: z.literal(true).optional().describe('The values were removed on request.'),
     changes: z.array(PersonChange).describe('Newest first.'),
   })
   .meta({ id: 'Person' })

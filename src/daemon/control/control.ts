@@ -13,6 +13,7 @@ import { listProblems, noProblems, type ProblemTallies, problemTallies } from '.
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
+import { forgetPerson } from '../../store/retention/forget.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
@@ -239,6 +240,14 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async restorePerson(ctx, { params, body }) {
     knownConnection(ctx, params.connection)
     return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...body }) }
+  },
+
+  async forgetPerson(ctx, { params, body }) {
+    knownConnection(ctx, params.connection)
+    const now = ctx.sync.now()
+    const today = now.toISOString().slice(0, 'yyyy-mm-dd'.length)
+    const changes = await forgetPerson(ctx.sync.store.db, { ...params, ...body, today, now })
+    return { status: 200, body: { identityId: params.identityId, changes } }
   },
 
   async verifyAudit(ctx, { body: { publicKey } }) {

@@ -115,6 +115,7 @@ export function personView(
     absences: entry?.absences ?? 0,
     retracted: entry?.retracted ?? null,
     keys,
+    ...(entry?.forgotten && { forgotten: true }),
     changes: changes.map((change) => personChangeView(change, showing)),
   }
 }

@@ -26,6 +26,9 @@ create table roster (
   retracted_reason text,
   retracted_at timestamptz,
 
+  -- When a person had the values removed of someone who has left. The key stays, so that no later export makes a joiner of them.
+  forgotten_at timestamptz,
+
   -- A request may have reached the platform, and its outcome is not known: the next run reads back what the platform holds.
   uncertain boolean not null default false,
   -- A request that was given up may reach the platform later than those that followed it: from then on the person is uncertain.

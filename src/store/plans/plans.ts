@@ -256,7 +256,9 @@ export async function commitPlan(
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
       deferred_zone = excluded.deferred_zone, due_at = excluded.due_at,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
-      absences = excluded.absences`.execute(tx)
+      absences = excluded.absences,
+      forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
+        else roster.forgotten_at end`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await noteUnserved(tx, { runId, connection, now })
   await sql`

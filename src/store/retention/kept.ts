@@ -11,7 +11,7 @@ export type Kept = {
 
 const values = '`retention.valuesDays` after the run ended'
 const history = '`retention.historyDays` after the run ended'
-const known = 'as long as the person is known'
+const known = 'as long as the person is known; values of people who have left until `rollcall forget`'
 const forEver = 'until the database is deleted'
 
 /**
@@ -33,7 +33,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       until: forEver,
       columns: [
         ...['connection', 'identity_id', 'as_of', 'employment_as_of', 'absences', 'exports_before', 'retracted_at'],
-        ...['uncertain', 'recheck_at'],
+        ...['uncertain', 'recheck_at', 'forgotten_at'],
       ],
     },
   ],

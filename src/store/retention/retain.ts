@@ -81,12 +81,15 @@ async function removeValues(
   })
 }
 
-/** The date of leaving stays: it is what a run is accounted for by. The message of an answer may quote values. */
+/** Sets the columns of a change without its values. The date of leaving stays. The message of an answer may quote values. */
+export const withoutValues = sql`record = null, answer = changes.answer - 'message',
+  fields = (
+    select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
+    from jsonb_each(changes.fields) as told(name, value))`
+
 async function stripChanges(tx: Db, runId: string): Promise<number> {
   const stripped = await sql`
-    update changes set record = null, answer = answer - 'message',
-      fields = (select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
-        from jsonb_each(fields) as told(name, value))
+    update changes set ${withoutValues}
     where run_id = ${runId} and identity_id in (
       select identity_id from changes
       where run_id = ${runId} and (record is not null or answer ? 'message'

@@ -19,6 +19,7 @@ type EntryRow = {
   confirmed: IdentityRecord | null
   retracted_reason: string | null
   retracted_at: Date | null
+  forgotten_at: Date | null
 }
 
 /**
@@ -131,14 +132,22 @@ export async function forgetConfirmed(db: Db, connection: string): Promise<void>
     on conflict (connection, identity_id) do update set confirmed = null, run_id = null`.execute(db)
 }
 
-/** Takes a retraction back: the next run treats the person as missing from the platform. False if there was none. */
+/**
+ * Takes a retraction back: the next run treats the person as missing from the platform. One whose values were removed is a joiner when
+ * a source names them again. False if there was no retraction.
+ */
 export async function unretract(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<boolean> {
   const restored = await db
     .updateTable('roster')
-    .set({ retracted_reason: null, retracted_at: null })
+    .set({
+      retracted_reason: null,
+      retracted_at: null,
+      wanted: sql`case when forgotten_at is null then wanted end`,
+      forgotten_at: null,
+    })
     .where('connection', '=', connection)
     .where('identity_id', '=', identityId)
     .where('retracted_at', 'is not', null)
@@ -200,6 +209,7 @@ function entries(db: Db) {
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
       'roster.retracted_reason',
       'roster.retracted_at',
+      'roster.forgotten_at',
       'roster.as_of',
       'roster.field_times',
       sql<Date | null>`${spoken}`.as('spoken_at'),
@@ -226,5 +236,6 @@ function toEntry(row: EntryRow): RosterEntry {
       row.retracted_at && row.retracted_reason !== null
         ? { reason: row.retracted_reason, at: row.retracted_at.toISOString() }
         : null,
+    ...(row.forgotten_at && { forgotten: true }),
   }
 }

@@ -1,0 +1,20 @@
+import { shown } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+
+export type ForgetOptions = CommonOptions & { readonly reason: string; readonly by: string }
+
+/** Removes what the store knows of a person who has left. */
+export async function forget(identityId: string, options: ForgetOptions): Promise<number> {
+  return await withSession(options, {}, async ({ config, control, output }) => {
+    const params = { connection: connectionNamed(options, config), identityId }
+    const { reason, by } = options
+    const forgotten = await control.forgetPerson({ params, body: { reason, by } })
+    output.result(forgotten, ({ identityId: key }, paint) =>
+      [
+        `${paint('green', '✔')} what Rollcall kept of ${shown(key)} is removed; the key and the date of leaving stay`,
+        `${paint('dim', '-')} HR and the platform still have the person: ask for erasure there as well`,
+      ].join('\n'),
+    )
+    return 0
+  })
+}

@@ -1,0 +1,99 @@
+import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { record } from '../audit/trail.ts'
+import { rosterEntry } from '../roster/roster.ts'
+import { lockActiveRun } from '../runs/claims.ts'
+import type { Db } from '../schema.ts'
+import { withoutValues } from './retain.ts'
+
+/** A person of a connection whose values are to be removed, and the person who wants that. */
+export type Forgetting = {
+  readonly connection: string
+  readonly identityId: string
+  readonly reason: string
+  readonly by: string
+  /** The day (`YYYY-MM-DD`) on which this happens. */
+  readonly today: string
+  readonly now: Date
+}
+
+/**
+ * Removes what the store knows of a person who has left, or was retracted, and of whom nothing is left to be delivered. The key and the
+ * date of leaving stay: without them the next export that names the person would make a joiner of them. Answers of how many changes the
+ * values were removed. The platform is not asked for anything.
+ */
+export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<number> {
+  const { connection, identityId, reason, by, now } = forgetting
+  return await db.transaction().execute(async (tx) => {
+    const active = await lockActiveRun(tx, connection)
+    if (active !== null)
+      throw new Failure('conflict', `run ${active} of "${connection}" is active; repeat this when it has ended`)
+    await refuseUnlessGone(tx, forgetting)
+
+    await sql`
+      update roster set wanted = ${onlyLeaving}, field_times = null, forgotten_at = ${now},
+        retracted_reason = case when retracted_at is null then null else 'forgotten' end
+      where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    await sql`
+      delete from acknowledged using roster
+      where acknowledged.connection = ${connection} and acknowledged.identity_id = ${identityId}
+        and roster.connection = acknowledged.connection and roster.identity_id = acknowledged.identity_id
+        and roster.retracted_at is null`.execute(tx)
+    await sql`
+      update plan_entries entry set wanted = ${onlyLeaving}, field_times = null from runs
+      where entry.identity_id = ${identityId} and runs.id = entry.run_id and runs.connection = ${connection}`.execute(
+      tx,
+    )
+    const changed = await sql`
+      update changes set ${withoutValues}, reason = null from runs
+      where changes.identity_id = ${identityId} and runs.id = changes.run_id and runs.connection = ${connection}`.execute(
+      tx,
+    )
+    await removeBodies(tx, forgetting)
+    await sql`
+      delete from rejects using runs
+      where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
+      tx,
+    )
+    await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    const changes = Number(changed.numAffectedRows ?? 0n)
+    await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })
+    return changes
+  })
+}
+
+const onlyLeaving = sql`case when wanted is null then null
+  else jsonb_build_object('identityId', wanted -> 'identityId', 'separatedAt', coalesce(wanted -> 'separatedAt', 'null')) end`
+
+async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forgetting): Promise<void> {
+  const entry = await rosterEntry(tx, { connection, identityId })
+  if (!entry) throw new Failure('not_found', `"${connection}" has no person ${identityId}`)
+  const { rows } = await sql<{ runId: string; uncertain: boolean }>`
+    select runs.id as "runId" from runs join changes on changes.run_id = runs.id
+    where runs.connection = ${connection} and runs.state = 'held' and changes.identity_id = ${identityId} limit 1`.execute(
+    tx,
+  )
+  const [held] = rows
+  if (held)
+    throw new Failure('conflict', `person ${identityId} waits in the plan of run ${held.runId}: decide about it first`)
+  if (entry.retracted) {
+    if (entry.confirmed === null) return
+    throw new Failure('conflict', `the platform has not confirmed yet that person ${identityId} was deleted`)
+  }
+  const left = entry.wanted?.separatedAt ?? null
+  if (left === null || left.slice(0, today.length) > today)
+    throw new Failure('conflict', `person ${identityId} is employed: only people who have left can be forgotten`)
+  if (entry.confirmed !== entry.wanted)
+    throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
+}
+
+/** The bodies of rejected events in which nobody else was rejected. What else stood in them was used when they were read. */
+async function removeBodies(tx: Db, { connection, identityId }: Forgetting): Promise<void> {
+  await sql`
+    update inbox set body = null, reason = concat_ws('; ', reason, 'its body was removed with the person'::text)
+    where connection = ${connection} and state = 'rejected' and body is not null
+      and exists (select 1 from rejects where event = inbox.id::text and identity_id = ${identityId})
+      and not exists (select 1 from rejects where event = inbox.id::text and identity_id is distinct from ${identityId})`.execute(
+    tx,
+  )
+}

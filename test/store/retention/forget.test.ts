@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { personOf } from '../../../src/store/audit/history.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
+import { kept } from '../../../src/store/retention/kept.ts'
+import { rosterEntry } from '../../../src/store/roster/roster.ts'
+import { approveRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const canary = {
+  id: 'E0002',
+  email: 'canary@acme.example',
+  first: 'Canary',
+  title: 'Canary keeper',
+  start: '2020-01-06',
+}
+
+/** A company of which one person has a name that stands nowhere else. */
+function people(count = 4) {
+  return change(staff(count), canary)
+}
+
+function forget(world: World, identityId = canary.id): Promise<number> {
+  const about = { connection: 'acme', identityId, reason: 'asked for', by: 'Ada', today: '2026-11-20' }
+  return forgetPerson(world.sync.store.db, { ...about, now: world.clock.now })
+}
+
+/** The tables in which the canary stands. */
+async function whereCanary(world: World): Promise<string[]> {
+  const found = await Promise.all(
+    Object.keys(kept).map(async (table) => {
+      const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(
+        world.sync.store.db,
+      )
+      return rows.some(({ row }) => /canary/i.test(row) || /616e617279/.test(row)) ? [table] : []
+    }),
+  )
+  return found.flat()
+}
+
+test('a person who has left is forgotten everywhere, and no later export makes a joiner of them', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(people())
+  const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
+  const left = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  await db
+    .insertInto('inbox')
+    .values({
+      connection: 'acme',
+      dedup_key: 'a',
+      received_at: world.clock.now,
+      body: Buffer.from('Canary'),
+      state: 'rejected',
+    })
+    .execute()
+  await sql`
+    insert into rejects (run_id, line, reason, identity_id, event, cell_only, may_leave, fingerprint)
+    select ${left.id}, 1, 'bad', 'E0002', id::text, false, true, 'f' from inbox`.execute(db)
+  const before = await whereCanary(world)
+
+  const changes = await forget(world)
+
+  expect(before).toEqual(expect.arrayContaining(['roster', 'changes', 'inbox']))
+  expect(await whereCanary(world)).toEqual([])
+  expect(changes).toBe(2)
+  const known = await personOf(db, { connection: 'acme', identityId: 'E0002' })
+  expect(known).toMatchObject({
+    entry: { wanted: { identityId: 'E0002', separatedAt: '2026-11-19T00:00:00.000Z' }, forgotten: true },
+    changes: [
+      { change: { kind: 'leave', fields: { separatedAt: { to: '2026-11-19T00:00:00.000Z' } } } },
+      { change: { kind: 'join' } },
+    ],
+  })
+
+  const named = await world.night(change(people(), gone), { asOf: '2026-11-20T02:00:00.000Z' })
+  const full = await world.night(change(people(), gone), { asOf: '2026-11-20T02:10:00.000Z', full: true })
+  const unnamed = await world.night(without(people(), 'E0002'), { asOf: '2026-11-20T02:20:00.000Z' })
+  expect([named.state, full.state, unnamed.state]).toEqual(['unchanged', 'finished', 'unchanged'])
+  expect(await whereCanary(world)).toEqual([])
+  expect((await peopleOn(client)).get('E0002')).toMatchObject({
+    firstName: 'Canary',
+    separatedAt: '2026-11-19T00:00:00.000Z',
+  })
+})
+
+test('a forgotten person whom HR has back returns, counted by the guards', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people())
+  await world.night(change(people(), { ...canary, left: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
+  await forget(world)
+
+  const back = { ...canary, start: '2026-11-20', status: 'Active' }
+  const run = await world.night(change(people(), back), { asOf: '2026-11-20T02:00:00.000Z' })
+
+  expect(run).toMatchObject({ state: 'finished', counts: { return: 1, join: 0 } })
+  expect((await peopleOn(client)).get('E0002')).toMatchObject({ firstName: 'Canary', separatedAt: null })
+  const entry = await rosterEntry(world.sync.store.db, { connection: 'acme', identityId: 'E0002' })
+  expect(entry?.wanted).toMatchObject({ email: 'canary@acme.example' })
+  expect(entry?.forgotten).toBeUndefined()
+})
+
+test('a retracted person is forgotten, and joins again only when the retraction is taken back', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people())
+  const run = await retractPerson(world.sync, {
+    connection: 'acme',
+    identityId: 'E0002',
+    reason: 'Canary by mistake',
+    by: 'Ada',
+  })
+  await expect(forget(world)).rejects.toThrow(`waits in the plan of run ${run.id}`)
+  await approveRun(world.sync, { runId: run.id, digest: run.digest ?? '', by: 'Ada' })
+  await world.drain()
+
+  await forget(world)
+  await world.night(people(), { asOf: '2026-11-20T02:00:00.000Z' })
+  const withheld = [...(await peopleOn(client)).keys()]
+  const kepts = await whereCanary(world)
+  await restorePerson(world.sync, { connection: 'acme', identityId: 'E0002', by: 'Ada' })
+  await world.drain()
+
+  expect(withheld).toEqual(['E0001', 'E0003', 'E0004'])
+  // The reason that a person typed is part of the record of what was decided.
+  expect(kepts).toEqual(['runs', 'audit_pending'])
+  expect((await peopleOn(client)).get('E0002')).toMatchObject({ firstName: 'Canary', separatedAt: null })
+})
+
+test('people who are employed, unknown, waiting or not acknowledged are not forgotten', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(people(12))
+
+  await expect(forget(world)).rejects.toThrow('person E0002 is employed')
+  await expect(forget(world, 'E9999')).rejects.toThrow('has no person E9999')
+
+  const held = await world.night(people(12).slice(6), { asOf: '2026-11-20T02:00:00.000Z' })
+  expect(held.state).toBe('held')
+  await expect(forget(world)).rejects.toThrow(`waits in the plan of run ${held.id}`)
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  await db(world).updateTable('runs').set({ state: 'reading' }).where('state', '=', 'waiting').execute()
+  await expect(forget(world)).rejects.toThrow('is active')
+})
+
+function db(world: World) {
+  return world.sync.store.db
+}
