@@ -140,6 +140,22 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       ],
     },
   ],
+  key_answers: [
+    {
+      holds: 'keys',
+      what: 'what people said of two keys of HR',
+      until: 'somebody takes the answer back',
+      columns: ['connection', 'former', 'identity_id', 'same', 'answered_by', 'answered_at'],
+    },
+  ],
+  key_pairs: [
+    {
+      holds: 'keys',
+      what: 'keys of a held plan that look like one person',
+      until: 'the plan is accepted or dropped',
+      columns: ['run_id', 'former', 'identity_id', 'in_common', 'clear'],
+    },
+  ],
   problems: [
     {
       holds: 'words',
