@@ -151,8 +151,8 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   key_pairs: [
     {
       holds: 'keys',
-      what: 'keys of a held plan that look like one person',
-      until: 'the plan is accepted or dropped',
+      what: 'keys of a plan that look like one person',
+      until: history,
       columns: ['run_id', 'former', 'identity_id', 'in_common', 'clear'],
     },
   ],
