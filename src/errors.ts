@@ -15,6 +15,7 @@ export const failures = {
   config_invalid: { exit: 78, retry: false },
   database_unreachable: { exit: 69, retry: true },
   queue_unreachable: { exit: 69, retry: true },
+  alert_unsent: { exit: 69, retry: true },
   not_found: { exit: 66, retry: false },
   conflict: { exit: 75, retry: false },
   audit_broken: { exit: 76, retry: false },

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
+import type { AlertsTestOptions } from './commands/alerts.ts'
 import type { AliasOptions } from './commands/alias.ts'
 import type { ApproveOptions } from './commands/approve.ts'
 import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from './commands/audit.ts'
@@ -90,6 +91,13 @@ export function createProgram(exit: (code: Exit) => void): Command {
   common(add(program, 'status', 'Show what runs and how every connection stands')).action(
     ends(async (options: CommonOptions) => (await import('./commands/status.ts')).status(options)),
   )
+
+  const alerts = common(add(program, 'alerts', 'List what needs attention, and what was sent where about it')).action(
+    ends(async (options: CommonOptions) => (await import('./commands/alerts.ts')).alerts(options)),
+  )
+  common(alerts.command('test').description('Send a test message through each channel now'))
+    .option('--channel <name>', 'through this channel only')
+    .action(ends(async (options: AlertsTestOptions) => (await import('./commands/alerts.ts')).alertsTest(options)))
 
   common(add(program, 'runs', 'List the newest runs'))
     .option('--connection <name>', 'of this connection only')

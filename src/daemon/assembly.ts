@@ -17,6 +17,7 @@ import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
 import type { Events } from '../telemetry/events.ts'
 import { version } from '../version.ts'
+import type { Watched } from './alerts/freshness.ts'
 import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
@@ -68,7 +69,15 @@ export function controlContext(
     queue: queue.place,
     platform: config.platform.baseUrl,
   }
-  return { sync, audit, schedules: schedulesOf(config), alerts: config.alerts, about, signal }
+  return {
+    sync,
+    audit,
+    schedules: schedulesOf(config),
+    alerts: config.alerts,
+    watched: watchedOf(config),
+    about,
+    signal,
+  }
 }
 
 /** When each connection is read and verified without a person's asking. */
@@ -77,6 +86,16 @@ export function schedulesOf(config: Config): Scheduled[] {
     ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
     ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
   ])
+}
+
+/** What is watched for alerts. */
+export function watchedOf({ connections }: Config): Watched {
+  const sources = [...connections].flatMap(([connection, { source, schedule }]) => {
+    if (source === null) return []
+    const { type, mode } = source.settings
+    return [{ connection, mode, isFile: type !== 'http', schedule }]
+  })
+  return { connections: [...connections.keys()], sources }
 }
 
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */

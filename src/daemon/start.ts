@@ -4,7 +4,7 @@ import { requestDueRuns, requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
-import { type Assembly, assemble, controlContext, schedulesOf } from './assembly.ts'
+import { type Assembly, assemble, controlContext, schedulesOf, watchedOf } from './assembly.ts'
 import type { Config } from './config/config.ts'
 import { announceAddress } from './control/address-file.ts'
 import { startServer } from './control/server.ts'
@@ -63,8 +63,8 @@ export async function startDaemon(config: Config, { events, now = () => new Date
 }
 
 function alertContext({ config, sync }: Assembly): AlertContext {
-  const { store, connections, events, now } = sync
-  return { db: store.db, settings: config.alerts, connections: [...connections.keys()], events, now }
+  const { store, events, now } = sync
+  return { db: store.db, settings: config.alerts, watched: watchedOf(config), events, now }
 }
 
 async function startSchedules(assembly: Assembly): Promise<AsyncDisposable> {

@@ -293,13 +293,20 @@ export type StoreSchema = {
     raised_at: Date
     absent_since: Date | null
     cleared_at: Date | null
+  }
+  notifications: {
+    alert_id: string
+    channel: string
     next_at: Date | null
     claimed_until: Date | null
-    notifications: Generated<number>
+    sent: Generated<number>
     attempts: Generated<number>
+    sent_code: string | null
     notified_at: Date | null
     last_failure: string | null
+    left_to: string[] | null
   }
+  alert_messages: { channel: string; sent_at: Date; summary: boolean }
   inbox: InboxTable
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }
   audit_trail: { ordinal: string; entry: string; hash: string }

@@ -66,8 +66,11 @@ export type EventFields = {
     readonly since: string
   }
   'alert.unsent': {
+    readonly channel: string
+    /** The first of those that the message was about. */
     readonly alertId: string
     readonly connection: string
+    readonly alerts: number
     readonly attempt: number
     readonly reason: string
   }
@@ -152,7 +155,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
     alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
     alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),
-    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be posted, trying again'),
+    alertUnsent: tells('warn', 'alert.unsent', 'alert could not be sent, trying again'),
     enqueueFailed: tells('warn', 'enqueue.failed', 'queue was not told; the next sweep tells it'),
     sweepEnqueued: tells('debug', 'sweep.enqueued', 'due work enqueued'),
     jobFinished: tells('debug', 'job.finished', 'job finished'),

@@ -79,10 +79,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules', 'audit'],
     audit: ['config', 'repeat.ts'],
-    config: ['alerts/alerts.ts'],
-    control: ['config/secret.ts', 'alerts/message.ts', 'schedules/schedules.ts', 'audit/keeper.ts'],
+    config: ['alerts/channel.ts'],
+    control: ['config/secret.ts', 'alerts', 'schedules/schedules.ts', 'audit/keeper.ts'],
     webhooks: ['config/config.ts'],
-    alerts: ['config/secret.ts', 'repeat.ts'],
+    alerts: ['config/secret.ts', 'repeat.ts', 'schedules/schedules.ts'],
     schedules: [],
   },
   cli: {

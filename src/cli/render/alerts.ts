@@ -1,16 +1,64 @@
-import type { Alert } from '../../contract/control/alerts.ts'
-import { moment, type Paint, shown } from './text.ts'
+import type { Alert, AlertChannel, AlertTest } from '../../contract/control/alerts.ts'
+import { counted, moment, type Paint, shown } from './text.ts'
 
 /** What needs attention, one line each. */
 export function alertLines(alerts: readonly Alert[], paint: Paint): string[] {
-  return alerts.map((alert) => {
-    const { connection, kind, since, reason } = alert
-    const what = `${connection}: ${kind} since ${moment(since)}: ${shown(reason)}`
-    return `${paint('red', 'alert')}     ${what} (${sentText(alert)})`
-  })
+  return alerts.map((alert) => `${headline(alert, paint)} (${sentText(alert)})`)
 }
 
-function sentText({ notifiedAt, lastFailure }: Alert): string {
-  if (lastFailure !== null) return `not sent: ${shown(lastFailure)}`
-  return notifiedAt === null ? 'not sent yet' : `sent ${moment(notifiedAt)}`
+/** What needs attention, what was sent where about it, and where alerts go. */
+export function renderAlerts(
+  { data, channels }: { readonly data: readonly Alert[]; readonly channels: readonly AlertChannel[] },
+  paint: Paint,
+): string {
+  return [
+    ...(data.length === 0
+      ? ['No alerts.']
+      : data.flatMap((alert) => [headline(alert, paint), ...details(alert, paint)])),
+    '',
+    paint('bold', 'Channels'),
+    ...channels.map((channel) => `  ${channel.name} (${channel.type}): ${taken(channel)}`),
+  ].join('\n')
+}
+
+/** What became of each test message, one line each. */
+export function renderAlertTests({ data }: { readonly data: readonly AlertTest[] }, paint: Paint): string {
+  return data
+    .map(({ channel, type, failure }) =>
+      failure === null
+        ? `${paint('green', '✔')} ${channel} (${type}): sent`
+        : `${paint('red', '✖')} ${channel} (${type}): ${shown(failure)}`,
+    )
+    .join('\n')
+}
+
+function headline({ connection, kind, since, reason }: Alert, paint: Paint): string {
+  return `${paint('red', 'alert')}     ${connection}: ${kind} since ${moment(since)}: ${shown(reason)}`
+}
+
+function details({ notified, link }: Alert, paint: Paint): string[] {
+  const lines = notified.map(({ channel, sent, notifiedAt, lastFailure, nextAt }) => {
+    const what =
+      notifiedAt === null ? 'nothing sent yet' : `${counted(sent, 'message')}, the last ${moment(notifiedAt)}`
+    const next = nextAt === null ? '' : `, next ${moment(nextAt)}`
+    return `  ${channel}: ${what}${next}${lastFailure === null ? '' : `; ${paint('yellow', shown(lastFailure))}`}`
+  })
+  return [...lines, ...(link === null ? [] : [`  ${shown(link)}`])]
+}
+
+function sentText({ notified }: Alert): string {
+  const channels = notified.filter(({ channel }) => channel !== 'log')
+  const failing = channels.filter(({ lastFailure }) => lastFailure !== null)
+  if (failing.length > 0)
+    return `not sent: ${failing.map(({ channel, lastFailure }) => `${channel}: ${shown(lastFailure ?? '')}`).join('; ')}`
+  const times = (channels.length === 0 ? notified : channels).flatMap(({ notifiedAt }) => notifiedAt ?? [])
+  const last = times.toSorted().at(-1)
+  if (last === undefined) return 'not sent yet'
+  return `${channels.length === 0 ? 'logged' : 'sent'} ${moment(last)}`
+}
+
+function taken({ connections, kinds, perHour }: AlertChannel): string {
+  const what = kinds === null ? 'all alerts' : kinds.join(', ')
+  const whose = connections === null ? '' : ` of ${connections.join(', ')}`
+  return `${what}${whose}${perHour === null ? '' : `, at most ${perHour} messages an hour`}`
 }

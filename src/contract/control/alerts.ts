@@ -4,7 +4,7 @@ const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
 
 /** What can be wrong with a connection; it has at most one open alert of each kind. */
-export const AlertKind = z.enum(['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved'])
+export const AlertKind = z.enum(['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved', 'stale'])
 export type AlertKind = z.infer<typeof AlertKind>
 
 const about = {
@@ -23,21 +23,49 @@ const about = {
   runId: z.string().nullable().describe('The run that it is about.'),
 }
 
-/** What is wrong now, and whether that was sent. */
+const Notified = z.object({
+  channel: z.string().describe('A channel of the configuration, or log.'),
+  sent: Count.describe('How many messages it has taken.'),
+  notifiedAt: Instant.nullable().describe('When it took the last one.'),
+  lastFailure: z.string().nullable().describe('Why the last attempt failed; null if it did not.'),
+  nextAt: Instant.nullable().describe('When the next message is due: another attempt, or a reminder.'),
+})
+
+/** What is wrong now, and what was sent where. */
 export const Alert = z
   .object({
     ...about,
     id: z.string().nullable().describe('Null until a daemon has looked.'),
     raisedAt: Instant.nullable(),
-    notifiedAt: Instant.nullable().describe(
-      'When it was last sent: accepted by alerts.url, or only logged if there is none.',
-    ),
-    lastFailure: z.string().nullable().describe('Why the last attempt to send it failed; null if it did not.'),
+    link: z.string().nullable().describe('The address that alerts.link makes for it.'),
+    notified: z.array(Notified).describe('How far each channel was notified, by name.'),
   })
   .meta({ id: 'Alert' })
 export type Alert = z.infer<typeof Alert>
 
-/** What is posted to `alerts.url`, signed as Standard Webhooks has it. */
+/** A place to which alerts go. */
+export const AlertChannel = z
+  .object({
+    name: z.string(),
+    type: z.enum(['log', 'webhook', 'slack', 'smtp']),
+    connections: z.array(z.string()).nullable().describe('Whose alerts it takes; null: of all.'),
+    kinds: z.array(AlertKind).nullable().describe('Which kinds it takes; null: all.'),
+    perHour: Count.nullable().describe('How many messages it takes in an hour, and one summary; null: all.'),
+  })
+  .meta({ id: 'AlertChannel' })
+export type AlertChannel = z.infer<typeof AlertChannel>
+
+/** What became of one test message. */
+export const AlertTest = z
+  .object({
+    channel: z.string(),
+    type: AlertChannel.shape.type,
+    failure: z.string().nullable().describe('Why it was not taken; null if it was.'),
+  })
+  .meta({ id: 'AlertTest' })
+export type AlertTest = z.infer<typeof AlertTest>
+
+/** What is posted to a channel of the type webhook, signed as Standard Webhooks has it. */
 export const AlertMessage = z
   .object({
     type: z.enum(['alert.raised', 'alert.cleared']),
@@ -48,7 +76,18 @@ export const AlertMessage = z
       raisedAt: Instant,
       clearedAt: Instant.nullable().describe('Since when it is over.'),
       reminder: z.boolean().describe('It was told before and is still so, or for another reason now.'),
+      link: z.string().nullable().describe('The address that alerts.link makes for it.'),
     }),
   })
   .meta({ id: 'AlertMessage' })
 export type AlertMessage = z.infer<typeof AlertMessage>
+
+/** What `rollcall alerts test` posts to such a channel. */
+export const AlertTestMessage = z
+  .object({
+    type: z.literal('alert.test'),
+    timestamp: Instant.describe('When this message was made.'),
+    data: z.object({ link: z.string().nullable() }),
+  })
+  .meta({ id: 'AlertTestMessage' })
+export type AlertTestMessage = z.infer<typeof AlertTestMessage>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { Alert, AlertChannel, AlertTest } from './alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
 import { keyOperations } from './keys.ts'
 import {
@@ -62,6 +63,21 @@ export const control = operations({
     summary: 'What runs here, and how every connection stands.',
     success: { 200: Status },
     errors: [401, 500, 503],
+  },
+  listAlerts: {
+    method: 'GET',
+    path: '/alerts',
+    summary: 'What needs the attention of a person now, what was sent about it, and where alerts go.',
+    success: { 200: z.object({ data: z.array(Alert), channels: z.array(AlertChannel) }) },
+    errors: [401, 500, 503],
+  },
+  testAlerts: {
+    method: 'POST',
+    path: '/alerts/test',
+    summary: 'Send a test message now through one channel, or through each.',
+    body: z.strictObject({ channel: z.string().optional() }),
+    success: { 200: z.object({ data: z.array(AlertTest) }) },
+    errors: [400, 401, 404, 500],
   },
   listRuns: {
     method: 'GET',

@@ -1,35 +1,33 @@
-import { Failure } from '../../errors.ts'
+import { randomUUID } from 'node:crypto'
 import { backoffMs, type Retry } from '../../queue/backoff.ts'
+import { type ChannelFilter, noteConditions } from '../../store/alerts/alerts.ts'
+import { type ConditionKind, conditions } from '../../store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
-  claimNotification,
+  claimNotifications,
   hastenNotifications,
-  noteConditions,
+  messagesSince,
   noteSent,
   noteUnsent,
-} from '../../store/alerts/alerts.ts'
-import { type ConditionKind, conditions } from '../../store/alerts/conditions.ts'
+} from '../../store/alerts/notifications.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Events } from '../../telemetry/events.ts'
-import type { Secret } from '../config/secret.ts'
 import { repeat } from '../repeat.ts'
-import { alertMessage } from './message.ts'
-import { createPoster, type Poster } from './post.ts'
-
-export type AlertSettings = {
-  /** Where alerts are posted; null: they are only logged. May hold a token. */
-  readonly url: Secret | null
-  /** Signs what is posted; set if `url` is. */
-  readonly secret: Secret | null
-  readonly overdueMinutes: number
-  readonly remindHours: number
-}
+import {
+  type AlertSettings,
+  type ChannelSettings,
+  logChannel,
+  type Notice,
+  type Sender,
+  type Unsent,
+} from './channel.ts'
+import { conditionSettings, type Watched } from './freshness.ts'
+import { createSender, sendBy } from './senders.ts'
 
 export type AlertContext = {
   readonly db: Db
   readonly settings: AlertSettings
-  /** The connections of the configuration. */
-  readonly connections: readonly string[]
+  readonly watched: Watched
   readonly events: Events
   readonly now: () => Date
 }
@@ -39,10 +37,15 @@ const settledKinds: ReadonlySet<ConditionKind> = new Set(['unserved'])
 const pausesWhenSettled = 7
 
 const lookMs = 10_000
-const postTimeoutMs = 10_000
-const notificationsInOneTurn = 50
+const hourMs = 60 * 60_000
+const messagesInOneTurn = 50
+const alertsInOneSummary = 1000
 /** Rare enough for a receiver that is down, frequent enough to reach it soon after it is back. */
 const retry: Retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds: 15 * 60 }
+/** So often is a mail tried that some recipients took and others did not. Then those who took it are to hear what comes next. */
+const attemptsAtRest = 8
+/** A receiver that asks for more is tried all the same: it may have meant something else. */
+const mostPauseMs = hourMs
 
 /** Looks for alert conditions and sends notifications of them, repeatedly until disposed. */
 export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): AsyncDisposable {
@@ -61,107 +64,195 @@ export function startAlerts(context: AlertContext, { pauseMs = lookMs } = {}): A
 }
 
 /** Looks for alert conditions and sends notifications of them. */
-export type Alerting = AsyncDisposable & { turn(): Promise<void> }
+export type Alerting = AsyncDisposable & {
+  /** Compares what is wrong with the open alerts, and starts to send on each channel that is not sending already. */
+  turn(): Promise<void>
+  /** Resolves when nothing is being sent. */
+  idle(): Promise<void>
+}
 
 /**
  * Compares what is wrong with the open alerts, and sends the notifications that are due. Over many turns, in any number of processes,
- * each is sent at least once, and more than once only if a process dies while it sends.
+ * each channel is sent each of its notifications at least once, and more than once only if a process dies while it sends. No channel
+ * waits for another one.
  */
-export function createAlerting(context: AlertContext, { timeoutMs = postTimeoutMs } = {}): Alerting {
+export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs?: number } = {}): Alerting {
+  const { db, settings, watched, events, now } = context
   const stopping = new AbortController()
-  const poster = createPoster({ timeoutMs })
+  const channels = [
+    { ...logChannel, sender: logSender(events) },
+    ...settings.channels.map((channel) => ({
+      ...channel,
+      sender: createSender(channel, { link: settings.link, timeoutMs }),
+    })),
+  ]
+  const filters = channels.map(({ name, connections, kinds }): ChannelFilter => ({ name, connections, kinds }))
+  const lines = channels.map((channel) => createLine(context, channel, stopping.signal))
+
   return {
     async turn() {
-      const { db, connections, settings, now } = context
       const at = now()
-      await noteConditions(
-        db,
-        await conditions(db, { connections, overdueMinutes: settings.overdueMinutes, now: at }),
-        at,
-      )
-      await notifyDue(context, poster, stopping.signal)
+      const found = await conditions(db, conditionSettings(watched, settings, at))
+      await noteConditions(db, found, { channels: filters, now: at })
+      for (const line of lines) line.start()
+    },
+    async idle() {
+      await Promise.all(lines.map((line) => line.ended()))
     },
     async [Symbol.asyncDispose]() {
       stopping.abort()
-      await poster[Symbol.asyncDispose]()
+      await this.idle()
+      for (const { sender } of channels) await sender[Symbol.asyncDispose]()
     },
   }
 }
 
-/** Sends what is due, the oldest alert first. Stops at the first that the receiver does not take: the others would fare no better. */
-async function notifyDue(context: AlertContext, poster: Poster, signal: AbortSignal): Promise<void> {
-  const { db, now } = context
-  for (let sent = 0; sent < notificationsInOneTurn && !signal.aborted; sent++) {
-    const claim = await claimNotification(db, now())
-    if (!claim || !(await notify(context, claim, poster, signal))) return
-    await hastenNotifications(db, now())
+type Channel = Pick<ChannelSettings, 'name' | 'perHour'> & { readonly sender: Sender }
+
+/** One channel's messages, one after the other. */
+type Line = {
+  /** Begins to send what is due, unless it is sending already. */
+  start(): void
+  ended(): Promise<void>
+}
+
+function createLine(context: AlertContext, channel: Channel, signal: AbortSignal): Line {
+  const { events } = context
+  const state: LineState = { pausedUntil: null }
+  let sending: Promise<void> | null = null
+  return {
+    start() {
+      if (signal.aborted) return
+      sending ??= sendDue(context, channel, { state, signal })
+        .catch((error: unknown) => events.unexpected({ during: 'alerts', error }))
+        .finally(() => {
+          sending = null
+        })
+    },
+    async ended() {
+      await sending
+    },
   }
 }
 
-/** False if it was not sent. */
-async function notify(
-  { db, settings, events, now }: AlertContext,
-  claim: ClaimedNotification,
-  poster: Poster,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { alert, attempt } = claim
-  // One line for each notification. A process that died may not have written it.
-  if (attempt === 1 || claim.abandoned) log(events, claim)
-  // A process that was stopped meanwhile does not send old news.
-  if (now() >= claim.until) return false
-  const failure = await post(settings, claim, { poster, signal, now: now() })
-  if (failure === null) {
+type LineState = {
+  /** The receiver asked to be left alone until then. */
+  pausedUntil: Date | null
+}
+type Sending = { readonly state: LineState; readonly signal: AbortSignal }
+
+/** Sends what is due, the oldest alert first. Stops at the first that the receiver does not take: the others would fare no better. */
+async function sendDue(context: AlertContext, channel: Channel, sending: Sending): Promise<void> {
+  const { db, now } = context
+  const { state, signal } = sending
+  for (let sent = 0; sent < messagesInOneTurn && !signal.aborted; sent++) {
     const at = now()
-    const pauses = settledKinds.has(alert.kind) ? pausesWhenSettled : 1
-    const remindAt = new Date(at.getTime() + pauses * settings.remindHours * 60 * 60_000)
-    return await noteSent(db, claim, { now: at, remindAt })
+    if (state.pausedUntil !== null && at < state.pausedUntil) return
+    const room = await roomFor(db, channel, at)
+    if (room === 'none') return
+    const limit = room === 'summary' ? alertsInOneSummary : 1
+    const claims = await claimNotifications(db, { channel: channel.name, limit, now: at })
+    if (claims.length === 0 || !(await notify(context, channel, { ...sending, claims, summary: room === 'summary' })))
+      return
+    await hastenNotifications(db, { channel: channel.name, now: now() })
   }
-  const pauseMs = signal.aborted ? 0 : backoffMs(attempt, retry)
-  await noteUnsent(db, claim, { failure, retryAt: new Date(now().getTime() + pauseMs) })
-  if (!signal.aborted) events.alertUnsent({ alertId: alert.id, connection: alert.connection, attempt, reason: failure })
+}
+
+/** What the channel may be sent now: when its messages of the hour are used up, one summary in an hour says how many more there are. */
+async function roomFor(db: Db, { name, perHour }: Channel, now: Date): Promise<'message' | 'summary' | 'none'> {
+  if (perHour === null) return 'message'
+  const { messages, summaries } = await messagesSince(db, { channel: name, since: new Date(now.getTime() - hourMs) })
+  if (messages - summaries < perHour) return 'message'
+  return summaries === 0 ? 'summary' : 'none'
+}
+
+type Batch = Sending & { readonly claims: readonly ClaimedNotification[]; readonly summary: boolean }
+
+/** Sends one message about what was claimed. False if it was not sent. */
+async function notify(
+  context: AlertContext,
+  channel: Channel,
+  { state, signal, claims, summary }: Batch,
+): Promise<boolean> {
+  const { db, settings, now } = context
+  // A process that was stopped meanwhile does not send old news.
+  if (claims.some(({ until }) => now() >= until)) return false
+  const unsent = await sendBy(
+    channel.sender,
+    noticeOf(claims, { summary, perHour: channel.perHour, now: now() }),
+    signal,
+  )
+  if (unsent !== null && !signal.aborted) logUnsent(context.events, channel, { claims, unsent })
+  if (unsent === null || isEnough(unsent, { claims, summary })) {
+    const at = now()
+    const due = claims.map((claim) => ({ ...claim, remindAt: remindAt(claim, settings, at) }))
+    return await noteSent(db, { claims: due, summary, failure: unsent?.failure ?? null, now: at })
+  }
+  const waitMs = Math.min(unsent.retryAfterMs ?? 0, mostPauseMs)
+  if (waitMs > 0) state.pausedUntil = new Date(now().getTime() + waitMs)
+  for (const claim of claims) {
+    const pauseMs = signal.aborted ? 0 : Math.max(waitMs, backoffMs(claim.attempt, retry))
+    const { failure, leftTo = claim.leftTo } = unsent
+    await noteUnsent(db, claim, { failure, leftTo, retryAt: new Date(now().getTime() + pauseMs) })
+  }
   return false
 }
 
-function log(events: Events, { alert, type, sentBefore }: ClaimedNotification): void {
-  const { id: alertId, connection, kind, code, reason, people, leavers, runId } = alert
-  const since = alert.since.toISOString()
-  if (type === 'cleared') events.alertCleared({ alertId, connection, kind, since })
-  else
-    events.alertRaised({
-      alertId,
-      connection,
-      kind,
-      code,
-      reason,
-      since,
-      people,
-      leavers,
-      runId,
-      reminder: sentBefore > 0,
-    })
+/** Whether a mail counts as sent that some of its recipients have not taken. */
+function isEnough(unsent: Unsent, { claims, summary }: Pick<Batch, 'claims' | 'summary'>): boolean {
+  const [first] = claims
+  if (!first || (unsent.leftTo ?? first.leftTo) === null) return false
+  return summary || (unsent.permanent ?? false) || first.attempt >= attemptsAtRest
 }
 
-/** Null if it was posted, or if no address is configured; otherwise why it could not be posted. */
-async function post(
-  { url, secret }: AlertSettings,
-  claim: ClaimedNotification,
-  { poster, signal, now }: { poster: Poster; signal: AbortSignal; now: Date },
-): Promise<string | null> {
-  if (!url || !secret) return null
-  try {
-    const message = {
-      url: await url.read(),
-      secret: await secret.read(),
-      id: `${claim.alert.id}_${claim.sentBefore + 1}`,
-      body: JSON.stringify(alertMessage(claim, now)),
-      now,
-    }
-    const failure = await poster.post(message, signal)
-    return failure === null ? null : `${URL.parse(message.url)?.host ?? 'alerts.url'} ${failure}`
-  } catch (error) {
-    // A secret that cannot be read, or cannot sign, may be corrected before the next attempt.
-    if (error instanceof Failure) return error.message
-    throw error
+function noticeOf(
+  claims: readonly ClaimedNotification[],
+  { summary, perHour, now }: { summary: boolean; perHour: number | null; now: Date },
+): Notice {
+  const [first] = claims
+  if (!first || summary) {
+    const cleared = claims.filter(({ type }) => type === 'cleared').length
+    return { type: 'summary', raised: claims.length - cleared, cleared, perHour: perHour ?? 0, id: randomUUID(), now }
+  }
+  const { alert, type, sentBefore, leftTo } = first
+  return { type, alert, sentBefore, leftTo, id: `${alert.id}_${sentBefore + 1}`, now }
+}
+
+function remindAt({ alert }: ClaimedNotification, { remindHours }: AlertSettings, now: Date): Date {
+  const pauses = settledKinds.has(alert.kind) ? pausesWhenSettled : 1
+  return new Date(now.getTime() + pauses * remindHours * hourMs)
+}
+
+function logUnsent(
+  events: Events,
+  { name }: Channel,
+  { claims, unsent }: { claims: readonly ClaimedNotification[]; unsent: Unsent },
+): void {
+  const [first] = claims
+  if (!first) return
+  const { alert, attempt } = first
+  events.alertUnsent({
+    ...{ channel: name, alertId: alert.id, connection: alert.connection, alerts: claims.length, attempt },
+    reason: unsent.failure,
+  })
+}
+
+/** The log is a channel like the others, so that each notification has one line, also after a crash. */
+function logSender(events: Events): Sender {
+  return {
+    async send(notice) {
+      if (!('alert' in notice)) return null
+      const { alert, sentBefore } = notice
+      const { id: alertId, connection, kind, code, reason, people, leavers, runId } = alert
+      const since = alert.since.toISOString()
+      if (notice.type === 'cleared') events.alertCleared({ alertId, connection, kind, since })
+      else
+        events.alertRaised({
+          ...{ alertId, connection, kind, code, reason, since, people, leavers, runId },
+          reminder: sentBefore > 0,
+        })
+      return null
+    },
+    async [Symbol.asyncDispose]() {},
   }
 }

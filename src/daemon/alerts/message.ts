@@ -1,37 +1,69 @@
-import type { AlertMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
-import { type Alert, type ClaimedNotification, openAlerts } from '../../store/alerts/alerts.ts'
+import type { AlertChannel, AlertMessage, AlertTestMessage, Alert as AlertView } from '../../contract/control/alerts.ts'
+import { type OpenAlert, openAlerts } from '../../store/alerts/alerts.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
+import { type AlertSettings, logChannel, type Notice } from './channel.ts'
+import { alertLink } from './text.ts'
 
-/** What is sent to the receiver of alerts. */
-export function alertMessage({ alert, type, sentBefore }: ClaimedNotification, now: Date): AlertMessage {
+/** What is posted to a webhook, which gets every message on its own. */
+export function alertMessage(
+  notice: Exclude<Notice, { type: 'summary' }>,
+  link: string | null,
+): AlertMessage | AlertTestMessage {
+  const timestamp = notice.now.toISOString()
+  if (notice.type === 'test') return { type: 'alert.test', timestamp, data: { link: alertLink(link, null) } }
+  const { alert, type, sentBefore } = notice
   return {
     type: `alert.${type}`,
-    timestamp: now.toISOString(),
+    timestamp,
     data: {
       id: alert.id,
       ...about(alert),
       raisedAt: alert.raisedAt.toISOString(),
       clearedAt: type === 'cleared' ? (alert.clearedAt?.toISOString() ?? null) : null,
       reminder: type === 'raised' && sentBefore > 0,
+      link: alertLink(link, alert),
     },
   }
 }
 
 /** What is wrong now, with what became of the alerts about it. */
-export async function alertViews(db: Db, settings: ConditionSettings): Promise<AlertView[]> {
+export async function alertViews(
+  db: Db,
+  { link, ...settings }: ConditionSettings & { readonly link: string | null },
+): Promise<AlertView[]> {
   const found = await conditions(db, settings)
   const open = new Map(found.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
-  return found.map((condition) => alertView(condition, open.get(nameOf(condition))))
+  return found.map((condition) => alertView(condition, open.get(nameOf(condition)), link))
 }
 
-function alertView(condition: Condition, alert: Alert | undefined): AlertView {
+/** Where alerts go: the log, and what the configuration names. */
+export function channelViews({ channels }: AlertSettings): AlertChannel[] {
+  const named = channels.map(({ name, type, connections, kinds, perHour }) => ({
+    name,
+    type,
+    connections,
+    kinds,
+    perHour,
+  }))
+  return [{ ...logChannel, type: 'log' as const }, ...named].map(({ connections, kinds, ...channel }) => ({
+    ...channel,
+    connections: connections && [...connections],
+    kinds: kinds && [...kinds],
+  }))
+}
+
+function alertView(condition: Condition, alert: OpenAlert | undefined, link: string | null): AlertView {
   return {
     ...about(condition),
     id: alert?.id ?? null,
     raisedAt: alert?.raisedAt.toISOString() ?? null,
-    notifiedAt: alert?.notifiedAt?.toISOString() ?? null,
-    lastFailure: alert?.lastFailure ?? null,
+    link: alertLink(link, { id: alert?.id ?? '', ...condition }),
+    notified: (alert?.notified ?? []).map(({ notifiedAt, nextAt, ...notified }) => ({
+      ...notified,
+      notifiedAt: notifiedAt?.toISOString() ?? null,
+      nextAt: nextAt?.toISOString() ?? null,
+    })),
   }
 }
 

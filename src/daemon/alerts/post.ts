@@ -2,21 +2,26 @@ import { Agent, type Dispatcher } from 'undici'
 import { namedRecipe } from '../../connectors/webhook/recipes.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
 import { errorCode, Failure } from '../../errors.ts'
+import { retryAfterMs } from '../../http/client/retry-after.ts'
+import type { Unsent } from './channel.ts'
 
 /** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
 export type Post = {
   readonly url: string
   readonly secret: string
+  /** Where the configuration names the secret. */
+  readonly setting: string
   readonly id: string
   readonly body: string
   readonly now: Date
 }
 
-const connectTimeoutMs = 5000
+export const connectTimeoutMs = 5000
+export const stoppedMeanwhile = 'this process stopped meanwhile'
 
 export type Poster = AsyncDisposable & {
   /** Null once the receiver has taken it, otherwise why it has not. Faults of the network and of the receiver are not thrown. */
-  post(post: Post, signal: AbortSignal): Promise<string | null>
+  post(post: Post, signal: AbortSignal): Promise<Unsent | null>
 }
 
 /** Posts JSON signed by Standard Webhooks. Follows no redirect, and reads only the status of the answer. */
@@ -27,13 +32,17 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
       const headers = signedHeaders(post)
       const timeout = AbortSignal.timeout(timeoutMs)
       try {
-        const { statusCode, body } = await send(agent, post, headers, AbortSignal.any([signal, timeout]))
+        const {
+          statusCode,
+          headers: answered,
+          body,
+        } = await send(agent, post, headers, AbortSignal.any([signal, timeout]))
         // The body is of no use, may be endless and may never come, so it is dropped together with the connection.
         body.on('error', () => {}).destroy()
-        return statusCode >= 200 && statusCode < 300 ? null : refusal(statusCode)
+        if (statusCode >= 200 && statusCode < 300) return null
+        return { failure: refusal(statusCode), retryAfterMs: retryAfterMs(answered) }
       } catch (error) {
-        if (signal.aborted) return 'this process stopped meanwhile'
-        return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${codeOrName(error)})`}`
+        return { failure: signal.aborted ? stoppedMeanwhile : noAnswer(error, timeout, timeoutMs) }
       }
     },
     [Symbol.asyncDispose]: () => agent.destroy(),
@@ -41,12 +50,12 @@ export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
 }
 
 /** The headers that let a receiver trust a message. Refuses a secret that cannot sign. */
-export function signedHeaders({ secret, id, body, now }: Omit<Post, 'url'>): Record<string, string> {
+export function signedHeaders({ secret, setting, id, body, now }: Omit<Post, 'url'>): Record<string, string> {
   try {
     return signWebhook({ recipe: namedRecipe('standard-webhooks'), secret, id, body: Buffer.from(body), now })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new Failure('config_invalid', `alerts.secret: ${error.message}`, { cause: error })
+    throw new Failure('config_invalid', `${setting}: ${error.message}`, { cause: error })
   }
 }
 
@@ -69,11 +78,16 @@ function send(
 }
 
 function refusal(status: number): string {
-  if (status >= 300 && status < 400)
-    return `redirects (${status}), which is not followed: write the last address as alerts.url`
+  if (isRedirect(status)) return `redirects (${status}), which is not followed: write the last address as url`
   return `answers ${status}`
 }
 
-function codeOrName(error: unknown): string {
-  return errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
+}
+
+/** Why there was no answer, as what follows the name of the receiver. */
+export function noAnswer(error: unknown, timeout: AbortSignal, timeoutMs: number): string {
+  const code = errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
+  return `gave no answer ${timeout.aborted ? `within ${timeoutMs / 1000} seconds` : `(${code})`}`
 }

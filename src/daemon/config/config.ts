@@ -9,7 +9,8 @@ import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { Retention } from '../../store/retention/retain.ts'
-import type { AlertSettings } from '../alerts/alerts.ts'
+import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
+import { type AlertsFile, channelSecrets, smtpPorts } from './alert-settings.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
 import { type Presets, readPresets } from './presets.ts'
@@ -97,7 +98,6 @@ export type ConnectionConfig = {
 const secretPaths: readonly Path[] = [
   ['platform', 'apiKey'],
   ['server', 'token'],
-  ['alerts', 'secret'],
   ['audit', 'signingKey'],
 ]
 const addressPaths: readonly Path[] = [['database'], ['queue']]
@@ -115,6 +115,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const attempts = Object.entries(connections).map(([name, settings]) =>
     toConnection(name, settings, { document, presets }),
   )
+  refuse(shown, unknownConnections({ alerts, connections }, document))
   refuse(
     shown,
     attempts.flatMap(({ problems }) => problems),
@@ -138,12 +139,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
     audit: { signingKey: optionalSecretAt(document, ['audit', 'signingKey']) },
     retention,
-    alerts: {
-      url: optionalSecretAt(document, ['alerts', 'url']),
-      secret: optionalSecretAt(document, ['alerts', 'secret']),
-      overdueMinutes: alerts.overdueMinutes,
-      remindHours: alerts.remindHours,
-    },
+    alerts: toAlertSettings(alerts, { document, folder }),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
   }
 }
@@ -209,7 +205,7 @@ function secretsInPlain(document: ConfigDocument): Problem[] {
   const ofConnections = Object.keys(objectAt(values, ['connections'])).flatMap((name) =>
     connectionSecrets.flatMap((path) => placesOf(values, ['connections', name, ...path.split('.')])),
   )
-  const secrets = [...secretPaths, ...ofConnections].filter(
+  const secrets = [...secretPaths, ...ofConnections, ...ofChannels(values)].filter(
     (path) => textAt(values, path) && !document.referencesAt(path),
   )
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)) && !document.referencesAt(path))
@@ -217,6 +213,15 @@ function secretsInPlain(document: ConfigDocument): Problem[] {
     ...document.positionOf(path),
     message: `${path.join('.')}: a secret stands in the configuration: put it into the environment or a file and write ${secretReference}`,
   }))
+}
+
+function ofChannels(values: unknown): Path[] {
+  const at: Path = ['alerts', 'channels']
+  return Object.keys(objectAt(values, at)).flatMap((name) => {
+    const type = textAt(values, [...at, name, 'type'])
+    if (!Object.hasOwn(channelSecrets, type)) return []
+    return channelSecrets[type as keyof typeof channelSecrets].map((setting) => [...at, name, setting])
+  })
 }
 
 /** The path itself, or those of its members where a list stands there. */
@@ -293,6 +298,53 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     delivery: settings.delivery,
   }
   return { connection, problems: [] }
+}
+
+/** Connections that a channel of alerts names and the configuration does not have. */
+function unknownConnections(
+  { alerts, connections }: Pick<ConfigFile, 'alerts' | 'connections'>,
+  document: ConfigDocument,
+): Problem[] {
+  return Object.entries(alerts.channels).flatMap(([name, { connections: taken = [] }]) =>
+    taken.flatMap((connection, at) => {
+      if (Object.hasOwn(connections, connection)) return []
+      const path = ['alerts', 'channels', name, 'connections', at]
+      const known = Object.keys(connections).join(', ')
+      const message = `${path.join('.')}: there is no connection "${connection}"; there are ${known}`
+      return [{ ...document.positionOf(path), message }]
+    }),
+  )
+}
+
+function toAlertSettings(
+  { channels, link, freshHours, ...rest }: AlertsFile,
+  { document, folder }: { document: ConfigDocument; folder: string },
+): AlertSettings {
+  const named = Object.entries(channels).map(
+    ([name, { connections = null, kinds = null, ...channel }]): ChannelSettings => {
+      const secret = (setting: string) => secretAt(document, ['alerts', 'channels', name, setting])
+      const about = { name, connections, kinds }
+      switch (channel.type) {
+        case 'webhook':
+          return { ...about, type: 'webhook', url: secret('url'), secret: secret('secret'), perHour: null }
+        case 'slack':
+          return { ...about, ...channel, url: secret('url') }
+        case 'smtp': {
+          const { user, password: _password, port, ca, ...rest } = channel
+          return {
+            ...about,
+            ...rest,
+            port: port ?? smtpPorts[channel.tls],
+            login: user === undefined ? null : { user: secret('user'), password: secret('password') },
+            ca: ca === undefined ? null : resolve(folder, ca),
+          }
+        }
+        default:
+          return channel satisfies never
+      }
+    },
+  )
+  return { ...rest, link: link ?? null, freshHours: freshHours ?? null, channels: named }
 }
 
 type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>

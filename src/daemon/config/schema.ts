@@ -8,6 +8,7 @@ import { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { Guards } from '../../identity/guards/limits.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
+import { Alerts } from './alert-settings.ts'
 
 /** The base addresses of the platform's regions. */
 export const regions = {
@@ -81,43 +82,6 @@ const Server = z.strictObject({
       `The bearer token of the control API, as ${secretReference}. Default: a token that is generated into dataDir.`,
     ),
 })
-
-const Alerts = z
-  .strictObject({
-    url: z
-      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
-      .refine((url) => !URL.parse(url)?.username && !URL.parse(url)?.password, {
-        error: 'takes no user name and no password: the receiver knows us by the signature',
-      })
-      .optional()
-      .describe(
-        `The URL to which alerts are posted when they are raised and when they are cleared. As ${secretReference} if the URL itself is ` +
-          `a secret. Without it, alerts are only logged.`,
-      ),
-    secret: z
-      .string()
-      .min(1, { error: 'is empty: check the variable or the file that it comes from' })
-      .optional()
-      .describe(
-        `The secret that signs alerts, in the form of Standard Webhooks (whsec_… or whsk_…), as ${secretReference}. Required with url.`,
-      ),
-    overdueMinutes: z
-      .int()
-      .min(1)
-      .max(10_080)
-      .default(60)
-      .describe('How long deliveries may fail, or wait for a worker, before an alert is raised.'),
-    remindHours: z.int().min(1).max(8760).default(24).describe('How often an alert that stays open is repeated.'),
-  })
-  .superRefine(({ url, secret }, context) => {
-    if (url !== undefined && secret === undefined) {
-      context.addIssue({ code: 'custom', path: ['secret'], message: 'is needed beside url: alerts are signed' })
-    }
-    if (url === undefined && secret !== undefined) {
-      context.addIssue({ code: 'custom', path: ['url'], message: 'is needed beside secret: it says where alerts go' })
-    }
-  })
-  .describe('How operators learn that something needs attention, and that it is over.')
 
 const Audit = z
   .strictObject({

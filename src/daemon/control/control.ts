@@ -1,3 +1,4 @@
+import type { Alert } from '../../contract/control/alerts.ts'
 import type { control } from '../../contract/control/control.ts'
 import type { ConnectionStatus, Run, Status, UnservedTally } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
@@ -28,7 +29,10 @@ import {
   retractPerson,
   unblock,
 } from '../../sync/sync.ts'
-import { alertViews } from '../alerts/message.ts'
+import type { AlertSettings } from '../alerts/channel.ts'
+import { conditionSettings, type Watched } from '../alerts/freshness.ts'
+import { alertViews, alertViews, channelViews } from '../alerts/message.ts'
+import { testAlerts } from '../alerts/senders.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import { keyHandlers } from './keys.ts'
@@ -51,7 +55,8 @@ export type ControlContext = {
   readonly sync: SyncContext
   readonly audit: Pick<AuditKeeper, 'seal' | 'verify' | 'replaceKey'>
   readonly schedules: readonly Scheduled[]
-  readonly alerts: { readonly overdueMinutes: number }
+  readonly alerts: AlertSettings
+  readonly watched: Watched
   readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
   /** Aborted when this process stops. */
   readonly signal: AbortSignal
@@ -83,11 +88,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
       const tallies = { problems: problems.get(name) ?? noProblems, unserved: unserved.get(name) ?? noneUnserved }
       connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
     }
-    const alerts = await alertViews(db, {
-      connections: [...ctx.sync.connections.keys()],
-      overdueMinutes: ctx.alerts.overdueMinutes,
-      now: ctx.sync.now(),
-    })
+    const alerts = await listAlerts(ctx)
     return { status: 200, body: { ...ctx.about, alerts, connections } }
   },
 
@@ -171,6 +172,15 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const last = found.at(-1)
     const next = last && found.length === limit ? unservedPlaceText(last.place) : null
     return { status: 200, body: { data: found.map((one) => unservedView(one, now)), next } }
+  },
+
+  async listAlerts(ctx) {
+    return { status: 200, body: { data: await listAlerts(ctx), channels: channelViews(ctx.alerts) } }
+  },
+
+  async testAlerts(ctx, { body: { channel } }) {
+    const data = await testAlerts(ctx.alerts, { channel, now: ctx.sync.now(), signal: ctx.signal })
+    return { status: 200, body: { data } }
   },
 
   async listFailures() {
@@ -271,6 +281,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const { head, tied } = await ctx.audit.replaceKey({ reason, by })
     return { status: 201, body: { tied, ordinal: head.ordinal, publicKey: publicPem(head.key) } }
   },
+}
+
+async function listAlerts({ sync, alerts, watched }: ControlContext): Promise<Alert[]> {
+  return await alertViews(sync.store.db, { ...conditionSettings(watched, alerts, sync.now()), link: alerts.link })
 }
 
 function knownConnection(ctx: ControlContext, name: string): void {

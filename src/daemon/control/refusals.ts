@@ -19,6 +19,7 @@ const statuses: Readonly<Record<FailureCode, number>> = {
   config_invalid: 422,
   database_unreachable: 503,
   queue_unreachable: 503,
+  alert_unsent: 503,
   not_found: 404,
   conflict: 409,
   audit_broken: 409,

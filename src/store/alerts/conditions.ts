@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
 import type { Db } from '../schema.ts'
 
-export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved'] as const
+export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved', 'stale'] as const
 export type ConditionKind = (typeof conditionKinds)[number]
 
 /** Something that an operator should look at. A connection has at most one condition of each kind. */
@@ -24,13 +24,39 @@ export type ConditionSettings = {
   readonly connections: readonly string[]
   /** How long deliveries may fail, or wait for a worker. */
   readonly overdueMinutes: number
+  /** How fresh what HR says has to be, for the connections of which that is known. */
+  readonly freshness: readonly Freshness[]
   readonly now: Date
+}
+
+/** How fresh what HR says has to be by now. */
+export type Freshness = {
+  readonly connection: string
+  /** The source has to have been read to its end at this time or later. */
+  readonly readSince: Date
+  /** What was read has to be of this time or later; null: its time says nothing. */
+  readonly asOfSince: Date | null
+  /** Whether a look that found nothing new counts as reading. */
+  readonly nothingNewCounts: boolean
+}
+
+type Find = (db: Db, settings: ConditionSettings) => Promise<Condition[]>
+
+/** How the conditions of each kind are found. */
+const finders: Readonly<Record<ConditionKind, Find>> = {
+  blocked,
+  overdue,
+  held,
+  run_failed: runFailed,
+  problems,
+  unserved: notServed,
+  stale,
 }
 
 /** What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. */
 export async function conditions(db: Db, settings: ConditionSettings): Promise<Condition[]> {
   const found: Condition[] = []
-  for (const find of [blocked, overdue, held, runFailed, problems, notServed]) found.push(...(await find(db, settings)))
+  for (const kind of conditionKinds) found.push(...(await finders[kind](db, settings)))
   return found.toSorted(
     (a, b) => byName(a.connection, b.connection) || conditionKinds.indexOf(a.kind) - conditionKinds.indexOf(b.kind),
   )
@@ -201,6 +227,54 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
     leavers: people,
     runId: null,
   }))
+}
+
+/**
+ * Connections of which HR has said nothing for too long: their source was not read, or only an old export is left to read. A source
+ * that cannot be read has a condition of its own, and so has one that was read and failed. One that was never read counts from the
+ * first sign of its schedule.
+ */
+async function stale(db: Db, { freshness }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ name: string; readAt: Date | null; asOf: Date | null; since: Date; oldExport: boolean }>`
+    select names.connection as name, newest.at as "readAt", newest.as_of as "asOf",
+      coalesce(least(newest.at, newest.as_of), known.at) as since,
+      newest.at >= names."readSince" as "oldExport"
+    from jsonb_to_recordset(${JSON.stringify(freshness)}::jsonb) as names(connection text, "readSince" timestamptz,
+      "asOfSince" timestamptz, "nothingNewCounts" boolean)
+    left join lateral (
+      select coalesce(started_at, created_at) as at, case when names."asOfSince" is not null then as_of end as as_of from runs
+      where runs.connection = names.connection and feed = 'source' and digest is not null and state <> 'failed'
+        and not options ? 'retract' and (source is not null or names."nothingNewCounts")
+      order by created_at desc, id limit 1) newest on true
+    cross join lateral (
+      select least(
+        (select min(taken_at) from slots where connection = names.connection and not starts_with(slot, 'verify ')),
+        (select min(created_at) from runs where connection = names.connection and feed = 'source')) as at) known
+    where (newest.at < names."readSince" or newest.as_of < names."asOfSince"
+        or (newest.at is null and known.at < names."readSince"))
+      and not exists (
+        select 1 from runs
+        where runs.connection = names.connection and feed = 'source' and state = 'failed'
+          and created_at > coalesce(newest.at, '-infinity'))`.execute(db)
+  return rows.map(({ name, readAt, asOf, since, oldExport }) => ({
+    connection: name,
+    kind: 'stale',
+    code: readAt === null ? 'never_read' : oldExport ? 'old_export' : 'not_read',
+    reason:
+      readAt === null
+        ? `HR was never read, although a schedule has existed since ${minute(since)}`
+        : oldExport && asOf
+          ? `the newest export that HR gave is of ${minute(asOf)}; it was read again ${minute(readAt)}`
+          : `HR was last read ${minute(readAt)}`,
+    since,
+    people: null,
+    leavers: null,
+    runId: null,
+  }))
+}
+
+function minute(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function peopleText({ people, leavers }: Waiting): string {

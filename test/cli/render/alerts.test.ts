@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
-import { alertLines } from '../../../src/cli/render/alerts.ts'
+import { alertLines, renderAlerts, renderAlertTests } from '../../../src/cli/render/alerts.ts'
 import { plain } from '../../../src/cli/render/text.ts'
 import type { Alert } from '../../../src/contract/control/alerts.ts'
+
+type Notified = Alert['notified'][number]
+
+function notified(channel: string, given: Partial<Notified> = {}): Notified {
+  const sent = { sent: 1, notifiedAt: '2026-11-20T02:01:00.000Z', lastFailure: null }
+  return { channel, ...sent, nextAt: '2026-11-21T02:01:00.000Z', ...given }
+}
+
+const unsent = { sent: 0, notifiedAt: null }
 
 function alert(given: Partial<Alert>): Alert {
   return {
@@ -15,8 +24,8 @@ function alert(given: Partial<Alert>): Alert {
     leavers: 1,
     runId: null,
     raisedAt: '2026-11-20T02:00:05.000Z',
-    notifiedAt: '2026-11-20T02:01:00.000Z',
-    lastFailure: null,
+    link: null,
+    notified: [notified('log'), notified('pager')],
     ...given,
   }
 }
@@ -25,13 +34,14 @@ test('each alert is a line that says what, since when and whether it was sent', 
   const lines = alertLines(
     [
       alert({}),
-      alert({ kind: 'held', reason: 'a run waits for an approval: \u001b[2Jleavers', notifiedAt: null }),
+      alert({ kind: 'held', reason: 'a run waits for an approval: \u001b[2Jleavers', notified: [] }),
       alert({
         connection: 'beta',
         kind: 'problems',
         reason: 'the platform refuses',
-        lastFailure: 'a.example answers 500',
+        notified: [notified('chat'), notified('pager', { ...unsent, lastFailure: 'a.example answers 500' })],
       }),
+      alert({ notified: [notified('log')] }),
     ],
     plain,
   )
@@ -39,6 +49,53 @@ test('each alert is a line that says what, since when and whether it was sent', 
   expect(lines).toEqual([
     'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401) (sent 2026-11-20 02:01 UTC)',
     'alert     acme: held since 2026-11-20 02:00 UTC: a run waits for an approval: \\u001b[2Jleavers (not sent yet)',
-    'alert     beta: problems since 2026-11-20 02:00 UTC: the platform refuses (not sent: a.example answers 500)',
+    'alert     beta: problems since 2026-11-20 02:00 UTC: the platform refuses (not sent: pager: a.example answers 500)',
+    'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401) (logged 2026-11-20 02:01 UTC)',
   ])
+})
+
+test('the list of alerts says what was sent where, and where alerts go', () => {
+  const text = renderAlerts(
+    {
+      data: [
+        alert({
+          link: 'https://wiki.example/blocked',
+          notified: [
+            notified('log', { sent: 2 }),
+            notified('mail', { ...unsent, lastFailure: 'mail.example:25 refuses connections' }),
+          ],
+        }),
+      ],
+      channels: [
+        { name: 'log', type: 'log', connections: null, kinds: null, perHour: null },
+        { name: 'mail', type: 'smtp', connections: ['acme'], kinds: ['held', 'blocked'], perHour: 30 },
+      ],
+    },
+    plain,
+  )
+
+  expect(text.split('\n')).toEqual([
+    'alert     acme: blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)',
+    '  log: 2 messages, the last 2026-11-20 02:01 UTC, next 2026-11-21 02:01 UTC',
+    '  mail: nothing sent yet, next 2026-11-21 02:01 UTC; mail.example:25 refuses connections',
+    '  https://wiki.example/blocked',
+    '',
+    'Channels',
+    '  log (log): all alerts',
+    '  mail (smtp): held, blocked of acme, at most 30 messages an hour',
+  ])
+})
+
+test('a test of the channels has a line for each', () => {
+  const text = renderAlertTests(
+    {
+      data: [
+        { channel: 'pager', type: 'webhook', failure: null },
+        { channel: 'chat', type: 'slack', failure: 'hooks.example answers 403 (invalid_token)' },
+      ],
+    },
+    plain,
+  )
+
+  expect(text).toBe('✔ pager (webhook): sent\n✖ chat (slack): hooks.example answers 403 (invalid_token)')
 })

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { type AlertSettings, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
+import { type Alerting, createAlerting, startAlerts } from '../../../src/daemon/alerts/alerts.ts'
+import type { AlertSettings } from '../../../src/daemon/alerts/channel.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { openDatabase } from '../../../src/database/database.ts'
 import { openAlerts } from '../../../src/store/alerts/alerts.ts'
@@ -11,6 +12,7 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
+import { quietAlerts, webhookChannel } from '../../helpers/alert-settings.ts'
 import { type Child, startChild } from '../../helpers/servers/children.ts'
 import { databases, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
 import { freePort } from '../../helpers/servers/free-port.ts'
@@ -21,11 +23,18 @@ import { storeBatch, storeRun } from '../../helpers/stored-runs.ts'
 /** How long a receiver is waited for. */
 const hangMs = 30_000
 
-const text = (value: string) => new Secret([{ text: value }])
+function settingsFor(
+  receiver: Pick<AlertReceiver, 'url'> | null,
+  { secret, ...given }: Partial<AlertSettings> & { secret?: Secret } = {},
+): AlertSettings {
+  const channels = receiver ? [webhookChannel(receiver.url, { ...(secret && { secret }) })] : []
+  return { ...quietAlerts, channels, ...given }
+}
 
-function settingsFor(receiver: Pick<AlertReceiver, 'url'> | null, given: Partial<AlertSettings> = {}): AlertSettings {
-  const url = receiver && text(receiver.url)
-  return { url, secret: receiver && text(alertSecret), overdueMinutes: 60, remindHours: 24, ...given }
+/** One turn, with all that it sends. */
+async function turnOf(alerting: Alerting): Promise<void> {
+  await alerting.turn()
+  await alerting.idle()
 }
 
 async function block(db: Db, connection = 'acme'): Promise<void> {
@@ -57,7 +66,7 @@ async function open(
   const context = {
     db: store.db,
     settings,
-    connections,
+    watched: { connections, sources: [] },
     events: silentEvents((event) => told.push(event)),
     now: () => new Date(clock.now),
   }
@@ -71,7 +80,7 @@ async function open(
     /** Looks, so many seconds later. */
     async look(seconds = 0): Promise<void> {
       clock.now += seconds * 1000
-      await alerting.turn()
+      await turnOf(alerting)
     },
     alerting,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -143,8 +152,8 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     await using second = createAlerting(opened.context)
     for (const connection of connections) await block(opened.db, connection)
 
-    await Promise.all([opened.look(), second.turn()])
-    await Promise.all([opened.look(10), second.turn()])
+    await Promise.all([opened.look(), turnOf(second)])
+    await Promise.all([opened.look(10), turnOf(second)])
 
     expect(summary(receiver).sort()).toEqual(connections.map((name) => `alert.raised ${name} blocked`))
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(connections.length)
@@ -168,8 +177,10 @@ describe('a receiver', () => {
     const [second] = receiver.received
 
     expect(whileDown).toMatchObject({
-      notifiedAt: null,
-      lastFailure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
+      notified: [
+        { channel: 'log', sent: 1 },
+        { channel: 'pager', sent: 0, lastFailure: `127.0.0.1:${port} gave no answer (ECONNREFUSED)` },
+      ],
     })
     expect(second?.message.type).toBe('alert.raised')
     expect(second?.id).toBe(first?.id)
@@ -178,7 +189,9 @@ describe('a receiver', () => {
       `alert.unsent: 127.0.0.1:${port} gave no answer (ECONNREFUSED)`,
       `alert.unsent: 127.0.0.1:${port} answers 503`,
     ])
-    expect(await openAlerts(opened.db)).toMatchObject([{ notifiedAt: expect.any(Date), lastFailure: null }])
+    expect(await openAlerts(opened.db)).toMatchObject([
+      { notified: [{}, { channel: 'pager', sent: 1, notifiedAt: expect.any(Date), lastFailure: null }] },
+    ])
   })
 
   test('that was down while condition came and went hears both when it is back, in order', async () => {
@@ -254,7 +267,7 @@ describe('a receiver', () => {
     })
     await using opened = await open(settingsFor(receiver))
     await block(opened.db)
-    const turn = opened.alerting.turn()
+    const turn = turnOf(opened.alerting)
     await receiver.has(1)
     const before = performance.now()
 
@@ -263,7 +276,7 @@ describe('a receiver', () => {
     const tookMs = performance.now() - before
     hangs = false
     await using next = createAlerting(opened.context)
-    await next.turn()
+    await turnOf(next)
 
     expect(tookMs).toBeLessThan(hangMs / 2)
     expect(receiver.received).toHaveLength(2)
@@ -313,7 +326,7 @@ describe('a daemon that stands still', () => {
       if (event === 'alert.raised') clock.now += 61_000
     })
     await using still = createAlerting({ ...opened.context, events, now: () => new Date(clock.now) })
-    await still.turn()
+    await turnOf(still)
     const before = receiver.received.length
 
     await opened.look(61)
@@ -406,10 +419,10 @@ describe('the loop', () => {
     const events = silentEvents(({ event }) => {
       if (event === 'unexpected') failed.resolve()
     })
-    await sql`alter table alerts rename to alerts_away`.execute(opened.db)
+    await sql`alter table notifications rename to notifications_away`.execute(opened.db)
     await using _loop = startAlerts({ ...opened.context, events }, { pauseMs: 20 })
     await failed.promise
-    await sql`alter table alerts_away rename to alerts`.execute(opened.db)
+    await sql`alter table notifications_away rename to notifications`.execute(opened.db)
 
     await block(opened.db)
     await receiver.has(1)

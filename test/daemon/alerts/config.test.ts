@@ -1,14 +1,23 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { checkChannel } from '../../../src/daemon/alerts/check-channel.ts'
 import { checkAll } from '../../../src/daemon/check.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
+import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
 
-const env = { KEY: 'key', ALERTS: alertSecret, HOOK: 'https://hooks.example/services/T0/B0/sesame' }
+const env = {
+  KEY: 'key',
+  ALERTS: alertSecret,
+  HOOK: 'https://hooks.example/services/T0/B0/sesame',
+  PLAIN: 'http://hooks.example/services/T0/B0/sesame',
+  USER_NAME: 'rollcall',
+  PASSWORD: 'hunter2',
+}
 
 async function load(alerts: string) {
   await using folder = await temporaryFolder()
@@ -25,35 +34,73 @@ ${alerts}connections:
   return await loadConfig(file, env)
 }
 
+const webhook = "type: webhook, url: '${env:HOOK}', secret: '${env:ALERTS}'"
+const mail = 'type: smtp, host: mail.example, from: rollcall@acme.example, to: [ops@acme.example]'
+const channels = (written: string) => `alerts: { channels: { one: { ${written} } } }`
+
 test('alerts are logged only unless the configuration says where else they go', async () => {
   const { alerts } = await load('')
 
-  expect(alerts).toEqual({ url: null, secret: null, overdueMinutes: 60, remindHours: 24 })
+  expect(alerts).toEqual(quietAlerts)
 })
 
-test('the address of the receiver and its secret never print', async () => {
-  const { alerts } = await load(
-    "alerts: { url: '${env:HOOK}', secret: '${env:ALERTS}', overdueMinutes: 30, remindHours: 4 }\n",
-  )
+test('addresses, passwords and secrets of channels never print', async () => {
+  const { alerts } = await load(`alerts:
+  channels:
+    pager: { ${webhook} }
+    chat: { type: slack, url: '\${env:HOOK}' }
+    mail: { ${mail}, user: '\${env:USER_NAME}', password: '\${env:PASSWORD}' }
+`)
 
-  expect(await alerts.url?.read()).toBe(env.HOOK)
-  expect(await alerts.secret?.read()).toBe(alertSecret)
-  expect(alerts).toMatchObject({ overdueMinutes: 30, remindHours: 4 })
-  expect(`${inspect(alerts)}${JSON.stringify(alerts)}`).not.toMatch(/sesame|whsec/)
+  const [pager, chat, mailed] = alerts.channels
+  expect(pager?.type === 'webhook' && (await pager.url.read())).toBe(env.HOOK)
+  expect(pager?.type === 'webhook' && (await pager.secret.read())).toBe(alertSecret)
+  expect(chat?.type === 'slack' && (await chat.url.read())).toBe(env.HOOK)
+  expect(mailed?.type === 'smtp' && (await mailed.login?.password.read())).toBe(env.PASSWORD)
+  expect(`${inspect(alerts, { depth: 9 })}${JSON.stringify(alerts)}`).not.toMatch(/sesame|whsec|hunter2/)
+})
+
+test('a channel takes everything, or what it names', async () => {
+  const { alerts } = await load(`alerts:
+  link: https://wiki.example/rollcall?run={run}
+  freshHours: 36
+  channels:
+    all: { ${mail} }
+    some: { ${mail}, tls: implicit, connections: [acme], kinds: [held, stale], perHour: 5 }
+`)
+
+  expect(alerts).toMatchObject({ link: 'https://wiki.example/rollcall?run={run}', freshHours: 36 })
+  expect(alerts.channels).toMatchObject([
+    { name: 'all', connections: null, kinds: null, perHour: 30, port: 587, tls: 'starttls', login: null },
+    { name: 'some', connections: ['acme'], kinds: ['held', 'stale'], perHour: 5, port: 465 },
+  ])
 })
 
 test.each([
-  ["alerts: { url: 'https://a.example' }", /alerts\.secret: is needed beside url/],
-  ["alerts: { secret: '${env:ALERTS}' }", /alerts\.url: is needed beside secret/],
-  ["alerts: { url: 'https://a.example', secret: whsec_abc }", /alerts\.secret: a secret stands in the configuration/],
+  [channels("type: webhook, url: 'https://a.example'"), /alerts\.channels\.one\.secret: /],
+  [channels("type: webhook, url: 'https://a.example', secret: whsec_abc"), /one\.secret: a secret stands in the conf/],
+  [channels("type: webhook, url: 'ftp://a.example', secret: '${env:ALERTS}'"), /one\.url: expected an address/],
+  [channels("type: webhook, url: 'https://ana:pw@a.example', secret: '${env:ALERTS}'"), /one\.url: takes no user name/],
+  [channels("type: slack, url: 'https://hooks.example/x'"), /one\.url: a secret stands in the configuration/],
+  [channels("type: slack, url: '${env:PLAIN}'"), /one\.url: http:\/\/ is readable on the way/],
+  [channels("type: slack, url: '${env:PLAIN}', allowPrivate: true"), /one\.url: http:\/\/ is readable on the way/],
+  [channels(`${mail}, user: rollcall`), /one\.password: is needed beside user/],
+  [channels(`${mail}, user: rollcall, password: hunter2`), /one\.password: a secret stands in the configuration/],
+  [channels(`${mail}, tls: none, user: rollcall, password: '\${env:PASSWORD}'`), /one\.tls: a password is not sent/],
+  [channels(`${mail}, perHour: 0`), /one\.perHour: /],
+  [channels('type: smtp, host: "mail.example\\r\\nX: y", from: a@b.example, to: [a@b.example]'), /one\.host: expected/],
   [
-    "alerts: { url: 'ftp://a.example', secret: '${env:ALERTS}' }",
-    /alerts\.url: expected an address that begins with https/,
+    channels('type: smtp, host: m.example, from: "a@b.example\\r\\nBcc: x@y.example", to: [a@b.example]'),
+    /one\.from: /,
   ],
-  [
-    "alerts: { url: 'https://ana:pw@a.example', secret: '${env:ALERTS}' }",
-    /alerts\.url: takes no user name and no password/,
-  ],
+  [channels('type: smtp, host: m.example, from: a@b.example, to: ["a@b.example, c@d.example"]'), /one\.to\.0: expec/],
+  [channels('type: smtp, host: m.example, from: a@b.example, to: [a@b.example, a@b.example]'), /one\.to\.1: stands/],
+  [channels(`${mail}, kinds: [hold]`), /one\.kinds\.0: /],
+  [channels(`${mail}, connections: [beta]`), /one\.connections\.0: there is no connection "beta"; there are acme/],
+  [`alerts: { channels: { log: { ${mail} } } }`, /a channel name has up to 40 of the signs/],
+  [`alerts: { channels: { one: { type: pigeon } } }`, /one\.type: /],
+  ["alerts: { link: 'https://wiki.example/{person}' }", /alerts\.link: \{person\} is unknown/],
+  ["alerts: { link: 'javascript:alert(1)' }", /alerts\.link: expected an address/],
   ['alerts: { overdueMinutes: 0 }', /alerts\.overdueMinutes: /],
   ['alerts: { remindHour: 3 }', /remindHour" \(did you mean "remindHours"\?\)/],
 ])('%s is refused', async (alerts, expected) => {
@@ -62,31 +109,76 @@ test.each([
   await expect(refused).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(expected) })
 })
 
-test.each([
-  ['can sign', alertSecret, { code: null, message: expect.stringContaining('the secret can be read and signs') }],
-  ['cannot sign', 'no base64!', { code: 'config_invalid', message: expect.stringContaining('alerts.secret: ') }],
-] as const)(
-  'a trial of everything says whether the secret of alerts %s, and posts nothing',
-  async (_what, secret, expected) => {
-    await using receiver = await startAlertReceiver()
-    await using folder = await temporaryFolder()
-    await writeFile(join(folder.path, 'secret'), secret)
+describe('a trial of everything', () => {
+  async function configured(channel: string, files: Readonly<Record<string, string>>) {
+    const folder = await temporaryFolder()
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text)
     const file = join(folder.path, 'rollcall.yaml')
     await writeFile(
       file,
       `platform: { baseUrl: 'http://127.0.0.1:9/', apiKey: '\${env:KEY}' }
-alerts: { url: '${receiver.url}', secret: '\${file:secret}' }
+alerts: { channels: { one: { ${channel} } } }
 connections:
   acme: { target: { name: Acme HRIS }, source: { type: csv, path: people.csv, mode: snapshot, preset: generic } }
 `,
     )
-    const findDaemon = async () => null
+    const config = await loadConfig(file, env)
+    // What stood in a file when the configuration was read may be gone.
+    await rm(join(folder.path, 'gone'), { force: true })
+    return { config, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
+  }
+
+  const now = () => new Date()
+
+  /** What the trial says of the channel: whether it can be used, or the failure. */
+  async function checked(channel: string, files: Readonly<Record<string, string>> = {}): Promise<unknown> {
+    await using place = await configured(channel, files)
+    const [one] = place.config.alerts.channels
+    if (!one) throw new Error('the configuration has no channel')
+    return await checkChannel(one, { now }).catch((error: unknown) => error)
+  }
+
+  test('looks at each channel, and posts nothing', async () => {
+    await using receiver = await startAlertReceiver()
+    const channel = `type: webhook, url: '${receiver.url}', secret: '\${file:secret}'`
+    await using place = await configured(channel, { secret: alertSecret })
     const { signal } = new AbortController()
-    const options = { findDaemon, events: silentEvents(), now: () => new Date(), signal }
+    const options = { findDaemon: async () => null, events: silentEvents(), now, signal }
 
-    const checks = await Array.fromAsync(checkAll(await loadConfig(file, env), options))
+    const checks = await Array.fromAsync(checkAll(place.config, options))
 
-    expect(checks.filter(({ name }) => name === 'alerts')).toMatchObject([expected])
+    expect(checks.filter(({ name }) => name.startsWith('alerts'))).toEqual([
+      { name: 'alerts to one', code: null, message: expect.stringMatching(/the secret can be read and signs/) },
+    ])
     expect([receiver.received.length, receiver.untrusted()]).toEqual([0, 0])
-  },
-)
+  })
+
+  test.each([
+    ['a chat', "type: slack, url: '${env:HOOK}'", /^hooks\.example, the address can be read \(nothing was posted\)$/],
+    ['a mail server', mail, /^mail\.example:587 \(starttls\), 1 recipient \(nothing was sent\)$/],
+    [
+      'a mail server that wants a password',
+      `${mail}, user: rollcall, password: '\${env:PASSWORD}'`,
+      /, user and password can be read \(nothing was sent\)$/,
+    ],
+  ])('says what it knows of %s', async (_what, channel, expected) => {
+    const found = await checked(channel)
+
+    expect(found).toMatch(expected)
+  })
+
+  test.each([
+    ['a secret cannot sign', "type: webhook, url: 'https://a.example', secret: '${file:gone2}'", /one\.secret: /],
+    ['the password is gone', `${mail}, user: rollcall, password: '\${file:gone}'`, /cannot read the file/],
+    [
+      'there is no certificate',
+      `${mail}, ca: none.pem`,
+      /alerts\.channels\.one\.ca: cannot read .*none\.pem \(ENOENT\)/,
+    ],
+    ['the certificate is none', `${mail}, ca: gone2`, /alerts\.channels\.one\.ca: .*gone2 holds no certificate/],
+  ])('fails where %s', async (_what, channel, expected) => {
+    const found = await checked(channel, { gone: 'hunter2', gone2: 'no base64!' })
+
+    expect(found).toMatchObject({ code: 'config_invalid', message: expect.stringMatching(expected) })
+  })
+})

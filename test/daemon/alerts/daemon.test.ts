@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
-import { Secret } from '../../../src/daemon/config/secret.ts'
 import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
+import { webhookChannel } from '../../helpers/alert-settings.ts'
 import { install } from '../../helpers/installation.ts'
-import { alertSecret, startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
@@ -21,11 +21,7 @@ test('a daemon whose key the platform does not accept tells the receiver and the
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.hrSays(staff(3))
   const config = await loadConfig(at.configFile, process.env)
-  const alerts = {
-    ...config.alerts,
-    url: new Secret([{ text: receiver.url }]),
-    secret: new Secret([{ text: alertSecret }]),
-  }
+  const alerts = { ...config.alerts, channels: [webhookChannel(receiver.url)] }
   const told = Promise.withResolvers<void>()
   const events = silentEvents(({ event }) => {
     if (event === 'alert.raised') told.resolve()

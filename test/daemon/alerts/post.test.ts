@@ -10,7 +10,14 @@ import { serveRaw, serveResponse } from '../../http/raw-server.ts'
 const impatientMs = 400
 
 function message(url: string, secret = alertSecret) {
-  return { url, secret, id: 'msg_1', body: '{"type":"alert.raised"}', now: new Date() }
+  return {
+    url,
+    secret,
+    setting: 'alerts.channels.pager.secret',
+    id: 'msg_1',
+    body: '{"type":"alert.raised"}',
+    now: new Date(),
+  }
 }
 
 async function post(
@@ -18,7 +25,7 @@ async function post(
   { signal = new AbortController().signal, timeoutMs = 30_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<string | null> {
   await using poster = createPoster({ timeoutMs })
-  return await poster.post(message(url), signal)
+  return (await poster.post(message(url), signal))?.failure ?? null
 }
 
 function endlessly(socket: Socket, piece: string): void {
@@ -135,9 +142,13 @@ test('a process that stops lets go of what it posts', async () => {
 })
 
 test.each([
-  ['is empty', '', /alerts\.secret: .*is empty/],
-  ['is no base64', 'whsec_###', /alerts\.secret: .*is not base64/],
-  ['is a public key', `whpk_${Buffer.alloc(32, 9).toString('base64')}`, /alerts\.secret: .*public key/],
+  ['is empty', '', /alerts\.channels\.pager\.secret: .*is empty/],
+  ['is no base64', 'whsec_###', /alerts\.channels\.pager\.secret: .*is not base64/],
+  [
+    'is a public key',
+    `whpk_${Buffer.alloc(32, 9).toString('base64')}`,
+    /alerts\.channels\.pager\.secret: .*public key/,
+  ],
 ])('a secret that %s is refused by name', async (_what, secret, expected) => {
   await using poster = createPoster({ timeoutMs: impatientMs })
 

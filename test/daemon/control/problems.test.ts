@@ -3,6 +3,7 @@ import { controlHere } from '../../../src/cli/here.ts'
 import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
+import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { reach, refusing, withWrongKey } from '../../helpers/reach.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
 
@@ -26,7 +27,8 @@ async function open(...schedules: readonly Scheduled[]) {
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const control = controlHere({ sync: world.sync, audit, schedules, alerts: { overdueMinutes: 60 }, about, signal })
+  const watched = { connections: ['acme'], sources: [] }
+  const control = controlHere({ sync: world.sync, audit, schedules, alerts: quietAlerts, watched, about, signal })
   return {
     world,
     sound: client,

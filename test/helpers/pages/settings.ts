@@ -29,18 +29,23 @@ type Setting = {
   readonly path: string
   readonly values: string
   readonly meaning: string
-  /** The types of source that have it, where not all do. */
+  /** The types of source, or of channel, that have it, where not all do. */
   readonly types?: readonly string[]
 }
 
 const source = 'connections.NAME.source'
 const webhook = 'connections.NAME.webhook'
+const channel = 'alerts.channels.NAME'
+
+/** What is a list by names of one's own, and what is of one type or another. */
+const maps: ReadonlySet<string> = new Set(['connections', 'alerts.channels'])
+const typed: ReadonlySet<string> = new Set([source, channel])
 
 const head = `# Every setting
 
 \`npx vitest run test/house.test.ts -u\` generates this page from the schema of the configuration, and a test compares the two.
-[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection,
-\`FIELD\` for one of the fields of a person. Settings of all types of source come first, then the settings of single types.
+[configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection or
+of a channel, \`FIELD\` for one of the fields of a person. Settings of all types of source come first, then the settings of single types.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
@@ -53,7 +58,7 @@ export function settingsPage(): string {
 /** Every setting below a place of the schema that has something to say. */
 function settingsOf(schema: Schema, base: string, isRequired = false): Setting[] {
   const own = { path: base, values: valuesOf(schema, isRequired), meaning: meaningOf(schema) }
-  const below = base === source ? byType(schema) : settingsBelow(schema, base)
+  const below = typed.has(base) ? byType(schema, base) : settingsBelow(schema, base)
   const isGroup = below.length > 0 && own.meaning === ''
   return isGroup ? below : [own, ...below]
 }
@@ -64,18 +69,18 @@ function settingsBelow(schema: Schema, base: string): Setting[] {
     const named = Object.entries(properties).flatMap(([name, below]) =>
       settingsOf(below, join(base, name), alternative === schema && required.includes(name)),
     )
-    const isMap = base === 'connections' && typeof additionalProperties === 'object'
+    const isMap = maps.has(base) && typeof additionalProperties === 'object'
     return isMap ? [...named, ...settingsOf(additionalProperties, join(base, 'NAME'))] : named
   })
   return base.endsWith('.fields') ? byField(inner) : unique(inner)
 }
 
-/** Settings that every type of source has, once; those that only some have, with the names of these. */
-function byType(schema: Schema): Setting[] {
+/** Settings that every type has, once; those that only some have, with the names of these. */
+function byType(schema: Schema, base: string): Setting[] {
   const [, ...sources] = alternatives(schema)
   const split = sources.flatMap((each) => {
     const type = String(each.properties?.type?.const)
-    return settingsBelow(each, source).map((setting) => ({ ...setting, type }))
+    return settingsBelow(each, base).map((setting) => ({ ...setting, type }))
   })
   const groups = Map.groupBy(split, ({ path, values, meaning }) => `${path}\n${values}\n${meaning}`)
   return [...groups.values()].flatMap((members) => {
@@ -157,6 +162,7 @@ function meaningOf({ description = '' }: Schema): string {
 
 function sectionOf({ path, types = [] }: Setting): string {
   const [top = '', , area] = path.split('.')
+  if (path.startsWith(channel)) return types.length === 0 ? channel : `${channel} of type ${types.join(', ')}`
   if (top !== 'connections') return top
   if (area === undefined) return 'connections'
   return types.length === 0 ? `connections.NAME.${area}` : `connections.NAME.${area} of type ${types.join(', ')}`
@@ -168,7 +174,8 @@ function join(base: string, name: string): string {
 
 function table(settings: readonly Setting[]): string {
   const rows = settings.map(
-    ({ path, values, meaning }) => `| \`${path.replace(/^connections\.NAME\./, '')}\` | ${values} | ${meaning} |`,
+    ({ path, values, meaning }) =>
+      `| \`${path.replace(/^(?:connections|alerts\.channels)\.NAME\./, '')}\` | ${values} | ${meaning} |`,
   )
   return ['| Setting | Values, default in bold | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { type ChannelFilter, noteConditions, openAlerts } from '../../../src/store/alerts/alerts.ts'
+import type { Condition } from '../../../src/store/alerts/conditions.ts'
 import {
   type ClaimedNotification,
-  claimNotification,
+  claimNotifications,
   hastenNotifications,
-  noteConditions,
+  messagesSince,
   noteSent,
   noteUnsent,
-  openAlerts,
-} from '../../../src/store/alerts/alerts.ts'
-import type { Condition } from '../../../src/store/alerts/conditions.ts'
+} from '../../../src/store/alerts/notifications.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -17,6 +17,8 @@ import { databases, emptyTables, type Place } from '../../helpers/servers/databa
 
 const start = new Date('2026-11-20T12:00:00.000Z')
 const hourMs = 60 * 60_000
+
+const pager: ChannelFilter = { name: 'pager', connections: null, kinds: null }
 
 /** So many seconds after the start. */
 const at = (seconds: number) => new Date(start.getTime() + seconds * 1000)
@@ -51,24 +53,30 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
   })
 
-  const note = (found: readonly Condition[], seconds: number) => noteConditions(store.db, found, at(seconds))
+  const note = (found: readonly Condition[], seconds: number, channels: readonly ChannelFilter[] = [pager]) =>
+    noteConditions(store.db, found, { channels, now: at(seconds) })
   const told = (claim: ClaimedNotification, seconds: number) =>
-    noteSent(store.db, claim, { now: at(seconds), remindAt: new Date(at(seconds).getTime() + 24 * hourMs) })
+    noteSent(store.db, {
+      claims: [{ ...claim, remindAt: new Date(at(seconds).getTime() + 24 * hourMs) }],
+      summary: false,
+      now: at(seconds),
+    })
+
+  async function claimNotification(seconds: number, channel = 'pager'): Promise<ClaimedNotification | null> {
+    const [claimed] = await claimNotifications(store.db, { channel, limit: 1, now: at(seconds) })
+    return claimed ?? null
+  }
 
   async function claim(seconds: number): Promise<ClaimedNotification> {
-    const claimed = await claimNotification(store.db, at(seconds))
+    const claimed = await claimNotification(seconds)
     if (!claimed) throw new Error('there was nothing to tell')
     return claimed
   }
 
   /** Claims whatever is due and tells it; answers what was told of which connection. */
-  async function tellAll(seconds: number): Promise<string[]> {
+  async function tellAll(seconds: number, channel = 'pager'): Promise<string[]> {
     const notifications: string[] = []
-    for (
-      let next = await claimNotification(store.db, at(seconds));
-      next;
-      next = await claimNotification(store.db, at(seconds))
-    ) {
+    for (let next = await claimNotification(seconds, channel); next; next = await claimNotification(seconds, channel)) {
       await told(next, seconds)
       notifications.push(`${next.type} ${next.alert.connection}`)
     }
@@ -87,8 +95,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
         id: expect.any(String),
         raisedAt: at(0),
         clearedAt: null,
-        notifiedAt: null,
-        lastFailure: null,
+        notified: [{ channel: 'pager', sent: 0, notifiedAt: null, lastFailure: null, nextAt: at(0) }],
       },
     ])
   })
@@ -178,7 +185,7 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('of many that would tell at once, one does', async () => {
     await note([condition()], 0)
 
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(store.db, at(0))))
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claimNotification(0)))
 
     expect(claims.filter(Boolean)).toHaveLength(1)
   })
@@ -186,17 +193,17 @@ describe.each(databases)('alerts on $name', ({ place }) => {
   test('what somebody died on is told by another after a minute, and the first one is too late then', async () => {
     await note([condition()], 0)
     const dead = await claim(0)
-    const early = await claimNotification(store.db, at(59))
+    const early = await claimNotification(59)
     const second = await claim(60)
     const late = [await told(dead, 61), await noteUnsent(store.db, dead, { failure: 'answers 500', retryAt: at(62) })]
 
     const ended = await told(second, 63)
 
     expect(early).toBeNull()
-    expect([dead.abandoned, second.abandoned]).toEqual([false, true])
+    expect(second.attempt).toBe(2)
     expect(late).toEqual([false, false])
     expect(ended).toBe(true)
-    expect(await openAlerts(store.db)).toMatchObject([{ notifiedAt: at(63), lastFailure: null }])
+    expect(await openAlerts(store.db)).toMatchObject([{ notified: [{ notifiedAt: at(63), lastFailure: null }] }])
   })
 
   test('one that stood still over a notification, a reminder and a claim cannot write into the newer claim', async () => {
@@ -227,25 +234,100 @@ describe.each(databases)('alerts on $name', ({ place }) => {
     await note([condition()], 0)
     const failing = await claim(0)
     await noteUnsent(store.db, failing, { failure: 'answers 500', retryAt: at(900) })
-    const early = await claimNotification(store.db, at(899))
+    const early = await claimNotification(899)
     const open = await openAlerts(store.db)
-    await hastenNotifications(store.db, at(100))
+    await hastenNotifications(store.db, { channel: 'pager', now: at(100) })
 
     const hastened = await claim(100)
 
     expect(early).toBeNull()
-    expect(open).toMatchObject([{ notifiedAt: null, lastFailure: 'answers 500' }])
-    expect(hastened).toMatchObject({ type: 'raised', sentBefore: 0, attempt: 2, abandoned: false })
+    expect(open).toMatchObject([{ notified: [{ notifiedAt: null, lastFailure: 'answers 500' }] }])
+    expect(hastened).toMatchObject({ type: 'raised', sentBefore: 0, attempt: 2 })
   })
 
   test('a notification that went well hastens no reminder', async () => {
     await note([condition()], 0)
     await tellAll(0)
-    await hastenNotifications(store.db, at(10))
+    await hastenNotifications(store.db, { channel: 'pager', now: at(10) })
 
-    const early = await claimNotification(store.db, at(10))
+    const early = await claimNotification(10)
 
     expect(early).toBeNull()
+  })
+
+  test('each channel hears by itself, and only of what it takes', async () => {
+    const chat: ChannelFilter = { name: 'chat', connections: ['beta'], kinds: null }
+    const mail: ChannelFilter = { name: 'mail', connections: null, kinds: ['held'] }
+    const found = [condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })]
+    await note(found, 0, [pager, chat, mail])
+    await noteUnsent(store.db, await claim(0), { failure: 'answers 500', retryAt: at(900) })
+
+    const heard = [await tellAll(0, 'chat'), await tellAll(0, 'mail'), await tellAll(0)]
+
+    expect(heard).toEqual([['raised beta'], ['raised acme'], ['raised acme', 'raised beta']])
+  })
+
+  test('a channel that is added later hears of what is open then, and of nothing that is over', async () => {
+    await note([condition(), condition({ connection: 'beta' })], 0)
+    await tellAll(0)
+    await note([condition()], 10)
+    await note([condition()], 50)
+    await note([condition()], 60, [pager, { ...pager, name: 'chat' }])
+
+    const heard = await tellAll(60, 'chat')
+
+    expect(heard).toEqual(['raised acme'])
+  })
+
+  test('an alert that was cleared while a process sent is told to be over, whichever of them wrote last', async () => {
+    await note([condition()], 0)
+    const notification = await claim(0)
+    await note([], 1)
+    await note([], 31)
+    // The process that sent saw the alert as it was before.
+    await told(notification, 32)
+    await store.pool.query(`update notifications set next_at = $1`, [at(100_000)])
+    await note([], 40)
+
+    const heard = await tellAll(40)
+
+    expect(heard).toEqual(['cleared acme'])
+  })
+
+  test('one message about several alerts counts once, and each of them is told', async () => {
+    await note([condition(), condition({ kind: 'held' }), condition({ connection: 'beta' })], 0)
+    const claims = await claimNotifications(store.db, { channel: 'pager', limit: 10, now: at(0) })
+    const late = await claim(60)
+
+    await noteSent(store.db, {
+      claims: claims.map((one) => ({ ...one, remindAt: at(1000) })),
+      summary: true,
+      now: at(61),
+    })
+
+    expect(await messagesSince(store.db, { channel: 'pager', since: at(0) })).toEqual({ messages: 1, summaries: 1 })
+    expect(await messagesSince(store.db, { channel: 'pager', since: at(61) })).toEqual({ messages: 0, summaries: 0 })
+    const open = await openAlerts(store.db)
+    const sent = open.map(({ id, notified }) => `${id === late.alert.id ? 'taken over' : 'own'} ${notified[0]?.sent}`)
+    expect(sent.toSorted()).toEqual(['own 1', 'own 1', 'taken over 0'])
+  })
+
+  test('who has not taken a mail is kept until it was sent', async () => {
+    await note([condition()], 0)
+    const failing = { failure: 'refuses to[1]', retryAt: at(10), leftTo: ['ops@acme.example'] }
+    await noteUnsent(store.db, await claim(0), failing)
+    const second = await claim(10)
+    await noteSent(store.db, {
+      claims: [{ ...second, remindAt: at(100) }],
+      summary: false,
+      failure: 'refuses to[1]',
+      now: at(11),
+    })
+
+    const reminder = await claim(100)
+
+    expect([second.leftTo, reminder.leftTo]).toEqual([['ops@acme.example'], null])
+    expect(await openAlerts(store.db)).toMatchObject([{ notified: [{ sent: 1, lastFailure: 'refuses to[1]' }] }])
   })
 
   test('what is over and told is forgotten after ninety days, and never what is not told', async () => {

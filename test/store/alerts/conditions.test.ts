@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
-import { conditions } from '../../../src/store/alerts/conditions.ts'
+import { conditions, type Freshness } from '../../../src/store/alerts/conditions.ts'
 import { blockConnection } from '../../../src/store/connections.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
@@ -27,8 +27,8 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     for (const name of ['acme', 'beta']) await ensureConnection(store.db, name)
   })
 
-  const look = (connections: readonly string[] = ['acme', 'beta']) =>
-    conditions(store.db, { connections, overdueMinutes: 60, now })
+  const look = (connections: readonly string[] = ['acme', 'beta'], freshness: readonly Freshness[] = []) =>
+    conditions(store.db, { connections, overdueMinutes: 60, freshness, now })
   const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
   const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
   const block = (connection: string) =>

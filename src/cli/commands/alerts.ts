@@ -1,0 +1,22 @@
+import { failures } from '../../errors.ts'
+import { renderAlerts, renderAlertTests } from '../render/alerts.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+export type AlertsTestOptions = CommonOptions & { readonly channel?: string }
+
+/** Lists what needs attention, and what was sent where about it. */
+export async function alerts(options: CommonOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    output.result(await control.listAlerts({}), renderAlerts)
+    return 0
+  })
+}
+
+/** Sends a test message through one channel or each. The exit code says whether all of them took it. */
+export async function alertsTest(options: AlertsTestOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    const tested = await control.testAlerts({ body: { channel: options.channel } })
+    output.result(tested, renderAlertTests)
+    return tested.data.some(({ failure }) => failure !== null) ? failures.alert_unsent.exit : 0
+  })
+}

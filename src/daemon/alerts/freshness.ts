@@ -1,0 +1,63 @@
+import type { ConditionSettings, Freshness } from '../../store/alerts/conditions.ts'
+import { latestSlot, nextSlotAt, type Schedule } from '../schedules/schedules.ts'
+import type { AlertSettings } from './channel.ts'
+
+/** What is watched: the connections of the configuration, and the sources among them. */
+export type Watched = { readonly connections: readonly string[]; readonly sources: readonly WatchedSource[] }
+
+export type WatchedSource = {
+  readonly connection: string
+  readonly mode: 'snapshot' | 'delta'
+  /** An export that someone has to write. A list that is asked for over HTTP is as fresh as the answer. */
+  readonly isFile: boolean
+  /** When it is read by itself; null: only when asked. */
+  readonly schedule: Schedule | null
+}
+
+const hourMs = 60 * 60_000
+/** How long after a missed slot something is wrong: half of the way to the next one, within these bounds. */
+const leastGraceMs = hourMs
+const mostGraceMs = 12 * hourMs
+/** An export may be named by its day, and be read in the night after it. */
+const exportLagMs = 24 * hourMs
+
+/** By what the conditions are found at this time. */
+export function conditionSettings(
+  { connections, sources }: Watched,
+  { overdueMinutes, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'freshHours'>,
+  now: Date,
+): ConditionSettings {
+  const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
+  return { connections, overdueMinutes, freshness, now }
+}
+
+/** How fresh a source has to be by now; null if nothing says that it is read at all. */
+export function freshnessOf(source: WatchedSource, freshHours: number | null, now: Date): Freshness | null {
+  const { connection, mode, isFile, schedule } = source
+  // A delta names only those who changed: none at all is nothing unusual.
+  const isRenewed = isFile && mode === 'snapshot'
+  const rules = { connection, nothingNewCounts: !isRenewed }
+  if (freshHours !== null) {
+    const since = new Date(now.getTime() - freshHours * hourMs)
+    return { ...rules, readSince: since, asOfSince: isRenewed ? since : null }
+  }
+  const slot = schedule && missedSlot(schedule, now)
+  if (!schedule || !slot) return null
+  const before = latestSlot(schedule, new Date(slot.getTime() - 1))?.at
+  const asOfSince = isRenewed && before ? new Date(before.getTime() - exportLagMs) : null
+  return { ...rules, readSince: slot, asOfSince }
+}
+
+/** The newest slot that is so long ago that its run must have begun; null if there is none. */
+function missedSlot(schedule: Schedule, now: Date): Date | null {
+  let slot = latestSlot(schedule, new Date(now.getTime() - leastGraceMs))?.at
+  while (slot && slot.getTime() + graceMs(schedule, slot) > now.getTime())
+    slot = latestSlot(schedule, new Date(slot.getTime() - 1))?.at
+  return slot ?? null
+}
+
+function graceMs(schedule: Schedule, slot: Date): number {
+  const next = nextSlotAt(schedule, slot)
+  const half = next ? (next.getTime() - slot.getTime()) / 2 : mostGraceMs
+  return Math.min(mostGraceMs, Math.max(leastGraceMs, half))
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type { AlertTest } from '../../contract/control/alerts.ts'
+import { Failure } from '../../errors.ts'
+import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookChannel } from './channel.ts'
+import { alertMessage } from './message.ts'
+import { createPoster } from './post.ts'
+import { slackSender } from './slack.ts'
+import { smtpSender } from './smtp.ts'
+
+const httpTimeoutMs = 10_000
+/** A mail server may take its time to look at a sender. */
+const smtpTimeoutMs = 30_000
+
+export type SenderOptions = {
+  /** The template of `alerts.link`. */
+  readonly link: string | null
+  /** How long one message may take, instead of what is usual for the channel. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What sends to a channel. */
+export function createSender(channel: ChannelSettings, { link, timeoutMs }: SenderOptions): Sender {
+  const { name } = channel
+  switch (channel.type) {
+    case 'webhook':
+      return webhookSender(channel, { name, link, timeoutMs: timeoutMs ?? httpTimeoutMs })
+    case 'slack':
+      return slackSender(channel, { name, link, timeoutMs: timeoutMs ?? httpTimeoutMs })
+    case 'smtp':
+      return smtpSender(channel, { name, link, timeoutMs: timeoutMs ?? smtpTimeoutMs })
+    default:
+      return channel satisfies never
+  }
+}
+
+/** Sends a notice. A secret that cannot be read, or cannot sign, may be corrected before the next attempt. */
+export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal): Promise<Unsent | null> {
+  try {
+    return await sender.send(notice, signal)
+  } catch (error) {
+    if (error instanceof Failure) return { failure: error.message }
+    throw error
+  }
+}
+
+/** Sends a test message through this channel, or through each at once, and says what became of it. */
+export async function testAlerts(
+  { channels, link }: Pick<AlertSettings, 'channels' | 'link'>,
+  { channel: wanted, now, signal }: { channel?: string | undefined; now: Date; signal: AbortSignal },
+): Promise<AlertTest[]> {
+  const chosen = channels.filter(({ name }) => wanted === undefined || name === wanted)
+  if (chosen.length === 0) throw noChannel(channels, wanted)
+  const id = randomUUID()
+  return await Promise.all(
+    chosen.map(async (channel) => {
+      await using sender = createSender(channel, { link })
+      const unsent = await sendBy(sender, { type: 'test', id: `${id}_${channel.name}`, now }, signal)
+      return { channel: channel.name, type: channel.type, failure: unsent?.failure ?? null }
+    }),
+  )
+}
+
+function noChannel(channels: readonly ChannelSettings[], wanted: string | undefined): Failure {
+  if (wanted === undefined || channels.length === 0) {
+    return new Failure('not_found', 'the configuration names no channel: add one below alerts.channels')
+  }
+  const names = channels.map(({ name }) => name).join(', ')
+  return new Failure('not_found', `there is no channel "${wanted}" in the configuration; it has ${names}`)
+}
+
+function webhookSender(
+  { url, secret }: WebhookChannel,
+  { name, link, timeoutMs }: { name: string; link: string | null; timeoutMs: number },
+): Sender {
+  const poster = createPoster({ timeoutMs })
+  return {
+    async send(notice, signal) {
+      // Its receiver is a program, which wants to know of each alert. So it has no limit, and no summaries.
+      if (notice.type === 'summary') return null
+      const message = {
+        url: await url.read(),
+        secret: await secret.read(),
+        setting: `alerts.channels.${name}.secret`,
+        id: notice.id,
+        body: JSON.stringify(alertMessage(notice, link)),
+        now: notice.now,
+      }
+      const unsent = await poster.post(message, signal)
+      return unsent && { ...unsent, failure: `${URL.parse(message.url)?.host ?? 'url'} ${unsent.failure}` }
+    },
+    [Symbol.asyncDispose]: () => poster[Symbol.asyncDispose](),
+  }
+}

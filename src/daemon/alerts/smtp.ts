@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises'
+import nodemailer from 'nodemailer'
+import { errorCode, Failure } from '../../errors.ts'
+import type { Notice, Sender, SmtpChannel } from './channel.ts'
+import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
+import { noticeText } from './text.ts'
+
+/** How long a connection may take to close in order, before it is cut. */
+const closeMs = 500
+
+type SmtpOptions = { readonly name: string; readonly link: string | null; readonly timeoutMs: number }
+
+/** Sends mail, each message on a connection of its own. What the server writes is never shown, only its codes. */
+export function smtpSender(channel: SmtpChannel, { name, link, timeoutMs }: SmtpOptions): Sender {
+  const where = `${channel.host}:${channel.port}`
+  return {
+    async send(notice, signal) {
+      const to = recipients(channel, notice)
+      // Those who were left are no longer in the configuration.
+      if (to.length === 0) return null
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
+      try {
+        const message = mailMessage(notice, { from: channel.from, to: channel.to, link })
+        const envelope = { from: channel.from, to: [...to] }
+        const info = await transport.sendMail({ ...message, envelope, signal: AbortSignal.any([signal, timeout]) })
+        const left = to.filter((one) => !info.accepted.includes(one))
+        if (left.length === 0) return null
+        const errors = info.rejectedErrors ?? []
+        const failure = `${where} refuses ${positions(channel, left)}${codesOf(errors.at(-1))}`
+        return { failure, leftTo: left, permanent: isPermanent(errors) }
+      } catch (error) {
+        if (signal.aborted) return { failure: stoppedMeanwhile }
+        if (timeout.aborted) return { failure: `${where} did not take the mail within ${timeoutMs / 1000} seconds` }
+        return { failure: `${where} ${explained(error, channel)}`, permanent: isPermanent(refusalsIn(error)) }
+      } finally {
+        transport.close()
+      }
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** The mail of a notice. All mails about one alert refer to the first, so that they make one thread. */
+export function mailMessage(
+  notice: Notice,
+  { from, to, link }: { readonly from: string; readonly to: readonly string[]; readonly link: string | null },
+) {
+  const { subject, lines, link: address } = noticeText(notice, link)
+  const domain = from.slice(from.lastIndexOf('@') + 1)
+  const first = 'alert' in notice && notice.sentBefore > 0 ? `<${notice.alert.id}_1@${domain}>` : null
+  return {
+    from: { name: 'Rollcall', address: from },
+    to: [...to],
+    subject: first === null ? subject : `Re: ${subject}`,
+    text: `${[...lines, ...(address === null ? [] : [address])].join('\n')}\n`,
+    date: notice.now,
+    messageId: `<${notice.id}@${domain}>`,
+    ...(first !== null && { inReplyTo: first, references: first }),
+    // No answering machine is to answer.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}
+
+function recipients({ to }: SmtpChannel, notice: Notice): readonly string[] {
+  const left = 'leftTo' in notice ? notice.leftTo : null
+  return left === null ? to : to.filter((one) => left.includes(one))
+}
+
+async function transportOptions(
+  { host, port, tls, login, ca }: SmtpChannel,
+  { name, timeoutMs }: { name: string; timeoutMs: number },
+) {
+  return {
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    ...(login && { auth: { user: await login.user.read(), pass: await login.password.read() } }),
+    ...(ca !== null && { tls: { ca: await certificates(ca, name) } }),
+    connectionTimeout: connectTimeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: connectTimeoutMs,
+    socketCloseTimeout: closeMs,
+    logger: false,
+  }
+}
+
+/** Root certificates as they stand in a file. */
+export async function certificates(file: string, name: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const message = `alerts.channels.${name}.ca: cannot read ${file} (${errorCode(error)})`
+    throw new Failure('config_invalid', message, { cause: error })
+  }
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  EDNS: 'has no address: check the name of the host',
+  ECONNREFUSED: 'refuses connections: check host and port, and whether the server runs',
+  ETIMEDOUT: 'did not answer in time',
+  ETLS: 'and Rollcall cannot agree on TLS: check tls, and ca if its certificate is of your own authority',
+  EAUTH: 'does not accept the user and the password',
+  ENOAUTH: 'wants a user and a password',
+  ECONNECTION: 'ended the connection too soon',
+  EPROTOCOL: 'does not answer as a mail server does: check host, port and tls',
+}
+
+const envelopeCommands: Readonly<Record<string, string>> = {
+  'MAIL FROM': 'refuses the sender',
+  'RCPT TO': 'refuses all recipients',
+  DATA: 'refuses the mail',
+}
+
+type SmtpError = {
+  readonly code?: unknown
+  readonly originalCode?: unknown
+  readonly command?: unknown
+  readonly response?: unknown
+  readonly cert?: unknown
+}
+
+/** What became of a mail, for people. */
+function explained(error: unknown, { tls }: SmtpChannel): string {
+  if (error instanceof Failure) return error.message
+  const { command, response, originalCode, cert }: SmtpError = typeof error === 'object' && error !== null ? error : {}
+  const code = errorCode(error) ?? (error instanceof Error ? error.name : 'unknown')
+  const system = typeof originalCode === 'string' ? originalCode : code
+  const codes = codesOf({ response })
+  // 530 and 538 stand for "TLS first" as well as for "log in first".
+  if (tls === 'none' && typeof response === 'string' && /^5\d\d.*\b(?:TLS|encrypt)/is.test(response))
+    return `demands TLS: write tls: starttls${codes}`
+  const refused = typeof command === 'string' ? envelopeCommands[command] : undefined
+  if (refused !== undefined && codes !== '') return refused + codes
+  if (cert !== undefined || /^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|HOSTNAME_)/.test(system))
+    return `${meanings.ETLS} (${system})`
+  return `${meanings[system] ?? meanings[code] ?? 'did not take the mail'}${codes === '' ? ` (${system})` : codes}`
+}
+
+/** The codes of an answer, such as ` (550 5.1.1)`. The text behind them may hold anything. */
+function codesOf(error: { readonly response?: unknown } | undefined): string {
+  const text = typeof error?.response === 'string' ? error.response : ''
+  const [, code, enhanced] = /^(\d{3})[ -]?(\d\.\d{1,3}\.\d{1,3})?/.exec(text) ?? []
+  return code === undefined ? '' : ` (${[code, enhanced].filter((part) => part !== undefined).join(' ')})`
+}
+
+type Refusal = { readonly responseCode?: number | undefined; readonly response?: unknown }
+
+/** The refusals of single recipients, where all of them were refused. */
+function refusalsIn(error: unknown): readonly Refusal[] {
+  if (typeof error !== 'object' || error === null || !('rejectedErrors' in error)) return []
+  return Array.isArray(error.rejectedErrors) ? error.rejectedErrors : []
+}
+
+/** Whether every refusal is one that stays. Others, such as greylisting, pass. */
+function isPermanent(refusals: readonly Refusal[]): boolean {
+  return refusals.length > 0 && refusals.every(({ responseCode = 0 }) => responseCode >= 500)
+}
+
+/** Recipients by their places in the configuration: addresses stay out of logs. */
+function positions({ to }: SmtpChannel, some: readonly string[]): string {
+  return some.map((one) => `to[${to.indexOf(one)}]`).join(', ')
+}

@@ -1,0 +1,125 @@
+import type { AlertKind } from '../../contract/control/alerts.ts'
+import type { Alert } from '../../store/alerts/alerts.ts'
+import type { Notice } from './channel.ts'
+
+/** A notice as people read it, in chat and mail. */
+export type NoticeText = {
+  /** The same for all messages about one alert, so that mail programs put them together. */
+  readonly subject: string
+  readonly lines: readonly string[]
+  readonly link: string | null
+}
+
+/** A reason may quote the name of a file or of a column at any length. */
+const reasonLength = 600
+
+const headlines: Readonly<Record<AlertKind, string>> = {
+  blocked: 'the platform refuses all requests',
+  overdue: 'deliveries are late',
+  held: 'a plan waits for an approval',
+  run_failed: 'a run failed',
+  problems: 'the platform refuses leaving dates',
+  unserved: 'what HR says about leaving cannot be read',
+  stale: 'HR was not read',
+}
+
+/** The command that shows more about an alert, where no link does. */
+const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
+  blocked: () => 'rollcall status',
+  overdue: ofConnection('problems'),
+  held: ofRun,
+  run_failed: ofRun,
+  problems: ofConnection('problems'),
+  unserved: ofConnection('problems'),
+  stale: ofConnection('runs'),
+}
+
+/** What a notice says to people: counts and reasons, no key and no value of a person. */
+export function noticeText(notice: Notice, linkTemplate: string | null): NoticeText {
+  switch (notice.type) {
+    case 'raised':
+    case 'cleared': {
+      const { alert } = notice
+      const { connection, kind } = alert
+      return {
+        subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
+        lines: [stateLine(notice), plain(alert.reason, reasonLength), ...countLine(alert), `See: ${commandFor(alert)}`],
+        link: alertLink(linkTemplate, alert),
+      }
+    }
+    case 'summary':
+      return {
+        subject: '[Rollcall] more alerts',
+        lines: [
+          `${counted(notice.raised, 'more alert')}${notice.cleared > 0 ? `, and ${counted(notice.cleared, 'alert')} over` : ''}.`,
+          `More than ${notice.perHour} messages in an hour are not sent one by one.`,
+          'See: rollcall alerts',
+        ],
+        link: alertLink(linkTemplate, null),
+      }
+    case 'test':
+      return {
+        subject: '[Rollcall] test',
+        lines: ['This is a test of the channel. Nothing is wrong.', 'See: rollcall alerts'],
+        link: alertLink(linkTemplate, null),
+      }
+    default:
+      return notice satisfies never
+  }
+}
+
+type Linked = Pick<Alert, 'id' | 'connection' | 'kind' | 'runId'>
+
+/** The address of `alerts.link` for this alert; null if none is configured. What the alert has no value for stays empty. */
+export function alertLink(template: string | null, alert: Linked | null): string | null {
+  if (template === null) return null
+  const values: Readonly<Record<string, string | null | undefined>> = {
+    connection: alert?.connection,
+    kind: alert?.kind,
+    run: alert?.runId,
+    alert: alert?.id,
+  }
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(values[name] ?? ''))
+  return URL.parse(filled)?.href ?? null
+}
+
+/** Text from outside on one line: what could move a cursor, hide text or turn its direction is shown as its code. */
+export function plain(text: string, length: number): string {
+  const short = text.length > length ? `${text.slice(0, length)}…` : text
+  return short.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (sign) => {
+    return `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
+  })
+}
+
+function stateLine({ type, alert, sentBefore }: Extract<Notice, { alert: Alert }>): string {
+  const since = minute(alert.since)
+  if (type === 'cleared') return `Over since ${minute(alert.clearedAt ?? alert.since)}. It had been so since ${since}.`
+  return sentBefore > 0 ? `Reminder: this is so since ${since}.` : `Since ${since}.`
+}
+
+function countLine({ people, leavers }: Alert): string[] {
+  if (!people) return []
+  return [
+    `${counted(people, 'person', 'people')} wait${people === 1 ? 's' : ''}, ${counted(leavers ?? 0, 'leaver')} among them.`,
+  ]
+}
+
+function commandFor(alert: Alert): string {
+  return commands[alert.kind](alert)
+}
+
+function ofRun(alert: Alert): string {
+  return alert.runId === null ? ofConnection('runs')(alert) : `rollcall run ${alert.runId}`
+}
+
+function ofConnection(command: string): (alert: Alert) => string {
+  return ({ connection }) => `rollcall ${command} --connection ${connection}`
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+function minute(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

@@ -1,0 +1,38 @@
+import type { AlertSettings, ChannelSettings, SlackChannel, SmtpChannel } from '../../src/daemon/alerts/channel.ts'
+import { Secret } from '../../src/daemon/config/secret.ts'
+import { alertSecret } from './sources/alert-receiver.ts'
+
+/** Alerts as a configuration has them that says nothing of them. */
+export const quietAlerts: AlertSettings = {
+  link: null,
+  overdueMinutes: 60,
+  freshHours: null,
+  remindHours: 24,
+  channels: [],
+}
+
+type Filter = Partial<Pick<ChannelSettings, 'name' | 'connections' | 'kinds'>>
+
+export const secretText = (text: string): Secret => new Secret([{ text }])
+
+/** A channel that posts signed alerts. */
+export function webhookChannel(
+  url: string,
+  { secret = secretText(alertSecret), ...filter }: Filter & { secret?: Secret } = {},
+): ChannelSettings {
+  const all = { name: 'pager', connections: null, kinds: null }
+  return { ...all, ...filter, type: 'webhook', url: secretText(url), secret, perHour: null }
+}
+
+/** A channel that posts to a chat on this machine. */
+export function slackChannel(url: string, given: Filter & Partial<SlackChannel> = {}): ChannelSettings & SlackChannel {
+  const all = { name: 'chat', connections: null, kinds: null, perHour: 30 }
+  return { ...all, type: 'slack', url: secretText(url), allowPrivate: true, insecure: false, ...given }
+}
+
+/** A channel that sends mail over a server on this machine. */
+export function smtpChannel(port: number, given: Filter & Partial<SmtpChannel> = {}): ChannelSettings & SmtpChannel {
+  const all = { name: 'mail', connections: null, kinds: null, perHour: 30 }
+  const mail = { from: 'rollcall@acme.example', to: ['ops@acme.example'], login: null, ca: null }
+  return { ...all, type: 'smtp', host: '127.0.0.1', port, tls: 'none', ...mail, ...given }
+}
