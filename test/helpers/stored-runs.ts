@@ -13,12 +13,14 @@ export type StoredRun = {
   readonly guards?: readonly { readonly name: string; readonly ok: boolean }[]
   readonly counts?: Readonly<Record<string, number>>
   readonly options?: object
+  /** When what it read was true. Without it, there was nothing new to read. */
+  readonly asOf?: Date
 }
 
 /** Writes a run as it stands in the store. A run that failed was not planned, every other one was. */
 export async function storeRun(
   db: Db,
-  { connection = 'acme', feed = 'source', state, at, digest, options = {}, guards, counts, ...texts }: StoredRun,
+  { connection = 'acme', feed = 'source', state, at, digest, options = {}, guards, counts, asOf, ...texts }: StoredRun,
 ): Promise<string> {
   const id = randomUUID()
   const isOver = !['held', 'delivering'].includes(state)
@@ -34,6 +36,8 @@ export async function storeRun(
       digest: digest === undefined ? (state === 'failed' ? null : 'sha256:abc') : digest,
       guards: JSON.stringify(guards ?? []),
       counts: counts ? JSON.stringify(counts) : null,
+      source: asOf ? JSON.stringify({ name: 'people.csv' }) : null,
+      as_of: asOf ?? null,
       created_at: at,
       started_at: at,
       finished_at: isOver ? at : null,

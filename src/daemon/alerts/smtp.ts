@@ -133,7 +133,7 @@ function explained(error: unknown, { tls }: SmtpChannel): string {
   const system = typeof originalCode === 'string' ? originalCode : code
   const codes = codesOf({ response })
   // 530 and 538 stand for "TLS first" as well as for "log in first".
-  if (tls === 'none' && typeof response === 'string' && /^5\d\d.*\b(?:TLS|encrypt)/is.test(response))
+  if (tls === 'none' && typeof response === 'string' && /^5\d\d.*(?:TLS|encrypt)/is.test(response))
     return `demands TLS: write tls: starttls${codes}`
   const refused = typeof command === 'string' ? envelopeCommands[command] : undefined
   if (refused !== undefined && codes !== '') return refused + codes

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
-import { AlertMessage } from '../../../src/contract/control/alerts.ts'
+import { AlertMessage, AlertTestMessage } from '../../../src/contract/control/alerts.ts'
 
 export const alertSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
@@ -14,6 +14,8 @@ export type AlertReceiver = AsyncDisposable & {
   readonly url: string
   readonly port: number
   readonly received: readonly ReceivedAlert[]
+  /** The test messages among what came in; they are no alerts. */
+  readonly tests: readonly AlertTestMessage[]
   /** How many requests came in whose signature was not good. */
   untrusted(): number
   /** Resolves when so many were received. */
@@ -33,6 +35,7 @@ export async function startAlertReceiver({
   secret?: string
 } = {}): Promise<AlertReceiver> {
   const received: ReceivedAlert[] = []
+  const tests: AlertTestMessage[] = []
   const waiting = new Set<() => void>()
   let untrusted = 0
   const server = createServer((request, response) => {
@@ -49,6 +52,12 @@ export async function startAlertReceiver({
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = (await buffer(request)).toString('utf8')
     const trusted = new Webhook(secret).verify(text, request.headers as Record<string, string>)
+    const test = AlertTestMessage.safeParse(trusted)
+    if (test.data) {
+      tests.push(test.data)
+      response.writeHead(204).end()
+      return
+    }
     const alert = { id: String(request.headers['webhook-id']), text, message: AlertMessage.parse(trusted) }
     received.push(alert)
     for (const look of waiting) look()
@@ -59,6 +68,7 @@ export async function startAlertReceiver({
     url: `http://127.0.0.1:${port}/alerts?team=hr`,
     port,
     received,
+    tests,
     untrusted: () => untrusted,
     has: (count) =>
       new Promise((resolve) => {

@@ -344,4 +344,97 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     expect(found).toMatchObject([{ connection: 'acme', kind: 'unserved', since: ago(40), people: 1, leavers: 1 }])
     expect(await look()).toEqual([])
   })
+
+  describe('a source', () => {
+    const fresh = (given: Partial<Freshness> = {}): Freshness[] => [
+      { connection: 'acme', readSince: ago(600), asOfSince: ago(2000), nothingNewCounts: false, ...given },
+    ]
+    const stale = async (given: Partial<Freshness> = {}) =>
+      (await look(['acme', 'beta'], fresh(given))).filter(({ kind }) => kind === 'stale')
+    const slotTaken = (minutes: number, slot = '2026-11-10T02:00:00') =>
+      store.db
+        .insertInto('slots')
+        .values({ connection: 'acme', slot, taken_at: ago(minutes) })
+        .execute()
+
+    test.each(['finished', 'unchanged', 'held', 'rejected', 'delivering'])(
+      'that was read in time is not stale, whatever became of the plan: %s',
+      async (state) => {
+        await run({ state, at: ago(590), asOf: ago(700) })
+
+        expect(await stale()).toEqual([])
+      },
+    )
+
+    test('that was last read too long ago is one, since then', async () => {
+      await run({ state: 'finished', at: ago(2000), asOf: ago(2100) })
+      await run({ state: 'unchanged', at: ago(700), asOf: ago(800) })
+      await run({ state: 'finished', feed: 'webhook', at: ago(1) })
+      await run({ state: 'finished', feed: 'roster', at: ago(1) })
+
+      expect(await stale()).toEqual([
+        {
+          connection: 'acme',
+          kind: 'stale',
+          code: 'not_read',
+          reason: 'HR was last read 2026-11-20 00:20 UTC',
+          since: ago(800),
+          people: null,
+          leavers: null,
+          runId: null,
+        },
+      ])
+    })
+
+    test('of which the same old export is read every night is one', async () => {
+      await run({ state: 'finished', at: ago(2100), asOf: ago(2200) })
+      await run({ state: 'unchanged', at: ago(10), asOf: ago(2200) })
+
+      expect(await stale()).toMatchObject([
+        {
+          code: 'old_export',
+          reason: 'the newest export that HR gave is of 2026-11-18 23:20 UTC; it was read again 2026-11-20 11:50 UTC',
+          since: ago(2200),
+        },
+      ])
+      expect(await stale({ asOfSince: null })).toEqual([])
+    })
+
+    test('that had nothing new counts as read only where that is usual', async () => {
+      await run({ state: 'finished', at: ago(1000), asOf: ago(1000) })
+      await run({ state: 'unchanged', at: ago(10) })
+
+      expect(await stale()).toMatchObject([{ code: 'not_read' }])
+      expect(await stale({ nothingNewCounts: true, asOfSince: null })).toEqual([])
+    })
+
+    test('that could not be read has its own alert, and is no second one', async () => {
+      await run({ state: 'finished', at: ago(1000), asOf: ago(1000) })
+      await run({ state: 'failed', at: ago(500) })
+
+      const found = await look(['acme'], fresh())
+
+      expect(found.map(({ kind }) => kind)).toEqual(['run_failed'])
+    })
+
+    test('that was never read is one from the second time on that its schedule comes', async () => {
+      const before = await stale()
+      await slotTaken(590)
+      const first = await stale()
+      await slotTaken(3000, '2026-11-09T02:00:00')
+
+      const later = await stale()
+
+      expect([before, first]).toEqual([[], []])
+      expect(later).toMatchObject([
+        { code: 'never_read', reason: 'HR was never read, although a schedule has existed since 2026-11-18 10:00 UTC' },
+      ])
+    })
+
+    test('that was never read and has no schedule but for verifying is none', async () => {
+      await slotTaken(3000, 'verify 2026-11-10T02:00:00')
+
+      expect(await stale()).toEqual([])
+    })
+  })
 })

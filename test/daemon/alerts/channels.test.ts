@@ -1,0 +1,297 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createAlerting } from '../../../src/daemon/alerts/alerts.ts'
+import type { ChannelSettings } from '../../../src/daemon/alerts/channel.ts'
+import { testAlerts } from '../../../src/daemon/alerts/senders.ts'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { openAlerts } from '../../../src/store/alerts/alerts.ts'
+import { blockConnection, freeConnection } from '../../../src/store/connections.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
+import { quietAlerts, slackChannel, smtpChannel, webhookChannel } from '../../helpers/alert-settings.ts'
+import { emptyTables, type Place, pglitePlace } from '../../helpers/servers/databases.ts'
+import { freePort } from '../../helpers/servers/free-port.ts'
+import { startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
+import { type MailRules, Refusal, startMailServer } from '../../helpers/sources/mail-server.ts'
+import { serveRaw } from '../../http/raw-server.ts'
+
+const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
+// Signatures grow old, so the clock begins with the one of the receivers.
+const start = Date.now()
+const hour = 3600
+
+let placed: Place
+let store: Database<StoreSchema>
+beforeAll(async () => {
+  placed = await pglitePlace()
+  store = await openDatabase<StoreSchema>({ at: placed.at, schemas: ['rollcall'], migrations })
+})
+afterAll(async () => {
+  await store[Symbol.asyncDispose]()
+  await placed[Symbol.asyncDispose]()
+})
+beforeEach(() => emptyTables(store, 'rollcall'))
+
+/** Somebody who looks for alerts when the test says so. */
+function open(...channels: ChannelSettings[]) {
+  const clock = { now: start }
+  const told: Event[] = []
+  const context = {
+    db: store.db,
+    settings: { ...quietAlerts, channels },
+    watched: { connections: names, sources: [] },
+    events: silentEvents((event) => told.push(event)),
+    now: () => new Date(clock.now),
+  }
+  const alerting = createAlerting(context)
+  return {
+    context,
+    told,
+    alerting,
+    /** Looks, so many seconds later, and waits until everything is sent. */
+    async look(seconds = 0): Promise<void> {
+      clock.now += seconds * 1000
+      await alerting.turn()
+      await alerting.idle()
+    },
+    [Symbol.asyncDispose]: () => alerting[Symbol.asyncDispose](),
+  }
+}
+
+async function block(...connections: string[]): Promise<void> {
+  for (const connection of connections) {
+    await ensureConnection(store.db, connection)
+    await blockConnection(store.db, {
+      ...{ connection, status: 401, code: 'key_refused', reason: 'the platform does not accept the API key (401)' },
+      now: new Date(start),
+      probeAt: new Date(start),
+    })
+  }
+}
+
+/** A chat that answers with this status and header, each time it is asked. */
+async function startChat(answers: () => { status: number; retryAfter?: string }) {
+  const asked: number[] = []
+  const server = createServer((request, response) => {
+    const { status, retryAfter } = answers()
+    asked.push(status)
+    request.resume()
+    response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end('')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    asked,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/sesame`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const subjects = (server: { received: readonly { headers: Readonly<Record<string, string>> }[] }) =>
+  server.received.map(({ headers }) => headers.subject)
+
+describe('channels', () => {
+  test('are told each by itself: what one took is not sent again because another was down', async () => {
+    await using receiver = await startAlertReceiver()
+    const port = await freePort()
+    await using opened = open(webhookChannel(receiver.url), smtpChannel(port))
+    await block('c1')
+    await opened.look()
+    await opened.look(2)
+    const [whileDown] = await openAlerts(store.db)
+    await using server = await startMailServer({ port })
+
+    await opened.look(900)
+
+    expect(whileDown?.notified).toMatchObject([
+      { channel: 'log', sent: 1, lastFailure: null },
+      { channel: 'mail', sent: 0, lastFailure: expect.stringContaining(`127.0.0.1:${port} refuses connections`) },
+      { channel: 'pager', sent: 1, lastFailure: null },
+    ])
+    expect(receiver.received).toHaveLength(1)
+    expect(subjects(server)).toEqual(['[Rollcall] c1: the platform refuses all requests'])
+    expect(opened.told.filter(({ event }) => event === 'alert.raised')).toHaveLength(1)
+    expect(opened.told.find(({ event }) => event === 'alert.unsent')).toMatchObject({
+      channel: 'mail',
+      connection: 'c1',
+      alerts: 1,
+    })
+  })
+
+  test('do not wait for one that never answers, and nor does the stop', async () => {
+    await using receiver = await startAlertReceiver()
+    await using hanging = await serveRaw(() => {})
+    const opened = open(smtpChannel(Number(hanging.host.split(':')[1])), webhookChannel(receiver.url))
+    await block('c1', 'c2')
+    await opened.alerting.turn()
+    await receiver.has(2)
+    const before = performance.now()
+
+    await opened[Symbol.asyncDispose]()
+
+    expect(performance.now() - before).toBeLessThan(15_000)
+    const [first] = await openAlerts(store.db)
+    expect(first?.notified).toMatchObject([
+      { channel: 'log', sent: 1 },
+      { channel: 'mail', sent: 0, lastFailure: 'this process stopped meanwhile' },
+      { channel: 'pager', sent: 1 },
+    ])
+  })
+
+  test('take what they name and nothing else', async () => {
+    await using server = await startMailServer()
+    await using receiver = await startAlertReceiver()
+    await using opened = open(
+      smtpChannel(server.port, { connections: ['c2'] }),
+      webhookChannel(receiver.url, { kinds: ['held'] }),
+    )
+    await block('c1', 'c2')
+
+    await opened.look()
+
+    expect(subjects(server)).toEqual(['[Rollcall] c2: the platform refuses all requests'])
+    expect(receiver.received).toEqual([])
+  })
+})
+
+describe('a mail', () => {
+  const two = { to: ['ops@acme.example', 'hris@acme.example'] }
+  const refusing = (answers: () => Refusal | undefined): MailRules => ({
+    refuse: (_what, address) => (address === 'hris@acme.example' ? answers() : undefined),
+  })
+
+  test('that one of two recipients refuses for a while goes to that one only until they take it', async () => {
+    let refusal: Refusal | undefined = new Refusal(450, '4.2.0 greylisted')
+    await using server = await startMailServer(refusing(() => refusal))
+    await using opened = open(smtpChannel(server.port, two))
+    await block('c1')
+    await opened.look()
+    await opened.look(900)
+    refusal = undefined
+    await opened.look(900)
+    await opened.look(900)
+
+    const [alert] = await openAlerts(store.db)
+
+    expect(server.received.map(({ to }) => to)).toEqual([['ops@acme.example'], ['hris@acme.example']])
+    expect(new Set(server.received.map(({ headers }) => headers['message-id'])).size).toBe(1)
+    expect(alert?.notified).toMatchObject([{}, { channel: 'mail', sent: 1, lastFailure: null }])
+  })
+
+  test.each([
+    ['for good', new Refusal(550, '5.1.1 unknown'), 1],
+    ['again and again', new Refusal(450, '4.2.0 greylisted'), 8],
+  ])('that one of two refuses %s counts as sent, so that the other hears the end', async (_what, refusal, looks) => {
+    await using server = await startMailServer(refusing(() => refusal))
+    await using opened = open(smtpChannel(server.port, two))
+    await block('c1')
+    for (let look = 0; look < looks; look++) await opened.look(900)
+    const [alert] = await openAlerts(store.db)
+    await freeConnection(store.db, 'c1')
+    await opened.look(1)
+
+    await opened.look(31)
+
+    expect(alert?.notified).toMatchObject([
+      {},
+      { channel: 'mail', sent: 1, lastFailure: expect.stringContaining('refuses') },
+    ])
+    expect(server.received.map(({ to, headers }) => `${to} ${headers.subject?.slice(0, 3)}`)).toEqual([
+      'ops@acme.example [Ro',
+      'ops@acme.example Re:',
+    ])
+  })
+})
+
+describe('a bad night', () => {
+  test('sends so many messages an hour, and one that says how many more there are', async () => {
+    await using server = await startMailServer()
+    await using opened = open(smtpChannel(server.port, { perHour: 2 }))
+    await block(...names.slice(0, 7))
+    await opened.look()
+    await block('c7', 'c8')
+    await opened.look(600)
+    const within = server.received.length
+
+    await opened.look(hour - 600)
+
+    const bodies = server.received.map(({ body }) => body.split('\r\n')[0])
+    expect(within).toBe(3)
+    expect(bodies.slice(2)).toEqual([
+      '5 more alerts.',
+      expect.stringMatching(/^Since/),
+      expect.stringMatching(/^Since/),
+    ])
+    expect(subjects(server).slice(2)).toEqual([
+      '[Rollcall] more alerts',
+      '[Rollcall] c7: the platform refuses all requests',
+      '[Rollcall] c8: the platform refuses all requests',
+    ])
+    expect((await openAlerts(store.db)).flatMap(({ notified }) => notified.map(({ sent }) => sent))).toEqual(
+      Array.from({ length: 18 }, () => 1),
+    )
+  })
+
+  test('holds nothing back from a webhook, or from the log', async () => {
+    await using receiver = await startAlertReceiver()
+    await using opened = open(webhookChannel(receiver.url))
+    await block(...names)
+
+    await opened.look()
+
+    expect(receiver.received).toHaveLength(names.length)
+    expect(opened.told).toHaveLength(names.length)
+  })
+})
+
+test('a chat that asks for time is left alone for so long, with every alert', async () => {
+  const answers = [{ status: 429, retryAfter: '120' }]
+  await using chat = await startChat(() => answers.shift() ?? { status: 200 })
+  await using opened = open(slackChannel(chat.url))
+  await block('c1', 'c2')
+  await opened.look()
+  await block('c3')
+  await opened.look(60)
+  await opened.look(59)
+  const early = [...chat.asked]
+
+  await opened.look(1)
+
+  expect(early).toEqual([429])
+  expect(chat.asked).toEqual([429, 200, 200, 200])
+})
+
+test('a test of the channels goes through each at once, and says what became of each', async () => {
+  await using receiver = await startAlertReceiver()
+  await using server = await startMailServer()
+  await using chat = await startChat(() => ({ status: 500 }))
+  const settings = {
+    ...quietAlerts,
+    channels: [webhookChannel(receiver.url), smtpChannel(server.port), slackChannel(chat.url)],
+  }
+  const { signal } = new AbortController()
+
+  const tested = await testAlerts(settings, { now: new Date(), signal })
+  const one = await testAlerts(settings, { channel: 'mail', now: new Date(), signal })
+
+  expect(tested).toEqual([
+    { channel: 'pager', type: 'webhook', failure: null },
+    { channel: 'mail', type: 'smtp', failure: null },
+    { channel: 'chat', type: 'slack', failure: expect.stringMatching(/answers 500$/) },
+  ])
+  expect(one).toEqual([{ channel: 'mail', type: 'smtp', failure: null }])
+  expect([receiver.tests.length, receiver.received.length]).toEqual([1, 0])
+  expect(subjects(server)).toEqual(['[Rollcall] test', '[Rollcall] test'])
+  await expect(testAlerts(settings, { channel: 'male', now: new Date(), signal })).rejects.toMatchObject({
+    code: 'not_found',
+    message: 'there is no channel "male" in the configuration; it has pager, mail, chat',
+  })
+})

@@ -1,0 +1,47 @@
+import type { Notice } from '../../src/daemon/alerts/channel.ts'
+import type { Alert } from '../../src/store/alerts/alerts.ts'
+
+export const noticed = new Date('2026-11-20T03:00:07.000Z')
+
+/** An alert as the store holds it. */
+export function storedAlert(given: Partial<Alert> = {}): Alert {
+  return {
+    id: '5f0c5a52-7d0a-4c19-9d5c-0a2f2b8a1c11',
+    connection: 'acme',
+    kind: 'held',
+    code: 'leavers',
+    reason: 'a run waits for an approval: leavers: 91 of 2000 people would be separated; the limit is 100',
+    since: new Date('2026-11-20T03:00:01.000Z'),
+    people: 93,
+    leavers: 91,
+    runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+    raisedAt: noticed,
+    clearedAt: null,
+    ...given,
+  }
+}
+
+/** The message that an alert was raised. */
+export function raised(
+  given: Partial<Alert> = {},
+  { sentBefore = 0, leftTo = null }: { sentBefore?: number; leftTo?: readonly string[] | null } = {},
+): Extract<Notice, { alert: Alert }> {
+  const alert = storedAlert(given)
+  return { type: 'raised', alert, sentBefore, leftTo, id: `${alert.id}_${sentBefore + 1}`, now: noticed }
+}
+
+/** The message that it is over. */
+export function cleared(given: Partial<Alert> = {}): Extract<Notice, { alert: Alert }> {
+  const over = { clearedAt: new Date('2026-11-20T05:00:00.000Z'), ...given }
+  return { ...raised(over, { sentBefore: 1 }), type: 'cleared' }
+}
+
+export const testNotice: Notice = { type: 'test', id: 'test_1', now: noticed }
+export const summaryNotice: Notice = {
+  type: 'summary',
+  raised: 7,
+  cleared: 1,
+  perHour: 30,
+  id: 'summary_1',
+  now: noticed,
+}
