@@ -31,7 +31,7 @@ import {
 } from '../../sync/sync.ts'
 import type { AlertSettings } from '../alerts/channel.ts'
 import { conditionSettings, type Watched } from '../alerts/freshness.ts'
-import { alertViews, alertViews, channelViews } from '../alerts/message.ts'
+import { alertViews, channelViews } from '../alerts/message.ts'
 import { testAlerts } from '../alerts/senders.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'

@@ -332,8 +332,27 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
           'raised_at',
           'absent_since',
         ],
-        ...['cleared_at', 'next_at', 'claimed_until', 'notifications', 'attempts', 'notified_at', 'last_failure'],
+        'cleared_at',
       ],
+    },
+  ],
+  notifications: [
+    {
+      holds: 'none',
+      what: 'how far each channel was told of an alert, and which of its recipients are left',
+      until: '90 days after the alert was over',
+      columns: [
+        ...['alert_id', 'channel', 'next_at', 'claimed_until', 'sent', 'attempts', 'sent_code', 'notified_at'],
+        ...['last_failure', 'left_to'],
+      ],
+    },
+  ],
+  alert_messages: [
+    {
+      holds: 'none',
+      what: 'when a channel was sent a message, for its limit',
+      until: 'a day after it was sent',
+      columns: ['channel', 'sent_at', 'summary'],
     },
   ],
   leases: [{ holds: 'none', what: 'processes at work', until: 'a day after they ended', columns: ['id', 'seen_at'] }],
