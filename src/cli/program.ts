@@ -97,7 +97,12 @@ export function createProgram(exit: (code: Exit) => void): Command {
   )
   common(alerts.command('test').description('Send a test message through each channel now'))
     .option('--channel <name>', 'through this channel only')
-    .action(ends(async (options: AlertsTestOptions) => (await import('./commands/alerts.ts')).alertsTest(options)))
+    .action(
+      // What both commands know, such as --config, is read by the one above.
+      ends(async (_options: AlertsTestOptions, command: Command) =>
+        (await import('./commands/alerts.ts')).alertsTest(command.optsWithGlobals<AlertsTestOptions>()),
+      ),
+    )
 
   common(add(program, 'runs', 'List the newest runs'))
     .option('--connection <name>', 'of this connection only')

@@ -5,8 +5,9 @@ import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { createClient } from '../../../src/http/client/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
-import { webhookChannel } from '../../helpers/alert-settings.ts'
+import { smtpChannel, webhookChannel } from '../../helpers/alert-settings.ts'
 import { install } from '../../helpers/installation.ts'
+import { freePort } from '../../helpers/servers/free-port.ts'
 import { startAlertReceiver } from '../../helpers/sources/alert-receiver.ts'
 import { type Host, staff, startHost } from '../../helpers/world.ts'
 
@@ -21,7 +22,7 @@ test('a daemon whose key the platform does not accept tells the receiver and the
   await using at = await install({ baseUrl: host.platform.baseUrl, key: 'wrong' }, { hasStore: true })
   await at.hrSays(staff(3))
   const config = await loadConfig(at.configFile, process.env)
-  const alerts = { ...config.alerts, channels: [webhookChannel(receiver.url)] }
+  const alerts = { ...config.alerts, channels: [webhookChannel(receiver.url), smtpChannel(await freePort())] }
   const told = Promise.withResolvers<void>()
   const events = silentEvents(({ event }) => {
     if (event === 'alert.raised') told.resolve()
@@ -35,6 +36,9 @@ test('a daemon whose key the platform does not accept tells the receiver and the
   await told.promise
   const status = await client.status({})
   const shown = await at.run('status')
+  const tested = await at.run('alerts', 'test', '--json')
+  const failed = await at.run('alerts', 'test', '--channel', 'mail')
+  const listed = await at.run('alerts')
 
   expect(receiver.received.map(({ message }) => message)).toMatchObject([
     {
@@ -47,4 +51,14 @@ test('a daemon whose key the platform does not accept tells the receiver and the
     body: { alerts: [{ connection: 'acme', kind: 'blocked', id: receiver.received[0]?.message.data.id }] },
   })
   expect(shown.stdout).toMatch(/^ {2}alert {5}acme: blocked since .*API key/m)
+  expect([tested.exit, failed.exit]).toEqual([69, 69])
+  expect(JSON.parse(tested.stdout)).toMatchObject({
+    data: [
+      { channel: 'pager', failure: null },
+      { channel: 'mail', failure: expect.stringMatching(/refuses connections/) },
+    ],
+  })
+  expect(receiver.tests).toHaveLength(1)
+  expect(failed.stdout).toMatch(/^✖ mail \(smtp\): 127\.0\.0\.1:\d+ refuses connections/)
+  expect(listed.stdout).toMatch(/^ {2}pager: 1 message, the last /m)
 })
