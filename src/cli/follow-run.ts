@@ -13,11 +13,16 @@ const slowPollMs = 1000
 const standingMs = 2000
 
 /** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
-export async function settle({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<number> {
-  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
-  const settled = await followRun(control, run, { waitSeconds, progress, signal })
-  output.result(settled, renderOutcome)
+export async function settle(session: Session, run: Run, waitSeconds: number): Promise<number> {
+  const settled = await settledRun(session, run, waitSeconds)
+  session.output.result(settled, renderOutcome)
   return exitOf(settled)
+}
+
+/** The run once it has come to rest. */
+export async function settledRun({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
+  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
+  return await followRun(control, run, { waitSeconds, progress, signal })
 }
 
 /**

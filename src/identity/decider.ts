@@ -62,6 +62,8 @@ export type DeciderRules = {
   readonly pinned?: ReadonlySet<string>
   /** The roster knows no one yet, so that no key of it can have been issued again. */
   readonly isFirst?: boolean
+  /** The plan is about some people alone, so that what was said of them is kept with each of them. */
+  readonly ofSome?: boolean
 }
 
 /** A reject as it is known again in the next export. */
@@ -117,6 +119,7 @@ export function createDecider({
   twoPeople = noAnswers.twoPeople,
   pinned = nobody,
   isFirst = false,
+  ofSome = false,
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
@@ -135,7 +138,8 @@ export function createDecider({
   const waitingTally = tally()
   const keysWatched = isFirst ? null : watchKeys({ twoPeople })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
-  const isKeptOnce = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+  const isKeptOnce =
+    !ofSome && context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
   let page = emptyPage()
   /** All that was told in order, by person. */
   let toldInOrder: ReadonlyMap<string, readonly Sighting[]> = page.told

@@ -1,6 +1,7 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
-import type { FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
+import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
+import type { RowAccount } from '../identity/mapping/row-account.ts'
 import type { FieldTimes, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
@@ -27,11 +28,30 @@ export type RunOptions = {
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
   readonly restore?: { readonly identityId: string; readonly by: string }
+  /** The one person that the run is about. */
+  readonly person?: AskedPerson
   /** What waits in held runs of events is planned again as well. */
   readonly held?: boolean
   /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
   readonly again?: { readonly runId: string; readonly digest: string; readonly by: string }
 }
+
+/** A person who is asked for by key, or by the digest of an e-mail address until the source was read and the key is known. */
+export type AskedPerson = { readonly digest: string; readonly identityId?: string }
+
+/** What a run of one person found: their rows, how each was read, and what was decided from them. */
+export type PersonAccount = {
+  readonly identityId: string
+  readonly source: string
+  readonly asOf: string
+  readonly rows: readonly RowAccount[]
+  readonly decision: ChangeKind | 'none'
+  /** Why, in sentences. They hold days of employment and no other value. */
+  readonly evidence: readonly string[]
+}
+
+/** What a run accounts for beyond its plan. */
+export type RunAccount = { readonly person?: PersonAccount }
 
 /** How many people differ in the platform's list, by kind. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
@@ -208,6 +228,7 @@ export type StoreSchema = {
     last_code: string | null
     last_failure: string | null
   }
+  run_accounts: { run_id: string; account: Json<RunAccount> }
   classed_values: {
     connection: string
     field: string

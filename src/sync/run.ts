@@ -6,16 +6,19 @@ import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
+import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
-import type { Db } from '../store/schema.ts'
+import type { Db, RunAccount } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import { workingOn } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { noteTarget } from './deliver/target.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
+import { preparePerson } from './plan/one-person.ts'
 import { preparePlan } from './plan/prepare.ts'
+import type { Progress } from './plan/read-rows.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
 import { asFailure } from './repair/read-back.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
@@ -91,22 +94,13 @@ async function readAndPlan(
   if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
   await settleSources(ctx, connection)
 
-  const feed = await openFeed(ctx, connection, { name: claim.run.feed as FeedName, claim, signal })
-  const { again, held: replaces = false } = claim.run.options
-  const plan = await preparePlan(ctx, connection, {
-    feed,
-    stage: storeStage(db, claim),
-    everybody: claim.run.options.full ?? false,
-    // What is made again was set aside before.
-    splits: again && !replaces ? null : { behindHeld: !replaces },
-    signal,
-    onProgress: (read) => ctx.events.runRead({ ...about, ...read }),
-  })
+  const plan = await planOf(ctx, claim, connection, signal)
 
   const { setAside } = plan
   const now = ctx.now()
   const held = await db.transaction().execute(async (tx) => {
-    if (!(await markPlanned(tx, claim, { ...plan, verification }, now))) throw new Overtaken()
+    if (!(await markPlanned(tx, planned(claim, plan), { ...plan, verification }, now))) throw new Overtaken()
+    if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: connection.name, account: plan.account })
     const { source, asOf, rows, counts, digest } = plan
     const read = source && { source: source.name, version: source.version, bytes: source.bytes }
     const act = { connection: connection.name, by: rollcall, now }
@@ -121,6 +115,41 @@ async function readAndPlan(
   })
   ctx.events.runPrepared(about)
   if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
+}
+
+type Prepared = Awaited<ReturnType<typeof preparePlan>> & { readonly account?: RunAccount }
+
+/** Plans what the run's feed says. */
+async function planOf(
+  ctx: SyncContext,
+  claim: ClaimedRun,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const { id: runId, options, feed: name } = claim.run
+  const stage = storeStage(ctx.store.db, claim)
+  const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
+  if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
+
+  const feed = await openFeed(ctx, connection, { name: name as FeedName, claim, signal })
+  const { again, held: replaces = false } = options
+  return await preparePlan(ctx, connection, {
+    feed,
+    stage,
+    everybody: options.full ?? false,
+    // What is made again was set aside before.
+    splits: again && !replaces ? null : { behindHeld: !replaces },
+    signal,
+    onProgress,
+  })
+}
+
+/** The run as its plan knows it: the source has said which person was meant. */
+function planned(claim: ClaimedRun, { account }: Prepared): ClaimedRun {
+  const { person } = claim.run.options
+  if (!person || !account?.person) return claim
+  const { identityId } = account.person
+  return { ...claim, run: { ...claim.run, options: { ...claim.run.options, person: { ...person, identityId } } } }
 }
 
 /** Lets a planned run go on as its guards say: held, unchanged, or delivering. */
@@ -198,13 +227,13 @@ export async function decideSource(
   run: Run,
   { outcome, now }: { outcome: SourceOutcome; now: Date },
 ): Promise<void> {
+  if (run.feed === 'roster' || run.feed === 'person') return
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
     // Events that had the source read hold nothing that could be read again.
     await settleEvents(tx, { runId: run.id })
     return
   }
-  if (run.feed === 'roster') return
   if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
   // Where not every rejected row is known, none of the events can be let go.
   else if ((run.counts?.rejected ?? 0) > rejectsKept)

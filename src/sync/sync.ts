@@ -5,6 +5,7 @@ import { executeRun } from './run.ts'
 
 export type { SyncContext } from './context.ts'
 export { lookUpTarget } from './deliver/target.ts'
+export { planPerson, requestPerson } from './person-runs.ts'
 export { requestDueRuns } from './plan/due-runs.ts'
 export { requestEventRuns } from './plan/event-runs.ts'
 export { mainFeed } from './plan/feeds.ts'

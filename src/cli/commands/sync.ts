@@ -1,9 +1,17 @@
-import { settle } from '../follow-run.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import type { PersonAccount, Run } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import type { Control } from '../control-client.ts'
+import { exitOf, settle, settledRun } from '../follow-run.ts'
+import { renderPersonAccount } from '../render/person-account.ts'
+import { renderOutcome } from '../render/run.ts'
+import type { Paint } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
 export type SyncOptions = CommonOptions & {
   readonly full?: boolean
   readonly verify?: boolean
+  readonly person?: string
+  readonly showValues?: boolean
   readonly wait: number
   readonly by: string
 }
@@ -12,8 +20,39 @@ export type SyncOptions = CommonOptions & {
 export async function sync(options: SyncOptions): Promise<number> {
   return await withSession(options, { works: true }, async (session) => {
     const connection = connectionNamed(options, session.config)
-    const { full = false, verify = false, by } = options
+    const { full = false, verify = false, person, by } = options
+    if (person !== undefined) return await syncPerson(session, { ...options, connection, person })
     const run = await session.control.startRun({ params: { connection }, body: { full, verify, by } })
     return await settle(session, run, options.wait)
   })
+}
+
+type PersonOptions = SyncOptions & { readonly connection: string; readonly person: string }
+type PersonRun = Run & { readonly person: PersonAccount | null }
+
+/** Has one person read and delivered, and shows the way from their row to the answer of the platform. */
+async function syncPerson(
+  session: Session,
+  { connection, person, wait, by, ...options }: PersonOptions,
+): Promise<number> {
+  const { control, output } = session
+  const asked = await control.startRun({ params: { connection }, body: { person, by } })
+  const run = await settledRun(session, asked, wait)
+  const account = await personAccount(control, run, { values: output.mayShowValues(options) })
+  output.result({ ...run, person: account }, renderPersonRun)
+  return exitOf(run)
+}
+
+/** What the run found; null where it failed before it found anything. */
+async function personAccount(control: Control, { id }: Run, query: { values: boolean }): Promise<PersonAccount | null> {
+  try {
+    return (await control.runAccount({ params: { runId: id }, query })).person
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {
+  return [...(person ? [renderPersonAccount(person, paint)] : []), renderOutcome(run, paint)].join('\n\n')
 }

@@ -59,7 +59,8 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
   ]
 }
 
-function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
+/** How far a change has come, and what the platform answered. */
+export function answerText({ state, sentAt, answeredAt, answer }: PersonChange): string {
   if (answer === null) return sentAt === null ? state : `${state}, sent ${moment(sentAt)}`
   const message = answer.message === undefined ? '' : `: ${shown(answer.message)}`
   const when = answeredAt === null ? '' : ` on ${moment(answeredAt)}`

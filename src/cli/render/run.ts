@@ -194,8 +194,17 @@ function stateText(run: Run, paint: Paint): string {
 }
 
 function optionsText({ options }: Run): string {
-  const flags = [options.full && 'full', options.verify && 'verify', options.retract && 'retract'].filter(Boolean)
+  const flags = [
+    options.full && 'full',
+    options.verify && 'verify',
+    options.retract && 'retract',
+    personText(options),
+  ].filter(Boolean)
   return flags.length === 0 ? '' : ` (${flags.join(', ')})`
+}
+
+function personText({ person }: Run['options']): string | false {
+  return person !== undefined && `person ${shown(person.identityId ?? 'by e-mail')}`
 }
 
 function sentText({ sent }: Run): string | null {
@@ -213,6 +222,8 @@ function readsText({ feed }: Run): string | null {
       return 'events'
     case 'roster':
       return 'nothing new: what HR said last'
+    case 'person':
+      return 'the source, for one person'
     default:
       return feed satisfies never
   }

@@ -10,10 +10,12 @@ import {
   FailureView,
   InboxEvent,
   Person,
+  PersonPlan,
   PlanDocument,
   Problem,
   RejectView,
   Run,
+  RunAccount,
   Status,
   Unserved,
   ValueMeaning,
@@ -32,6 +34,8 @@ const ofConnection = z.object({ connection: z.string() })
 const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
 const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+
+const PersonText = z.string().min(1).max(320)
 
 const EventIds = z
   .array(z.string().regex(/^\d{1,18}$/))
@@ -118,7 +122,14 @@ export const control = operations({
     path: '/connections/:connection/runs',
     summary: 'Ask for a run; while another one is active, the request joins the one that waits.',
     params: ofConnection,
-    body: z.strictObject({ full: z.boolean().optional(), verify: z.boolean().optional(), by: By.optional() }),
+    body: z.strictObject({
+      full: z.boolean().optional(),
+      verify: z.boolean().optional(),
+      person: PersonText.optional().describe(
+        'Read the source for this one person, by key or e-mail address, and deliver no one else. It goes with no other option.',
+      ),
+      by: By.optional(),
+    }),
     success: { 201: Run },
     errors: [400, 401, 404, 409, 500, 503],
   },
@@ -130,6 +141,25 @@ export const control = operations({
     query: z.object({ values: Values }),
     success: { 200: PlanDocument },
     errors: [400, 401, 404, 409, 422, 500, 503],
+  },
+  planPerson: {
+    method: 'POST',
+    path: '/connections/:connection/plan/person',
+    summary: 'What a run of one person would do now, and why. Stores nothing and sends nothing.',
+    params: ofConnection,
+    query: z.object({ values: Values }),
+    body: z.strictObject({ person: PersonText.describe('The key or the e-mail address.') }),
+    success: { 200: PersonPlan },
+    errors: [400, 401, 404, 409, 422, 500, 503],
+  },
+  runAccount: {
+    method: 'GET',
+    path: '/runs/:runId/account',
+    summary: 'What a run about named people accounts for beyond its plan. Of each connection the newest are kept.',
+    params: ofRun,
+    query: z.object({ values: Values }),
+    success: { 200: RunAccount },
+    errors: [400, 401, 404, 500, 503],
   },
   approveRun: {
     method: 'POST',

@@ -78,6 +78,10 @@ export const RunOptions = z.object({
     .object({ identityId: z.string(), by: z.string() })
     .optional()
     .describe('Whose retraction was taken back right before this run.'),
+  person: z
+    .object({ identityId: z.string().optional() })
+    .optional()
+    .describe('The one person that this run is about. The key is left out until an e-mail address was looked up.'),
   held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
   again: z
     .object({ runId: z.string(), digest: z.string(), by: z.string() })
@@ -140,9 +144,9 @@ export const Run = z
       .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
       .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
     feed: z
-      .enum(['source', 'webhook', 'roster'])
+      .enum(['source', 'webhook', 'roster', 'person'])
       .describe(
-        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered.",
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person.",
       ),
     mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
@@ -347,6 +351,49 @@ export const Person = z
   })
   .meta({ id: 'Person' })
 export type Person = z.infer<typeof Person>
+
+const CellAccount = z.object({
+  column: z.string(),
+  field: z.string(),
+  text: FieldView.nullable().describe('As it stands in the row. Null: the row does not speak of the column.'),
+  value: FieldView.describe('What was read from it.'),
+  normalised: z.boolean().describe('The value is written otherwise than the text.'),
+  keeps: z.boolean().describe('The cell says nothing, and what is known stays.'),
+  reason: z.string().nullable().describe('Why the cell cannot be used; null if it can.'),
+})
+
+export const PersonAccount = z
+  .object({
+    identityId: z.string(),
+    source: z.string(),
+    asOf: Instant,
+    rows: z.array(
+      z.object({
+        place: z.string().describe('The row, as `file:line`.'),
+        reason: z.string().nullable().describe('Why the row does not count; null if it does.'),
+        cells: z.array(CellAccount),
+      }),
+    ),
+    decision: z.enum([...ChangeKind.options, 'none']),
+    evidence: z.array(z.string()).describe('Why, in sentences.'),
+    delivery: PersonChange.nullable().describe(
+      'What was sent, and what the platform answered; null: there was nothing to send.',
+    ),
+  })
+  .meta({ id: 'PersonAccount' })
+export type PersonAccount = z.infer<typeof PersonAccount>
+
+export const PersonPlan = PlanDocument.extend({ person: PersonAccount }).meta({ id: 'PersonPlan' })
+export type PersonPlan = z.infer<typeof PersonPlan>
+
+export const RunAccount = z
+  .object({
+    person: PersonAccount.nullable().describe(
+      'Of a run of one person: their rows, how each was read, and what was decided.',
+    ),
+  })
+  .meta({ id: 'RunAccount' })
+export type RunAccount = z.infer<typeof RunAccount>
 
 export const EventState = z.enum(['pending', 'held', 'settled', 'rejected', 'dismissed', 'test'])
 

@@ -15,6 +15,7 @@ import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review
 import { personNamed } from '../../store/key-answers.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
+import { accountOf } from '../../store/runs/accounts.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
@@ -23,7 +24,9 @@ import {
   cancelRun,
   classValue,
   planOnly,
+  planPerson,
   rejectRun,
+  requestPerson,
   requestRun,
   restorePerson,
   retractPerson,
@@ -39,6 +42,7 @@ import { keyHandlers } from './keys.ts'
 import {
   changeView,
   classedView,
+  personAccountView,
   personView,
   planView,
   problemPlace,
@@ -116,8 +120,15 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
   },
 
-  async startRun(ctx, { params: { connection }, body: { full, verify, by } }) {
+  async startRun(ctx, { params: { connection }, body: { full, verify, person, by } }) {
     knownConnection(ctx, connection)
+    if (person !== undefined) {
+      if (full || verify) throw new Failure('usage', 'a run of one person is neither full nor does it verify')
+      return {
+        status: 201,
+        body: await requestPerson(ctx.sync, { connection, person, ...(by !== undefined && { by }) }),
+      }
+    }
     const options = { ...(full && { full }), ...(verify && { verify }) }
     return {
       status: 201,
@@ -128,6 +139,25 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async planConnection(ctx, { params: { connection }, query }) {
     knownConnection(ctx, connection)
     return { status: 200, body: planView(await planOnly(ctx.sync, connection, ctx.signal), query) }
+  },
+
+  async planPerson(ctx, { params: { connection }, query, body: { person } }) {
+    knownConnection(ctx, connection)
+    const plan = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
+    return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
+  },
+
+  async runAccount(ctx, { params: { runId }, query }) {
+    const run = await existingRun(ctx, runId)
+    const account = await accountOf(ctx.sync.store.db, runId)
+    if (account === null)
+      throw new Failure(
+        'not_found',
+        `run ${runId} of "${run.connection}" accounts for no more than its plan, or no longer does`,
+      )
+    const { person } = account
+    const [change = null] = person ? await changesOf(ctx.sync.store.db, runId, { limit: 1 }) : []
+    return { status: 200, body: { person: person ? personAccountView(person, change, query) : null } }
   },
 
   async approveRun(ctx, { params: { runId }, body: { digest, by } }) {

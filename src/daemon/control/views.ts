@@ -4,6 +4,7 @@ import {
   type ClassedValue,
   type FieldChange,
   type Person,
+  type PersonAccount,
   type PersonChange,
   type PlanDocument,
   type Problem,
@@ -12,11 +13,13 @@ import {
   type Unserved,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges } from '../../identity/change.ts'
+import type { CellAccount } from '../../identity/mapping/row-account.ts'
 import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
+import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
 
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
@@ -119,6 +122,42 @@ export function personView(
     changes: changes.map((change) => personChangeView(change, showing)),
   }
 }
+
+/** What a run of one person found, as the control API shows it. The key is no personal value, as it is none elsewhere. */
+export function personAccountView(
+  { rows, ...account }: StoredAccount,
+  change: AccountedChange | null,
+  showing: Showing,
+): PersonAccount {
+  return {
+    ...account,
+    evidence: [...account.evidence],
+    rows: rows.map(({ origin, reason, cells }) => ({
+      place: originText(origin) ?? '',
+      reason,
+      cells: cells.map((cell) => cellView(cell, showing)),
+    })),
+    delivery: change && personChangeView(change, showing),
+  }
+}
+
+function cellView(
+  { text, value, ...cell }: CellAccount,
+  { values }: Showing,
+): PersonAccount['rows'][number]['cells'][number] {
+  const isShown = values || openFields.has(cell.field)
+  const normalised = text !== null && typeof value === 'string' && !worded.has(cell.field) && text !== value
+  return {
+    ...cell,
+    text: text === null || isShown ? text : hidden,
+    // What a status or an action was taken for says no more than the decision does.
+    value: value === null || isShown || worded.has(cell.field) ? value : hidden,
+    normalised,
+  }
+}
+
+/** What these cells say is read as one of few words. */
+const worded: ReadonlySet<string> = new Set(['status', 'action'])
 
 function secondsSince(instant: string, now: Date): number {
   return Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / 1000))

@@ -58,6 +58,8 @@ export type GuardFacts = PeopleCounts & {
   readonly headcount: number
   /** What passed by events within the last day and no person approved: many small plans are no way around the limit of a large one. */
   readonly recent: PeopleCounts
+  /** By what it passed; left out for events. */
+  readonly recentBy?: string
   /** What accepted runs of the same feed had; null where there were none. */
   readonly usual: Usual | null
   readonly retractions: number

@@ -80,7 +80,7 @@ function rejectedRows({ rejected, incomplete, knownFaulty, rows }: GuardFacts, l
 type PeopleLimit = (typeof peopleLimits)[number]
 
 function people(name: PeopleLimit, facts: GuardFacts, limits: Guards): Verdict {
-  const { actual, within } = withRecent(facts[name], facts.recent[name])
+  const { actual, within } = withRecent(facts[name], facts.recent[name], facts.recentBy)
   const { said } = limitRows[name]
   const verdict = limited(name, limits[name], { actual, base: facts.headcount, of: `${said}${within}` })
   const unusual = unusualOf(facts[name], { usual: facts.usual, most: facts.usual?.most[name] ?? 0, limits })
@@ -115,14 +115,14 @@ function joiners(facts: GuardFacts, limits: Guards): Verdict {
 function fields(
   name: 'fieldChanges' | 'blanks',
   counted: 'changed' | 'blanked',
-  { [counted]: counts, recent, usual, headcount: base }: GuardFacts,
+  { [counted]: counts, recent, recentBy, usual, headcount: base }: GuardFacts,
   limits: Guards,
 ): Verdict {
   const { said } = limitRows[name]
   const most = mostOf(limits[name], base)
   const found = otherFields
     .map((field) => {
-      const { actual, within } = withRecent(counts[field], recent[counted][field])
+      const { actual, within } = withRecent(counts[field], recent[counted][field], recentBy)
       const unusual = unusualOf(counts[field], { usual, most: usual?.most[counted][field] ?? 0, limits })
       if (actual > most)
         return { actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
@@ -135,9 +135,9 @@ function fields(
 }
 
 /** A plan that adds nothing is not held for what others did before it. */
-function withRecent(now: number, recent: number): { actual: number; within: string } {
+function withRecent(now: number, recent: number, by = 'by events'): { actual: number; within: string } {
   if (now === 0 || recent === 0) return { actual: now, within: '' }
-  return { actual: now + recent, within: ' within a day by events' }
+  return { actual: now + recent, within: ` within a day ${by}` }
 }
 
 // A word that no one has classed may mean that a person has left, or that they have not.

@@ -28,7 +28,7 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
-import { type Cell, ignoring, type MappableRow, rowMapper } from './rows.ts'
+import { type Cell, ignoring, type MappableRow, rowMapper, textIn } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
 
@@ -121,6 +121,8 @@ export type CompiledMapping =
       readonly ok: true
       /** What a row says or, where it cannot be trusted, why. */
       readonly map: (row: MappableRow) => Sighting | Reject
+      /** The texts of a row that the mapping reads. */
+      readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
       /** Whether a row is about something else than people's employment, and is to be passed over. */
       readonly isIgnored: (row: MappableRow) => boolean
       /** The header that each mapped field, and the status, is read from; several joined by commas. */
@@ -130,6 +132,9 @@ export type CompiledMapping =
     }
   /** One sentence for each column that is missing or ambiguous. */
   | { readonly ok: false; readonly missing: readonly string[] }
+
+/** The text of a row for one mapped name; undefined where the row does not speak of it. */
+export type MappedCell = { readonly name: MappedName; readonly column: string; readonly text: string | undefined }
 
 export type MappedName = FieldName | 'identityId' | (typeof columnParts)[number]
 
@@ -172,7 +177,13 @@ export function compileMapping(
   if (key === undefined || missing.length > 0) return { ok: false, missing }
   const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
   const map = rowMapper({ key, ...cells }, { timeZone, onBadCell, statusMeans })
-  return { ok: true, map, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
+  const { contractor, leaving, rank, zone } = cells
+  const places = [key, ...texts, contractor, leaving, cells.status, cells.action, rank, zone].filter(
+    (place) => place !== undefined,
+  )
+  const cellsOf = ({ values }: Pick<MappableRow, 'values'>) =>
+    places.map((place) => ({ name: place.name, column: place.header, text: textIn(place, values) }))
+  return { ok: true, map, cellsOf, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const

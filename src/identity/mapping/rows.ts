@@ -165,7 +165,8 @@ function tell<V extends string | boolean>(
   return text === undefined ? undefined : cell.read(text, timeZone)
 }
 
-function textIn({ index, textOf }: Cell<string, unknown>, values: RowValues): string | undefined {
+/** The text of a mapped place in a row; undefined where the row does not speak of it. */
+export function textIn({ index, textOf }: Cell<string, unknown>, values: RowValues): string | undefined {
   return textOf === null ? values[index] : textOf(values)
 }
 

@@ -8,6 +8,7 @@ import { inbox } from './0006-inbox.ts'
 import { alerts } from './0007-alerts.ts'
 import { audit } from './0008-audit.ts'
 import { keys } from './0011-keys.ts'
+import { runAccounts } from './0013-run-accounts.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   alerts,
   audit,
   keys,
+  runAccounts,
 ]

@@ -141,8 +141,8 @@ export type PlanSummary = {
 }
 
 /**
- * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, since the others are
- * about other people. False: another attempt has taken over.
+ * Completes a plan. Every older held plan of the same feed is void; of events only those that were planned again, and of runs of one
+ * person only those of the same one, since the others are about other people. False: another attempt has taken over.
  */
 export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, now: Date): Promise<boolean> {
   const { id, connection, feed, options } = claim.run
@@ -162,6 +162,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       fields: JSON.stringify(plan.fields),
       end_keys: JSON.stringify(plan.endKeys),
       warnings: JSON.stringify(plan.warnings),
+      options: JSON.stringify(options),
       verification: JSON.stringify(plan.verification),
     })
     .where('id', '=', id)
@@ -180,14 +181,17 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
   }
   const older = await tx
     .selectFrom('runs')
-    .select('id')
+    .select(['id', 'options'])
     .where('connection', '=', connection)
     .where('state', '=', 'held')
     .where('feed', '=', feed)
     .where(sql<boolean>`not options ? 'retract'`)
     .execute()
   const again = options.again?.runId
-  const replaced = older.filter((held) => feed !== 'webhook' || options.held || held.id === again)
+  const replaced = older.filter((held) => {
+    if (feed === 'person') return held.options.person?.identityId === options.person?.identityId
+    return feed !== 'webhook' || options.held || held.id === again
+  })
   for (const held of replaced) {
     await moveRun(tx, { id: held.id, to: 'superseded', now, reason: `a newer plan exists: run ${id}` })
     await dropPlan(tx, held.id, now)

@@ -80,6 +80,7 @@ export async function acceptStanding(
     .selectFrom('runs')
     .innerJoin('connections', 'connections.name', 'runs.connection')
     .select([
+      'runs.feed',
       'runs.mode',
       'runs.as_of',
       'runs.unserved',
@@ -87,6 +88,8 @@ export async function acceptStanding(
     ])
     .where('runs.id', '=', runId)
     .executeTakeFirst()
+  // What a person approved for one person is not known of the next export.
+  if (run?.feed === 'person') return
   // Set where the plan was made, if it says what is wrong with its source.
   if (run?.unserved) {
     await sql`

@@ -69,6 +69,20 @@ export async function connectionsWithDueLeavers(
   return await query.execute()
 }
 
+/** The keys of the people whose wanted e-mail address passes a test. It reads everybody, so it is for what a person asks for. */
+export async function keysOfEmail(
+  db: Db,
+  { connection, isMeant }: { connection: string; isMeant: (email: string) => boolean },
+): Promise<string[]> {
+  const found: string[] = []
+  for await (const keys of keysWhere(db, connection, sql<boolean>`wanted ->> 'email' is not null`)) {
+    for (const { identityId, wanted } of (await rosterEntries(db, { connection, identityIds: keys })).values()) {
+      if (typeof wanted?.email === 'string' && isMeant(wanted.email)) found.push(identityId)
+    }
+  }
+  return found
+}
+
 /** The keys of uncertain people: it is not known what the platform holds of them. */
 export function uncertainKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`uncertain`)

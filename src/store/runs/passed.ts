@@ -5,11 +5,14 @@ import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 import type { FeedName } from './runs.ts'
 
-/** What the limits of people count of events that passed since then without a person's approval. */
-export async function passedSince(db: Db, connection: string, since: Date): Promise<PeopleCounts> {
+/** What the limits of people count of small runs, of one feed, that passed since then without a person's approval. */
+export async function passedSince(
+  db: Db,
+  { connection, feed, since }: { connection: string; feed: FeedName; since: Date },
+): Promise<PeopleCounts> {
   const passed = sql`
     select id, counts from runs
-    where connection = ${connection} and feed = 'webhook' and state in ('delivering', 'finished', 'finished_with_problems')
+    where connection = ${connection} and feed = ${feed} and state in ('delivering', 'finished', 'finished_with_problems')
       and decided_by is null and created_at > ${since}`
   const kinds = await sql<{ kind: string; people: number }>`
     with passed as (${passed})

@@ -7,8 +7,11 @@ import type { Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } f
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
 export type Trigger = (typeof triggers)[number]
 
-/** What a run reads: the connection's source, the events that came in for it, or nothing new but what the roster wants already. */
-export const feedNames = ['source', 'webhook', 'roster'] as const
+/**
+ * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, or of the
+ * source what it says of one person.
+ */
+export const feedNames = ['source', 'webhook', 'roster', 'person'] as const
 export type FeedName = (typeof feedNames)[number]
 
 /** The states of a run and where each may go. */
@@ -113,6 +116,28 @@ export async function addWaitingRun(
     .returning('id')
     .executeTakeFirstOrThrow()
   return row.id
+}
+
+/** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */
+export async function addOwnRun(
+  db: Db,
+  run: { connection: string; feed: FeedName; trigger: Trigger; options: RunOptions; now: Date },
+): Promise<string | null> {
+  const row = await db
+    .insertInto('runs')
+    .values({
+      id: randomUUID(),
+      connection: run.connection,
+      feed: run.feed,
+      trigger: run.trigger,
+      state: 'waiting',
+      options: JSON.stringify(run.options),
+      created_at: run.now,
+    })
+    .onConflict((conflict) => conflict.columns(['connection', 'feed']).where('state', '=', 'waiting').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return row?.id ?? null
 }
 
 /** The run of this feed that waits, with what it was asked for; null if none does. */

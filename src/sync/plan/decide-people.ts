@@ -2,6 +2,7 @@ import type { Decider } from '../../identity/decider.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Stage } from './stage.ts'
+import type { PersonWatch } from './watch-person.ts'
 
 /** How many people are looked up and staged together. */
 const pageSize = 1000
@@ -12,12 +13,15 @@ type Place = {
   readonly stage: Stage
   readonly decider: Decider
   readonly signal: AbortSignal
+  /** The one person that is decided about; left out for all of them. */
+  readonly only?: PersonWatch
 }
 
 /** Decides about the people of the last page and then about people without a usable row. */
 export async function decideRest(place: Place): Promise<void> {
-  const { db, connection, stage, decider, signal } = place
+  const { db, connection, stage, decider, signal, only } = place
   await stagePage(place, decider.lastPage())
+  if (only) return await decideOne(place, only)
   const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
   for await (const some of keys) {
     signal.throwIfAborted()
@@ -30,13 +34,28 @@ export async function decideRest(place: Place): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider }: Place,
-  { withdrawn, told }: ReturnType<Decider['nextPage']>,
+  { db, connection, stage, decider, only }: Place,
+  { withdrawn, told: all }: ReturnType<Decider['nextPage']>,
 ): Promise<void> {
   if (withdrawn.length > 0) await stage.drop(withdrawn)
+  only?.forget(withdrawn)
+  const told = only ? all.filter(({ identityId }) => only.isAsked(identityId)) : all
   for (const some of portionsOf(told)) {
     const known = await rosterEntries(db, { connection, identityIds: some.map(({ identityId }) => identityId) })
-    await stage.put(decider.decideTold(some, known))
+    const people = decider.decideTold(some, known)
+    const [first] = some
+    const seen = first?.sightings.at(-1)
+    await stage.put(only && first && seen ? only.take(people, { entry: known.get(first.identityId), seen }) : people)
+  }
+}
+
+/** Decides about the one person who is asked for, if no usable row named them. */
+async function decideOne({ db, connection, stage, decider }: Place, only: PersonWatch): Promise<void> {
+  const identityIds = decider.unseen(only.keys())
+  const known = await rosterEntries(db, { connection, identityIds })
+  for (const entry of known.values()) {
+    const seen = decider.lacks(entry.identityId) ? 'absent' : 'untouched'
+    await stage.put(only.take(decider.decideUnseen([entry]), { entry, seen }))
   }
 }
 

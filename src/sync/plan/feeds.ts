@@ -83,6 +83,18 @@ async function whileHeld<T>(db: Db, claim: ClaimedRun, take: (tx: Db, runId: str
   })
 }
 
+/** Opens what the source has now, as a run would find it that has accepted nothing yet. What waits for the next run goes on waiting. */
+export async function openSource(
+  ctx: Pick<SyncContext, 'store' | 'now'>,
+  { name: connection, feeds: { source } }: SyncConnection,
+  signal: AbortSignal,
+): Promise<OpenedFeed> {
+  if (!source) throw new Failure('config_invalid', `connection "${connection}" has no source in the configuration`)
+  const taken = (versions: readonly string[]) => takenVersions(ctx.store.db, { connection, versions })
+  const reading = await source.connector.open({ now: ctx.now, signal, last: null, taken })
+  return { name: 'source', rules: source, reading }
+}
+
 /** Puts away what was decided about: archives it, moves it, or whatever its connector does. What fails is tried again with the next run. */
 export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store

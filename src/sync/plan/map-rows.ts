@@ -15,7 +15,7 @@ export type NoPerson = { readonly noPerson: true; readonly identityId: string | 
 
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
-  | (Pick<Mapped, 'ok' | 'columns' | 'mapped'> & {
+  | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'cellsOf'> & {
       /** null: the row is about something else and is passed over. */
       readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | null
       /** Complete once every row was mapped. */
@@ -42,7 +42,7 @@ export function mapRows(
     const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })
     return { ok: false, see, missing: reasons }
   }
-  const { columns, mapped } = compiled
+  const { columns, mapped, cellsOf } = compiled
   const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps })
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
@@ -50,6 +50,7 @@ export function mapRows(
     ok: true,
     columns,
     mapped,
+    cellsOf,
     map(row) {
       if (compiled.isIgnored(row)) return null
       const told = underFirstKey(compiled.map(row), aliases)

@@ -27,6 +27,7 @@ import { type MappedRows, mapRows } from './map-rows.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
+import type { PersonWatch } from './watch-person.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -36,7 +37,8 @@ const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedV
 /**
  * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
  * `everybody`: also people without a difference are staged, to be sent again. `splits`: of a plan of events, what a guard stops is set
- * aside, so that the rest can go on; with `behindHeld` also what is about people of runs that are held already.
+ * aside, so that the rest can go on; with `behindHeld` also what is about people of runs that are held already. `only`: the one person
+ * that is decided about, after all that was read of the source.
  */
 export async function preparePlan(
   ctx: Pick<SyncContext, 'store' | 'now'>,
@@ -46,6 +48,7 @@ export async function preparePlan(
     stage,
     everybody,
     splits,
+    only,
     signal,
     onProgress,
   }: {
@@ -53,6 +56,7 @@ export async function preparePlan(
     stage: Stage
     everybody: boolean
     splits: { readonly behindHeld: boolean } | null
+    only?: PersonWatch
     signal: AbortSignal
     onProgress: Progress
   },
@@ -63,11 +67,12 @@ export async function preparePlan(
   const { sparse = false } = reading
   const classed = await classedValues(db, connection.name)
   const answers = await keyAnswers(db, connection.name)
-  const mapping = mapRows(
+  const mapped = mapRows(
     reading,
     { ...rules, mapping: withClassed(rules.mapping, classed) },
     { now: ctx.now(), aliases: answers.aliases },
   )
+  const mapping = only ? only.watched(mapped) : mapped
   const planContext: PlanContext = {
     ...contextOf(reading, rules, ctx.now()),
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
@@ -86,8 +91,9 @@ export async function preparePlan(
     twoPeople: answers.twoPeople,
     pinned,
     isFirst: employed === 0,
+    ofSome: only !== undefined,
   })
-  const place = { db, connection: connection.name, stage, decider, signal }
+  const place = { db, connection: connection.name, stage, decider, signal, ...(only && { only }) }
 
   const rows = await readRows(decider, {
     slices: reading.rows,
@@ -112,7 +118,7 @@ export async function preparePlan(
       mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
     headcount: employed,
     pairs,
-    recent: inOrder ? await passedSince(db, connection.name, aDayAgo) : noPeople,
+    ...(await recentOf(db, connection.name, { since: aDayAgo, inOrder, ofOne: only !== undefined })),
     usual: await usualOf(db, { connection: connection.name, feed: feed.name }),
     missingColumns: missingColumns(mapping, { accepted: accepted.fields, fields, rules, nothingNew, sparse }),
     absence: rules.absence,
@@ -147,6 +153,20 @@ export async function preparePlan(
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
+  }
+}
+
+/** What passed within a day by small runs of the same kind: many of them are no way around the limit of a large one. */
+async function recentOf(
+  db: Db,
+  connection: string,
+  { since, inOrder, ofOne }: { since: Date; inOrder: boolean; ofOne: boolean },
+): Promise<Pick<GuardFacts, 'recent' | 'recentBy'>> {
+  if (inOrder) return { recent: await passedSince(db, { connection, feed: 'webhook', since }) }
+  if (!ofOne) return { recent: noPeople }
+  return {
+    recent: await passedSince(db, { connection, feed: 'person', since }),
+    recentBy: 'by runs of one person each',
   }
 }
 

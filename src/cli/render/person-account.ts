@@ -1,0 +1,69 @@
+import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
+import { answerText } from './person.ts'
+import { renderField, renderGuards, renderWarnings } from './plan.ts'
+import { aligned, day, moment, type Paint, shown } from './text.ts'
+
+type Cell = PersonAccount['rows'][number]['cells'][number]
+type Field = Cell['value'] | Cell['text']
+
+/** One person's way from their row to the platform's answer. */
+export function renderPersonAccount(account: PersonAccount, paint: Paint): string {
+  const { identityId, source, asOf, rows, decision, evidence, delivery } = account
+  const parts = [
+    [`${paint('bold', shown(identityId))} · ${shown(source)} · as of ${moment(asOf)}`],
+    rows.length === 0 ? [`  ${shown(source)} has no row of this person`] : rows.flatMap((row) => rowLines(row, paint)),
+    [
+      `${paint('bold', 'Decision')}  ${decision === 'none' ? 'nothing to send' : decision}`,
+      ...evidence.map((line) => `  ${shown(line)}`),
+    ],
+    delivery === null ? [] : deliveryLines(delivery, paint),
+  ]
+  return parts.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')
+}
+
+/** What a run of one person would do now. */
+export function renderPersonPlan({ person, guards, warnings }: PersonPlan, paint: Paint): string {
+  const parts = [renderPersonAccount(person, paint), renderGuards(guards, paint), renderWarnings(warnings, paint)]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint: Paint): string[] {
+  const table = cells.map((cell) => [shown(cell.column), cell.field, textOf(cell.text, cell.field), readAs(cell)])
+  const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
+  return [
+    `${paint('bold', 'Row')}  ${shown(place)}`,
+    ...(reason === null ? [] : [`  ${paint('yellow', `does not count: ${shown(reason)}`)}`]),
+    ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text)).map((line) => `  ${line}`),
+  ]
+}
+
+function readAs({ value, field, normalised, keeps, reason }: Cell): string {
+  if (reason !== null) return `cannot be used: ${shown(reason)}`
+  if (keeps) return 'says nothing; what is known stays'
+  return `${textOf(value, field)}${normalised ? ' (normalised)' : ''}`
+}
+
+function textOf(value: Field, field: string): string {
+  if (value === null) return '-'
+  if (typeof value === 'object') return 'hidden'
+  const isDate = (field === 'startedAt' || field === 'separatedAt') && String(value).includes('T')
+  return isDate ? day(String(value)) : shown(String(value))
+}
+
+function deliveryLines(delivery: NonNullable<PersonAccount['delivery']>, paint: Paint): string[] {
+  const fields = Object.entries(delivery.fields ?? {}).map(([name, field]) => renderField(name, field))
+  return [
+    `${paint('bold', 'Request')}  ${requests[delivery.kind]}${fields.length === 0 ? '' : `: ${fields.join(', ')}`}`,
+    `${paint('bold', 'Answer')}   ${answerText(delivery)}`,
+  ]
+}
+
+/** What the platform is sent for each kind of change. */
+const requests: Readonly<Record<NonNullable<PersonAccount['delivery']>['kind'], string>> = {
+  join: 'create or update the person',
+  update: 'create or update the person',
+  leave: 'update the person',
+  return: 'update the person',
+  correct: 'clear the leaving date, then set the new one',
+  retract: 'delete the data of the person',
+}

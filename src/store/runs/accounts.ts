@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+import type { Db, RunAccount } from '../schema.ts'
+
+/** So many accounts of a connection are kept; those of older runs are removed. */
+const accountsKept = 200
+
+/** Keeps what a run accounts for beyond its plan, in the transaction that completes the plan. */
+export async function keepAccount(
+  tx: Db,
+  { runId, connection, account }: { runId: string; connection: string; account: RunAccount },
+): Promise<void> {
+  await tx
+    .insertInto('run_accounts')
+    .values({ run_id: runId, account: JSON.stringify(account) })
+    .onConflict((conflict) => conflict.column('run_id').doUpdateSet({ account: JSON.stringify(account) }))
+    .execute()
+  await sql`
+    delete from run_accounts where run_id in (
+      select run_accounts.run_id from run_accounts join runs on runs.id = run_accounts.run_id
+      where runs.connection = ${connection} order by runs.created_at desc, runs.id offset ${accountsKept})`.execute(tx)
+}
+
+/** What a run accounts for beyond its plan; null where there is none, or none any more. */
+export async function accountOf(db: Db, runId: string): Promise<RunAccount | null> {
+  const row = await db.selectFrom('run_accounts').select('account').where('run_id', '=', runId).executeTakeFirst()
+  return row?.account ?? null
+}

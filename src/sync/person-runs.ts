@@ -1,0 +1,84 @@
+import { Failure } from '../errors.ts'
+import { record } from '../store/audit/trail.ts'
+import { freeConnection } from '../store/connections.ts'
+import { hasten } from '../store/deliveries/due.ts'
+import type { StagedChange } from '../store/plans/plans.ts'
+import { addOwnRun, ensureConnection, getRun, type Run, waitingRun } from '../store/runs/runs.ts'
+import type { PersonAccount } from '../store/schema.ts'
+import type { SyncContext } from './context.ts'
+import { preparePerson } from './plan/one-person.ts'
+import type { PlanDocument } from './plan/plan-only.ts'
+import { memoryStage } from './plan/stage.ts'
+import { askedPerson } from './plan/watch-person.ts'
+import { connectionOf } from './requests.ts'
+import { sweep } from './sweep.ts'
+
+/** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
+export async function requestPerson(
+  ctx: SyncContext,
+  request: { connection: string; person: string; by?: string },
+): Promise<Run> {
+  const { db } = ctx.store
+  const connection = connectionOf(ctx, request.connection)
+  const { name } = connection
+  mustHaveSource(connection)
+  const now = ctx.now()
+  const person = askedPerson(request.person)
+  await ensureConnection(db, name)
+  await freeConnection(db, name)
+  await hasten(db, { connection: name, now })
+  const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, now } as const
+  const { by = 'operator' } = request
+  const { identityId } = person
+  const added = await db.transaction().execute(async (tx) => {
+    const id = await addOwnRun(tx, run)
+    const about = { connection: name, by, ...(identityId !== undefined && { identityId }), now }
+    if (id !== null) await record(tx, { act: 'run.requested', ...about, runId: id, details: { feed: 'person' } })
+    return id
+  })
+  const runId = added ?? (await joined(ctx, name, person.digest))
+  if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
+  await sweep(ctx)
+  const asked = await getRun(db, runId)
+  if (!asked) throw new Failure('not_found', `there is no run ${runId}`)
+  return asked
+}
+
+/** What a run of one person would do now. Stores nothing and sends nothing. */
+export async function planPerson(
+  ctx: SyncContext,
+  request: { connection: string; person: string; signal: AbortSignal },
+): Promise<PlanDocument & { readonly person: PersonAccount }> {
+  const connection = connectionOf(ctx, request.connection)
+  mustHaveSource(connection)
+  await ensureConnection(ctx.store.db, connection.name)
+  const stage = memoryStage()
+  const prepared = await preparePerson(ctx, connection, {
+    asked: askedPerson(request.person),
+    stage,
+    signal: request.signal,
+    onProgress: () => {},
+  })
+  const { setAside: _, standing: __, account, ...plan } = prepared
+  const changes: StagedChange[] = []
+  for await (const staged of stage.changes()) changes.push(...staged)
+  return { connection: connection.name, ...plan, changes, person: account.person }
+}
+
+/** The run that waits already for the same person. */
+async function joined({ store }: SyncContext, connection: string, digest: string): Promise<string> {
+  const waiting = await waitingRun(store.db, { connection, feed: 'person' })
+  if (waiting?.options.person?.digest === digest) return waiting.id
+  throw new Failure(
+    'conflict',
+    `run ${waiting?.id ?? ''} of another person waits for "${connection}"; ask again when it has ended`,
+  )
+}
+
+function mustHaveSource({ name, feeds }: ReturnType<typeof connectionOf>): void {
+  if (feeds.source) return
+  throw new Failure(
+    'usage',
+    `"${name}" has no source to read a person from; \`rollcall person KEY\` shows what its events said`,
+  )
+}

@@ -1,0 +1,140 @@
+import type { SourceRow } from '../../connectors/connector.ts'
+import { Failure } from '../../errors.ts'
+import type { Seen } from '../../identity/decide.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
+import { fingerprint } from '../../identity/digest.ts'
+import type { Decided } from '../../identity/explain.ts'
+import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.ts'
+import { isReject } from '../../identity/mapping/rows.ts'
+import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
+import type { AskedPerson } from '../../store/schema.ts'
+import type { MappedRows } from './map-rows.ts'
+
+/** So many rows of one person are accounted for. */
+const rowsKept = 20
+
+export type PersonWatch = ReturnType<typeof watchPerson>
+
+/** Who is asked for by this text. Only a digest of an e-mail address is kept, as it is a personal value. A key is none. */
+export function askedPerson(text: string): AskedPerson {
+  return { digest: digestOf(text), ...(!text.includes('@') && { identityId: text }) }
+}
+
+/** Tells whether an e-mail address is the one that was asked for. */
+export function emailTest({ digest }: AskedPerson): (email: string) => boolean {
+  return (email) => digestOf(email) === digest
+}
+
+/**
+ * Looks out for one person in rows that stream by, by key or by the digest of an e-mail address. `known`: the keys of the people who
+ * have this address as far as is known. Of all other people nothing is decided.
+ */
+export function watchPerson(asked: AskedPerson, known: readonly string[]) {
+  const keys = new Map<string, number | null>(
+    asked.identityId === undefined ? known.map((key) => [key, null]) : [[asked.identityId, null]],
+  )
+  const rows: RowAccount[] = []
+  const rejects: Reject[] = []
+  let alike: { readonly key: string; readonly line: number } | null = null
+  let named = 0
+  let decided: Decided | null = null
+
+  function see(row: SourceRow, told: Sighting | Reject, mapping: Extract<MappedRows, { ok: true }>): void {
+    const { identityId } = told
+    if (identityId === null) return
+    if (asked.identityId === undefined && isMeant(told)) keys.set(identityId, keys.get(identityId) ?? row.origin.line)
+    else if (asked.identityId !== undefined && identityId !== asked.identityId && alike === null) {
+      if (foldKey(identityId) === foldKey(asked.identityId)) alike = { key: identityId, line: row.origin.line }
+    }
+    if (!keys.has(identityId)) return
+    named++
+    if (isReject(told)) rejects.push(told)
+    else rejects.push(...(told.badCells ?? []))
+    if (rows.length < rowsKept) rows.push(rowAccount(row.origin, told, mapping.cellsOf(row)))
+  }
+
+  function isMeant(told: Sighting | Reject): boolean {
+    const { identityId } = told
+    if (identityId?.includes('@') && digestOf(identityId) === asked.digest) return true
+    const email = isReject(told) ? null : told.fields.email
+    return typeof email === 'string' && digestOf(email) === asked.digest
+  }
+
+  return {
+    rows: rows as readonly RowAccount[],
+    /** What cannot be read of the person's own rows. */
+    rejects: rejects as readonly Reject[],
+    /** How many rows name the person. */
+    named: () => named,
+    /** What was decided about the person; null where nothing was. */
+    decided: () => decided,
+
+    /** The same rows, looked over for the person. */
+    watched(mapping: MappedRows): MappedRows {
+      if (!mapping.ok) return mapping
+      return {
+        ...mapping,
+        map(row) {
+          const told = mapping.map(row)
+          if (told !== null && !('noPerson' in told)) see(row, told, mapping)
+          return told
+        },
+      }
+    },
+
+    isAsked: (identityId: string): boolean => keys.has(identityId),
+    keys: (): string[] => [...keys.keys()],
+
+    /** The key that is meant, once all rows were seen. Fails where none is, or several are. */
+    key(source: string): string {
+      const [first, ...others] = keys.keys()
+      if (first !== undefined && others.length === 0) return first
+      if (first === undefined)
+        throw new Failure(
+          'not_found',
+          `no row of ${source} holds the e-mail address that was asked for, and no one is known by it: name the key`,
+        )
+      const places = [...keys].map(([key, line]) =>
+        line === null ? `${key} (as known)` : `${key} (${source}:${line})`,
+      )
+      throw new Failure(
+        'usage',
+        `the e-mail address that was asked for is that of ${keys.size} people: ${places.join(', ')}. Name the key of one of them`,
+      )
+    },
+
+    /** What helps a person who asked for a key that stands nowhere. */
+    alike: (source: string): string =>
+      alike === null ? '' : `; the key "${alike.key}" in ${source}:${alike.line} is spelled alike`,
+
+    /** What was decided about these people no longer counts. */
+    forget(identityIds: readonly string[]): void {
+      if (identityIds.some((key) => keys.has(key))) decided = null
+    },
+
+    /**
+     * Takes what was decided. The absences of the person stay as they were, and an absence that is not enough to leave is no fact of
+     * this run, so that the runs that read the source for all people count as they would have.
+     */
+    take(people: readonly PlannedPerson[], of: { entry: RosterEntry | undefined; seen: Seen }): PlannedPerson[] {
+      decided = { ...of, side: people[0]?.entry ?? null, change: people[0]?.change ?? null }
+      return people.flatMap((person) => {
+        const counts = person.change !== null || of.seen !== 'absent'
+        const entry = person.entry && counts ? { ...person.entry, absences: of.entry?.absences ?? 0 } : null
+        return entry || person.change ? [{ ...person, entry }] : []
+      })
+    },
+  }
+}
+
+/** Spreadsheets take leading zeros away, and people mix up case and signs. */
+function foldKey(key: string): string {
+  return key
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replace(/^0+/, '')
+}
+
+function digestOf(text: string): string {
+  return fingerprint('person', text.toLowerCase())
+}
