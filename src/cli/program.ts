@@ -17,6 +17,7 @@ import type { RejectOptions } from './commands/reject.ts'
 import type { RestoreOptions } from './commands/restore.ts'
 import type { RetractOptions } from './commands/retract.ts'
 import type { RetryOptions } from './commands/retry-events.ts'
+import type { RevertOptions } from './commands/revert.ts'
 import type { RunDetailOptions } from './commands/run.ts'
 import type { RunsOptions } from './commands/runs.ts'
 import type { SyncOptions } from './commands/sync.ts'
@@ -202,6 +203,13 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .argument('<id>', 'the run')
     .action(
       ends(async (id: string, options: CancelOptions) => (await import('./commands/cancel.ts')).cancel(id, options)),
+    )
+
+  waiting(deciding(common(add(program, 'revert', 'Take back what a run did; guarded like every other run'))))
+    .argument('<id>', 'the run')
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(
+      ends(async (id: string, options: RevertOptions) => (await import('./commands/revert.ts')).revert(id, options)),
     )
 
   one(common(add(program, 'person', 'Show what HR says of a person, what the platform has, and how it came about')))

@@ -89,6 +89,11 @@ export function decideInOrder(
   return conclude(start, { side, absent: false }, ctx)
 }
 
+/** What follows for one person from a wanted side that a person asked for. */
+export function decideSide(entry: RosterEntry, side: WantedSide, ctx: PlanContext): Decision {
+  return conclude(entry, { side, absent: false }, ctx)
+}
+
 /** The change that takes a person's data off the platform as sent in error. Nothing but an explicit request leads here. */
 export function retractChange(entry: Pick<RosterEntry, 'identityId'>, reason: string): Change {
   return { kind: 'retract', identityId: entry.identityId, reason, carried: false }

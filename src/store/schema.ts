@@ -30,6 +30,8 @@ export type RunOptions = {
   readonly restore?: { readonly identityId: string; readonly by: string }
   /** The one person that the run is about. */
   readonly person?: AskedPerson
+  /** The run that this one takes back; such a run reads no source. */
+  readonly revert?: { readonly runId: string; readonly reason: string; readonly by: string }
   /** What waits in held runs of events is planned again as well. */
   readonly held?: boolean
   /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
@@ -50,8 +52,27 @@ export type PersonAccount = {
   readonly evidence: readonly string[]
 }
 
+/** What a run that reverts another one found. Of each kind the first people are named, and all are counted. */
+export type RevertAccount = {
+  /** The run that is reverted. */
+  readonly runId: string
+  /** How many people go back to what was known of them before. */
+  readonly people: number
+  /** Who joined by it, and is left to a retraction. */
+  readonly joiners: NamedPeople
+  /** Who was taken back by it, and is left to a restoration. */
+  readonly retracted: NamedPeople
+  /** Who is left as they are, and why. */
+  readonly left: {
+    readonly count: number
+    readonly people: readonly { readonly identityId: string; readonly reason: string }[]
+  }
+}
+
+type NamedPeople = { readonly count: number; readonly keys: readonly string[] }
+
 /** What a run accounts for beyond its plan. */
-export type RunAccount = { readonly person?: PersonAccount }
+export type RunAccount = { readonly person?: PersonAccount; readonly revert?: RevertAccount }
 
 /** How many people differ in the platform's list, by kind. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }

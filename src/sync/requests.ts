@@ -137,16 +137,18 @@ export async function approveRun(
 /** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
 async function askAgain(
   tx: Db,
-  { id: runId, connection, feed, options: { full, verify, person } }: Run,
+  { id: runId, connection, feed, options: { full, verify, person, revert } }: Run,
   { digest, by, now }: { digest: string; by: string; now: Date },
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
-  const other = waiting?.options.again?.runId ?? (waiting && feed === 'person' ? waiting.id : runId)
+  const other =
+    waiting?.options.again?.runId ?? (waiting && (feed === 'person' || feed === 'revert') ? waiting.id : runId)
   if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
   const options = {
     ...(full !== undefined && { full }),
     ...(verify !== undefined && { verify }),
     ...(person !== undefined && { person }),
+    ...(revert !== undefined && { revert }),
     again: { runId, digest, by },
   }
   return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, now })

@@ -19,6 +19,7 @@ import { openFeed, settleSources } from './plan/feeds.ts'
 import { preparePerson } from './plan/one-person.ts'
 import { preparePlan } from './plan/prepare.ts'
 import type { Progress } from './plan/read-rows.ts'
+import { prepareRevert } from './plan/revert.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
 import { asFailure } from './repair/read-back.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
@@ -91,7 +92,7 @@ async function readAndPlan(
   const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
-  if (unread && claim.run.feed === 'roster') throw asFailure(connection, unread)
+  if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)
   await settleSources(ctx, connection)
 
   const plan = await planOf(ctx, claim, connection, signal)
@@ -129,6 +130,7 @@ async function planOf(
   const { id: runId, options, feed: name } = claim.run
   const stage = storeStage(ctx.store.db, claim)
   const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
+  if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
   const feed = await openFeed(ctx, connection, { name: name as FeedName, claim, signal })
@@ -227,7 +229,7 @@ export async function decideSource(
   run: Run,
   { outcome, now }: { outcome: SourceOutcome; now: Date },
 ): Promise<void> {
-  if (run.feed === 'roster' || run.feed === 'person') return
+  if (run.feed !== 'source' && run.feed !== 'webhook') return
   if (run.feed === 'source') {
     if (run.source) await takeSource(tx, { connection: run.connection, source: run.source, outcome, now })
     // Events that had the source read hold nothing that could be read again.

@@ -20,6 +20,7 @@ export {
   retractPerson,
   unblock,
 } from './requests.ts'
+export { requestRevert } from './reverts.ts'
 export { sweep } from './sweep.ts'
 
 /** What the queue's jobs do. */

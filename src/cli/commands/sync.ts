@@ -1,10 +1,9 @@
 import type { PersonAccount, Run } from '../../contract/control/shapes.ts'
-import { Failure } from '../../errors.ts'
-import type { Control } from '../control-client.ts'
 import { exitOf, settle, settledRun } from '../follow-run.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
+import { accountOf } from '../run-account.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
 export type SyncOptions = CommonOptions & {
@@ -38,19 +37,9 @@ async function syncPerson(
   const { control, output } = session
   const asked = await control.startRun({ params: { connection }, body: { person, by } })
   const run = await settledRun(session, asked, wait)
-  const account = await personAccount(control, run, { values: output.mayShowValues(options) })
-  output.result({ ...run, person: account }, renderPersonRun)
+  const account = await accountOf(control, run, { values: output.mayShowValues(options) })
+  output.result({ ...run, person: account?.person ?? null }, renderPersonRun)
   return exitOf(run)
-}
-
-/** What the run found; null where it failed before it found anything. */
-async function personAccount(control: Control, { id }: Run, query: { values: boolean }): Promise<PersonAccount | null> {
-  try {
-    return (await control.runAccount({ params: { runId: id }, query })).person
-  } catch (error) {
-    if (error instanceof Failure && error.code === 'not_found') return null
-    throw error
-  }
 }
 
 function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {

@@ -199,6 +199,7 @@ function optionsText({ options }: Run): string {
     options.verify && 'verify',
     options.retract && 'retract',
     personText(options),
+    options.revert && `revert ${options.revert.runId}`,
   ].filter(Boolean)
   return flags.length === 0 ? '' : ` (${flags.join(', ')})`
 }
@@ -224,6 +225,8 @@ function readsText({ feed }: Run): string | null {
       return 'nothing new: what HR said last'
     case 'person':
       return 'the source, for one person'
+    case 'revert':
+      return 'what a former run did'
     default:
       return feed satisfies never
   }

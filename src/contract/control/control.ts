@@ -161,6 +161,15 @@ export const control = operations({
     success: { 200: RunAccount },
     errors: [400, 401, 404, 500, 503],
   },
+  revertRun: {
+    method: 'POST',
+    path: '/runs/:runId/revert',
+    summary: 'Take back what a run did, by a run of its own that is guarded like every other.',
+    params: ofRun,
+    body: z.strictObject({ reason: z.string().min(1).max(500), by: By }),
+    success: { 201: Run },
+    errors: [400, 401, 404, 409, 500, 503],
+  },
   approveRun: {
     method: 'POST',
     path: '/runs/:runId/approval',

@@ -82,6 +82,10 @@ export const RunOptions = z.object({
     .object({ identityId: z.string().optional() })
     .optional()
     .describe('The one person that this run is about. The key is left out until an e-mail address was looked up.'),
+  revert: z
+    .object({ runId: z.string(), reason: z.string(), by: z.string() })
+    .optional()
+    .describe('The run that this one takes back, and why.'),
   held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
   again: z
     .object({ runId: z.string(), digest: z.string(), by: z.string() })
@@ -144,9 +148,9 @@ export const Run = z
       .enum(['schedule', 'operator', 'file', 'webhook', 'repair'])
       .describe('Who asked. `repair`: a request whose outcome is unknown; what the platform holds is read back.'),
     feed: z
-      .enum(['source', 'webhook', 'roster', 'person'])
+      .enum(['source', 'webhook', 'roster', 'person', 'revert'])
       .describe(
-        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person.",
+        "What is read: the connection's source, the events that came in, or, with `roster`, nothing new: what HR said last is delivered. With `person` the source is read for one person, and with `revert` what a former run did is taken back.",
       ),
     mode: z.enum(['snapshot', 'delta']).nullable(),
     state: RunState,
@@ -386,8 +390,27 @@ export type PersonAccount = z.infer<typeof PersonAccount>
 export const PersonPlan = PlanDocument.extend({ person: PersonAccount }).meta({ id: 'PersonPlan' })
 export type PersonPlan = z.infer<typeof PersonPlan>
 
+const NamedPeople = z.object({ count: Count, keys: z.array(z.string()).readonly() })
+
+export const RevertAccount = z
+  .object({
+    runId: z.string().describe('The run that is reverted.'),
+    people: Count.describe('People who go back to what was known of them before.'),
+    joiners: NamedPeople.describe('People who joined by it. A retraction of each takes them back.'),
+    retracted: NamedPeople.describe('People who were taken back by it. A restoration of each sends them again.'),
+    left: z
+      .object({
+        count: Count,
+        people: z.array(z.object({ identityId: z.string(), reason: z.string() })).readonly(),
+      })
+      .describe('People who are left as they are.'),
+  })
+  .meta({ id: 'RevertAccount' })
+export type RevertAccount = z.infer<typeof RevertAccount>
+
 export const RunAccount = z
   .object({
+    revert: RevertAccount.nullable().describe('Of a run that reverts another one: what becomes of its people.'),
     person: PersonAccount.nullable().describe(
       'Of a run of one person: their rows, how each was read, and what was decided.',
     ),

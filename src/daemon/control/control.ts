@@ -27,6 +27,7 @@ import {
   planPerson,
   rejectRun,
   requestPerson,
+  requestRevert,
   requestRun,
   restorePerson,
   retractPerson,
@@ -155,9 +156,14 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
         'not_found',
         `run ${runId} of "${run.connection}" accounts for no more than its plan, or no longer does`,
       )
-    const { person } = account
+    const { person, revert = null } = account
     const [change = null] = person ? await changesOf(ctx.sync.store.db, runId, { limit: 1 }) : []
-    return { status: 200, body: { person: person ? personAccountView(person, change, query) : null } }
+    return { status: 200, body: { person: person ? personAccountView(person, change, query) : null, revert } }
+  },
+
+  async revertRun(ctx, { params: { runId }, body }) {
+    await existingRun(ctx, runId)
+    return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, signal: ctx.signal }) }
   },
 
   async approveRun(ctx, { params: { runId }, body: { digest, by } }) {

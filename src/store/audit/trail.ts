@@ -28,6 +28,7 @@ export const acts = {
     'values of finished runs were removed, because their time was over; keys, dates of leaving, counts and digests stay',
   'history.removed': 'runs were removed with all that they held, because their time was over',
   'person.forgotten': 'a person had the values removed of someone who has left; the key and the date of leaving stay',
+  'revert.requested': 'a person asked that what a run did is taken back',
   'retraction.requested': 'a person asked that the data of a person is deleted as sent in error',
   'retraction.undone': 'a person took a retraction back',
   'connection.unblocked': 'a person said that what blocked a connection is gone',

@@ -8,10 +8,10 @@ export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as
 export type Trigger = (typeof triggers)[number]
 
 /**
- * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, or of the
- * source what it says of one person.
+ * What a run reads: the connection's source, the events that came in for it, nothing new but what the roster wants already, of the
+ * source what it says of one person, or what a former run did, to take it back.
  */
-export const feedNames = ['source', 'webhook', 'roster', 'person'] as const
+export const feedNames = ['source', 'webhook', 'roster', 'person', 'revert'] as const
 export type FeedName = (typeof feedNames)[number]
 
 /** The states of a run and where each may go. */
@@ -289,6 +289,23 @@ export async function plannedIn(
     db,
   )
   return new Map(rows.map((row) => [row.identity_id, row.run_id]))
+}
+
+/** The newest run that reverts this one, or is about to; null if there is none but such as came to nothing. */
+export async function revertOf(
+  db: Db,
+  runId: string,
+): Promise<{ readonly id: string; readonly state: RunState } | null> {
+  const row = await db
+    .selectFrom('runs')
+    .select(['id', 'state'])
+    .where('feed', '=', 'revert')
+    .where(sql<boolean>`options -> 'revert' ->> 'runId' = ${runId}`)
+    .where('state', 'not in', ['rejected', 'cancelled', 'superseded', 'failed'])
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { id: row.id, state: row.state as RunState } : null
 }
 
 /** The runs that wait for this connection, the older first. */

@@ -28,6 +28,13 @@ export function mainFeed({ feeds }: SyncConnection): FeedName {
   return feeds.source ? 'source' : 'webhook'
 }
 
+/** The rules of that feed. */
+export function mainRules({ name, feeds }: SyncConnection): FeedRules {
+  const rules = feeds.source ?? feeds.webhook
+  if (!rules) throw new Failure('config_invalid', `connection "${name}" has nothing to read in the configuration`)
+  return rules
+}
+
 /**
  * Opens what a run reads. Without a run, to have a look only: events that are waiting go on waiting for theirs. Events that only say
  * that something changed belong to the run that reads the source after them, so that they are done with as its plan is.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { install } from '../helpers/installation.ts'
-import { change, type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -42,4 +42,24 @@ test('one person is planned, delivered and accounted for, with values only where
   expect(lost).toMatchObject({ exit: 66, stdout: expect.stringContaining('stands neither in') })
   const held = await peopleOn(client)
   expect([held.get('E0003')?.jobTitle, held.get('E0004')?.jobTitle]).toEqual(['Director', 'Engineer'])
+})
+
+test('a run is reverted by hand, and the answer says what is left to do', async () => {
+  const { key, client } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await at.hrSays(staff(20))
+  await at.run('sync')
+  await at.hrSays([...without(staff(20), 'E0003'), { id: 'N1', start: '2020-01-06', status: 'Active' }])
+  const mistake = JSON.parse((await at.run('sync', '--json')).stdout)
+
+  const reverted = await at.run('revert', mistake.id, '--reason', 'last year')
+  const twice = await at.run('revert', mistake.id, '--reason', 'last year', '--json')
+
+  expect(mistake.counts).toMatchObject({ leave: 1, join: 1 })
+  expect(reverted.exit).toBe(0)
+  expect(reverted.stdout).toContain('1 person goes back to what was known of them before it')
+  expect(reverted.stdout).toMatch(/Joined by it.*\(1\)\n {2}N1\n/)
+  expect(reverted.stdout).toContain('the same changes are planned again, under the same guards.')
+  expect((await peopleOn(client)).get('E0003')?.separatedAt).toBeNull()
+  expect(twice).toMatchObject({ exit: 75, stdout: expect.stringContaining('was reverted already') })
 })

@@ -1,0 +1,27 @@
+import type { RevertAccount, Run } from '../../contract/control/shapes.ts'
+import { exitOf, settledRun } from '../follow-run.ts'
+import { renderRevertAccount } from '../render/revert-account.ts'
+import { renderOutcome } from '../render/run.ts'
+import type { Paint } from '../render/text.ts'
+import { accountOf } from '../run-account.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+export type RevertOptions = CommonOptions & { readonly reason: string; readonly by: string; readonly wait: number }
+
+type RevertRun = Run & { readonly reverted: RevertAccount | null }
+
+/** Takes back what a run did, and stays until that has come to rest. */
+export async function revert(runId: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
+  return await withSession(options, { works: true }, async (session) => {
+    const { control, output } = session
+    const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
+    const run = await settledRun(session, asked, wait)
+    const account = await accountOf(control, run, { values: false })
+    output.result({ ...run, reverted: account?.revert ?? null }, renderRevertRun)
+    return exitOf(run)
+  })
+}
+
+function renderRevertRun({ reverted, ...run }: RevertRun, paint: Paint): string {
+  return [...(reverted ? [renderRevertAccount(reverted, paint)] : []), renderOutcome(run, paint)].join('\n\n')
+}

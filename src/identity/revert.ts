@@ -1,0 +1,73 @@
+import type { Change } from './change.ts'
+import type { WantedSide } from './decide.ts'
+import { sameRecord } from './difference.ts'
+import { utcMidnight } from './employment.ts'
+import type { IdentityRecord, RosterEntry } from './record.ts'
+
+/** What a run did to one person, and what is known of the time before and after it. */
+export type Done = {
+  readonly change: Change
+  /** The platform acknowledged it. What it refused, or never got, is accepted all the same and would be sent by a later run. */
+  readonly isDelivered: boolean
+  /** The leaving date that the person had before was inferred. */
+  readonly wasInferred: boolean
+  /** A newer run that accepted something about the person. */
+  readonly changedBy: string | null
+}
+
+/** What becomes of it: the person goes back to the former facts, is left to another act that names them, or is left as they are. */
+export type Undoing =
+  | { readonly kind: 'back'; readonly side: WantedSide }
+  | { readonly kind: 'retract' | 'restore' | 'nothing' }
+  | { readonly kind: 'left'; readonly reason: string }
+
+/**
+ * Takes back what a run did to one person. The times of the facts stay as they were: what is newer than the reverted facts still wins
+ * over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
+ * sent because it was missing there.
+ */
+export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { repairs: boolean }): Undoing {
+  const { change, isDelivered, changedBy } = done
+  if (change.kind === 'retract') {
+    if (!isDelivered) return { kind: 'nothing' }
+    return entry?.retracted ? { kind: 'restore' } : left('the retraction was taken back since')
+  }
+  if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
+  if (entry === undefined) return left('nothing is known of them any more')
+  if (entry.retracted) return left('their data was taken back since')
+  if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
+  if (entry.wanted === null || !sameRecord(entry.wanted, change.record)) return left('newer facts about them are known')
+  if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
+  if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
+  if (change.kind === 'join') return { kind: 'retract' }
+  return { kind: 'back', side: formerSide(entry, change, done) }
+}
+
+type Sent = Exclude<Change, { readonly kind: 'retract' }>
+
+function formerSide(entry: RosterEntry, { record, fields }: Sent, { wasInferred }: Done): WantedSide {
+  const { asOf, employmentAsOf, fieldTimes } = entry
+  const times = { asOf, employmentAsOf, fieldTimes }
+  const former = Object.entries(fields).map(([field, { from }]) => [field, from] as const)
+  const wanted: IdentityRecord = { ...record, ...Object.fromEntries(former) }
+  if (fields.separatedAt === undefined) {
+    const { inferred, deferredTo, deferredZone, clearedDate, absences } = entry
+    return { wanted, inferred, deferredTo, deferredZone, clearedDate, ...times, absences }
+  }
+  const { from } = fields.separatedAt
+  // A date that counts again is no longer one that a later start has cleared.
+  const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === from
+  return {
+    wanted,
+    inferred: from !== null && wasInferred,
+    deferredTo: null,
+    deferredZone: null,
+    clearedDate: isCleared ? null : entry.clearedDate,
+    ...times,
+    absences: 0,
+  }
+}
+
+function left(reason: string): Undoing {
+  return { kind: 'left', reason }
+}

@@ -1,0 +1,144 @@
+import { decideSide } from '../../identity/decide.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
+import { planHasher } from '../../identity/digest.ts'
+import { noPeople } from '../../identity/guards/facts.ts'
+import { judge } from '../../identity/guards/judge.ts'
+import { tally } from '../../identity/guards/tally.ts'
+import type { RosterEntry } from '../../identity/record.ts'
+import { type Done, type Undoing, undo } from '../../identity/revert.ts'
+import { doneBy } from '../../store/audit/done.ts'
+import type { PlanSummary } from '../../store/plans/plans.ts'
+import { headcount, rosterEntries } from '../../store/roster/roster.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import type { RevertAccount, RunOptions } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
+import { mainRules } from './feeds.ts'
+import { contextOf } from './prepare.ts'
+import type { Stage } from './stage.ts'
+
+/** So many people of each kind are named; all of them are counted. */
+const keysKept = 1000
+
+/**
+ * Plans the inverse of what a run did, from what is known of its people now. No source is read. Joiners are named for a retraction,
+ * and retractions for a restoration, since each of these is an act of its own that names the person.
+ */
+export async function prepareRevert(
+  ctx: Pick<SyncContext, 'store' | 'now'>,
+  connection: SyncConnection,
+  { revert, stage, signal }: { revert: NonNullable<RunOptions['revert']>; stage: Stage; signal: AbortSignal },
+): Promise<
+  Omit<PlanSummary, 'verification'> & { readonly setAside: null; readonly account: { readonly revert: RevertAccount } }
+> {
+  const { db } = ctx.store
+  const now = ctx.now()
+  const asOf = now.toISOString()
+  const rules = mainRules(connection)
+  const context = contextOf({ mode: 'delta', asOf }, rules, now)
+  const repairs = (await getRun(db, revert.runId))?.options.verify ?? false
+  const counted = tally()
+  const found = accounted(revert.runId)
+
+  for await (const some of doneBy(db, revert.runId)) {
+    signal.throwIfAborted()
+    const identityIds = some.map(({ change }) => change.identityId)
+    const known = await rosterEntries(db, { connection: connection.name, identityIds })
+    await stage.put(some.flatMap((done) => planned(known.get(done.change.identityId), done)))
+  }
+
+  function planned(entry: RosterEntry | undefined, done: Done): PlannedPerson[] {
+    const { identityId } = done.change
+    const undoing = undo(entry, done, { repairs })
+    found.note(identityId, undoing)
+    if (undoing.kind !== 'back' || entry === undefined) return []
+    const decision = decideSide(entry, undoing.side, context)
+    counted.add(decision, 'untouched')
+    return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
+  }
+
+  const account = found.account()
+  const facts = counted.facts({
+    mode: 'delta',
+    rows: account.people,
+    size: null,
+    endMissing: false,
+    headcount: await headcount(db, connection.name),
+    recent: noPeople,
+    usual: null,
+    missingColumns: [],
+    absence: rules.absence,
+  })
+  const hasher = planHasher()
+  for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
+  return {
+    mode: 'delta',
+    source: null,
+    asOf,
+    rows: 0,
+    records: account.people,
+    counts: counted.counts(),
+    people: counted.people(),
+    guards: judge(facts, connection.guards)
+      .filter(({ name }) => ofPeople.has(name))
+      .map(counted.explain),
+    digest: hasher.digest(),
+    fields: null,
+    endKeys: [],
+    warnings: [],
+    rejects: [],
+    standing: null,
+    setAside: null,
+    account: { revert: account },
+  }
+}
+
+/** The guards that judge what becomes of people. There are no rows to judge. */
+const ofPeople: ReadonlySet<string> = new Set([
+  'leavers',
+  'returns',
+  'redates',
+  'contractorFlips',
+  'emailChanges',
+  'fieldChanges',
+  'blanks',
+])
+
+/** Notes what becomes of each person of the reverted run. */
+function accounted(runId: string) {
+  let people = 0
+  const lists = { joiners: named(), retracted: named() }
+  const left: { identityId: string; reason: string }[] = []
+  let leftCount = 0
+
+  return {
+    note(identityId: string, undoing: Undoing): void {
+      const { kind } = undoing
+      if (kind === 'back') people++
+      else if (kind === 'retract') lists.joiners.add(identityId)
+      else if (kind === 'restore') lists.retracted.add(identityId)
+      else if (kind === 'left') {
+        leftCount++
+        if (left.length < keysKept) left.push({ identityId, reason: undoing.reason })
+      }
+    },
+    account: (): RevertAccount => ({
+      runId,
+      people,
+      joiners: lists.joiners.all(),
+      retracted: lists.retracted.all(),
+      left: { count: leftCount, people: left },
+    }),
+  }
+}
+
+function named() {
+  let count = 0
+  const keys: string[] = []
+  return {
+    add(key: string): void {
+      count++
+      if (keys.length < keysKept) keys.push(key)
+    },
+    all: () => ({ count, keys }),
+  }
+}
