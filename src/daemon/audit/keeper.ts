@@ -72,13 +72,14 @@ export async function keepAudit(
   }
   await noteConfiguration(db, config, now())
 
+  /** One signature after the other, until nothing is left that waits. */
   async function sealNow(): Promise<void> {
     const { key } = signing
     if (key === null) return
-    const sealed = await seal(db, { key, kept: await readHead(dataDir), now: now() })
-    if (sealed.kind === 'broken') {
-      tell(`${sealed.reason}; see "rollcall audit verify"`)
-    } else if (sealed.kind === 'sealed' && sealed.head) {
+    for (;;) {
+      const sealed = await seal(db, { key, kept: await readHead(dataDir), now: now() })
+      if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
+      if (sealed.kind !== 'sealed' || sealed.head === null) return
       await writeHead(dataDir, sealed.head)
       events.auditSealed({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
     }

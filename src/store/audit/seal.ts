@@ -19,7 +19,9 @@ export type Sealed =
 
 /** The key of the advisory lock; the number spells SEAL. */
 const lockKey = 0x5345414c
+/** So many acts get their place with one signature, at most. */
 const atOnce = 5000
+const pageSize = 1000
 
 /**
  * Gives entries that were committed their place in the chain and signs its new end. One process at a time does so; others answer
@@ -38,9 +40,12 @@ export async function seal(
     const end = await endOf(tx)
     const reason = await whyBroken(tx, { end, key: key.publicKey, kept })
     if (reason !== null) return { kind: 'broken', reason }
-    const pending = await pendingEntries(tx)
-    const own = pending.filter(({ entry, mac, isKnown }) => !isKnown && mac === key.mac(entry))
-    const foreign = pending.length - own.length
+    const own: PendingEntry[] = []
+    let foreign = 0
+    for await (const waiting of pendingEntries(tx)) {
+      if (waiting.isKnown || waiting.mac !== key.mac(waiting.entry)) foreign += 1
+      else if (own.push(waiting) === atOnce) break
+    }
     if (own.length === 0) return { kind: 'sealed', entries: 0, head: null, foreign }
     const head = await append(tx, { end, entries: own.map(({ entry }) => entry), keys: [key], now })
     await sql`delete from audit_pending where id = any(${own.map(({ id }) => id)}::bigint[])`.execute(tx)
@@ -75,7 +80,7 @@ export async function replaceKey(
     const end = await endOf(tx)
     const broken = former ? await whyBroken(tx, { end, key: former.publicKey, kept }) : 'the former key is not there'
     const tied = former !== null && broken === null
-    const pending = (await pendingEntries(tx)).filter(({ isKnown }) => !isKnown)
+    const pending = (await Array.fromAsync(pendingEntries(tx))).filter(({ isKnown }) => !isKnown)
     const unproven = pending.filter(({ entry, mac }) => mac !== former?.mac(entry)).length
     const details: Details = {
       from: end.head?.key ?? null,
@@ -185,13 +190,25 @@ async function hasPending(db: Db): Promise<boolean> {
   return row !== undefined
 }
 
-/** `isKnown`: it stands in the chain already, so that this is a copy. */
-async function pendingEntries(
-  tx: Db,
-): Promise<{ readonly id: string; readonly entry: string; readonly mac: string | null; readonly isKnown: boolean }[]> {
-  const { rows } = await sql<{ id: string; entry: string; mac: string | null; isKnown: boolean }>`
-    select id::text, entry, mac, exists (select 1 from audit_trail where md5(audit_trail.entry) = md5(pending.entry))
-      or row_number() over (partition by md5(entry) order by id) > 1 as "isKnown"
-    from (select id, entry, mac from audit_pending order by id limit ${atOnce}) pending order by id`.execute(tx)
-  return rows
+type PendingEntry = {
+  readonly id: string
+  readonly entry: string
+  readonly mac: string | null
+  /** It stands in the chain already, or waits twice: this is a copy. */
+  readonly isKnown: boolean
+}
+
+/** What waits, in the order in which it came. */
+async function* pendingEntries(tx: Db): AsyncGenerator<PendingEntry> {
+  for (let after = '0'; ; ) {
+    const { rows } = await sql<PendingEntry>`
+      select id::text, entry, mac, exists (select 1 from audit_trail where md5(audit_trail.entry) = md5(pending.entry))
+        or exists (select 1 from audit_pending earlier where md5(earlier.entry) = md5(pending.entry) and earlier.id < pending.id)
+          as "isKnown"
+      from audit_pending pending where id > ${after} order by id limit ${pageSize}`.execute(tx)
+    yield* rows
+    const last = rows.at(-1)
+    if (!last || rows.length < pageSize) return
+    after = last.id
+  }
 }

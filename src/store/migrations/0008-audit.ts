@@ -10,6 +10,7 @@ create table audit_pending (
   entry text not null,
   mac text
 );
+create index audit_pending_known on audit_pending (md5(entry));
 
 -- The chain. Each hash is counted from the one before it and from the text of the entry. Rows are added and never changed.
 create table audit_trail (
@@ -17,7 +18,7 @@ create table audit_trail (
   entry text not null,
   hash text not null
 );
--- An act that is put into audit_pending a second time, with the mac that it had, is found.
+-- An act that is put into audit_pending a second time, with the mac that it had, is known by its text.
 create unique index audit_trail_once on audit_trail (md5(entry));
 create index audit_trail_configurations on audit_trail (ordinal) where entry like '%"act":"config.used"%';
 
