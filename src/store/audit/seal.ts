@@ -20,7 +20,7 @@ export type Sealed =
 /** The key of the advisory lock; the number spells SEAL. */
 const lockKey = 0x5345414c
 /** So many acts get their place with one signature, at most. */
-const atOnce = 5000
+const atOnce = 1000
 const pageSize = 1000
 
 /**
@@ -205,7 +205,7 @@ async function* pendingEntries(tx: Db): AsyncGenerator<PendingEntry> {
       select id::text, entry, mac, exists (select 1 from audit_trail where md5(audit_trail.entry) = md5(pending.entry))
         or exists (select 1 from audit_pending earlier where md5(earlier.entry) = md5(pending.entry) and earlier.id < pending.id)
           as "isKnown"
-      from audit_pending pending where id > ${after} order by id limit ${pageSize}`.execute(tx)
+      from audit_pending pending where pending.id > ${after} order by pending.id limit ${pageSize}`.execute(tx)
     yield* rows
     const last = rows.at(-1)
     if (!last || rows.length < pageSize) return

@@ -11,7 +11,7 @@ import { digestOf, type Head, headText, nextHash } from '../../../src/store/audi
 import { auditExcerpt, type ExcerptFilter } from '../../../src/store/audit/excerpt.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem, Signing } from '../../../src/store/audit/key.ts'
 import { lastHead, replaceKey, seal } from '../../../src/store/audit/seal.ts'
-import { type Act, record } from '../../../src/store/audit/trail.ts'
+import { type Act, record, recordAll } from '../../../src/store/audit/trail.ts'
 import { verifyTrail } from '../../../src/store/audit/verify.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
@@ -234,6 +234,27 @@ describe('acts that wait for their place', () => {
     expect(first).toMatchObject({ kind: 'sealed', entries: 1, foreign: 2 })
     expect(second).toMatchObject({ kind: 'sealed', entries: 0, foreign: 3 })
     expect(await finding(null)).toContain('an act that waits for a place in the trail came from elsewhere')
+  })
+
+  test('are taken in the order in which they came, however many there are', async () => {
+    const acts = Array.from({ length: 2200 }, (_, index) => ({
+      act: 'run.requested' as const,
+      connection: 'acme',
+      by: String(index),
+      now,
+    }))
+    await recordAll(db, acts)
+
+    const sealed = []
+    for (let turn = 0; turn < 4; turn++) sealed.push(await seal(db, { key, kept: null, now }))
+
+    expect(sealed).toMatchObject([{ entries: 1000 }, { entries: 1000 }, { entries: 200 }, { entries: 0 }])
+    expect((await rowsOf('audit_trail')).map(({ entry }) => JSON.parse(String(entry)).by)).toEqual(
+      acts.map(({ by }) => by),
+    )
+    expect(await finding(await lastHead(db))).toBeNull()
+    const lines = await Array.fromAsync(auditExcerpt(opened.db), ({ kind }) => kind)
+    expect(lines).toHaveLength(2200 + 3 + 2)
   })
 
   test('are there again after a crash between their commit and the signing, in the order of the chain', async () => {
