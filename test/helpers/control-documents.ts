@@ -62,6 +62,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     createdAt: '2026-11-20T02:00:00.000Z',
     startedAt: '2026-11-20T02:00:00.100Z',
     finishedAt: '2026-11-20T02:00:01.400Z',
+    valuesRemovedAt: null,
     decidedBy: null,
     decidedAt: null,
     durationMs: 1300,

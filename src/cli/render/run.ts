@@ -180,6 +180,7 @@ function runFacts(run: Run): string[][] {
     ['decided', run.decidedBy && `by ${shown(run.decidedBy)}${run.decidedAt ? `, ${moment(run.decidedAt)}` : ''}`],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],
     ['reason', run.reason && shown(run.reason)],
+    ['values', run.valuesRemovedAt && `no longer kept since ${moment(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
 }

@@ -183,6 +183,9 @@ export const Run = z
     createdAt: Instant,
     startedAt: Instant.nullable(),
     finishedAt: Instant.nullable(),
+    valuesRemovedAt: Instant.nullable().describe(
+      'When the personal values of its changes were removed; null: they are kept.',
+    ),
     decidedBy: z.string().nullable().describe('Who approved, rejected or cancelled the run.'),
     decidedAt: Instant.nullable(),
     durationMs: Count.nullable(),

@@ -77,6 +77,8 @@ export type Run = {
   readonly createdAt: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
+  /** When the values of its changes were removed: what needs them has to say so. null: they are kept. */
+  readonly valuesRemovedAt: string | null
   readonly durationMs: number | null
   readonly decidedBy: string | null
   readonly decidedAt: string | null
@@ -390,6 +392,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     createdAt: row.created_at.toISOString(),
     startedAt: row.started_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,
+    valuesRemovedAt: row.values_removed_at?.toISOString() ?? null,
     durationMs: row.started_at && row.finished_at ? row.finished_at.getTime() - row.started_at.getTime() : null,
     decidedBy: row.decided_by,
     decidedAt: row.decided_at?.toISOString() ?? null,

@@ -75,7 +75,12 @@ test('values of finished runs go after their time, and keys, counts and dates of
     },
     { state: 'confirmed', change: { kind: 'join', fields: { email: { from: null, to: null, gone: true } } } },
   ])
-  expect(await world.runOf(left.id)).toMatchObject({ counts: { leave: 1 }, confirmed: 1, digest: left.digest })
+  expect(await world.runOf(left.id)).toMatchObject({
+    valuesRemovedAt: '2026-12-21T03:02:00.000Z',
+    counts: { leave: 1 },
+    confirmed: 1,
+    digest: left.digest,
+  })
   expect(await wholeStore(world, ['roster'])).not.toMatch(/@acme\.example|Person \d|Engineer/)
   const next = await world.night([bad, ...without(staff(5), 'E0002')], { asOf: '2026-12-20T02:00:00.000Z' })
   expect(next.state).toBe('unchanged')
