@@ -19,6 +19,9 @@ export function renderStatus(status: Status, paint: Paint): string {
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
+    ...(status.unsigned === undefined
+      ? []
+      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${status.unsigned}`]),
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),

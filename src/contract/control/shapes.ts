@@ -488,6 +488,7 @@ export const Status = z
     queue: z.string(),
     platform: z.string(),
     alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
+    unsigned: z.string().optional().describe('Why nothing is added to the audit trail; left out where all is well.'),
     connections: z.array(ConnectionStatus),
   })
   .meta({ id: 'Status' })

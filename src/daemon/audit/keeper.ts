@@ -26,6 +26,8 @@ import {
 export type AuditKeeper = {
   /** Gives committed acts their place and signs. Never throws because of the trail: what is wrong with it is told, and the work goes on. */
   seal(): Promise<void>
+  /** Why acts are not signed; null where they are. */
+  trouble(): string | null
   /** `publicKey`: PEM, instead of the key of this installation. */
   verify(options: { publicKey?: string }): Promise<Verified>
   replaceKey(options: { by: string; reason: string }): Promise<{ readonly head: Head; readonly tied: boolean }>
@@ -49,7 +51,7 @@ export async function keepAudit(
   const signing = new Signing(await keyFor(config, head))
   const store = { ...opened, db: opened.db.withPlugin(signing) }
   const { db } = store
-  let told = ''
+  let told: string | null = null
 
   function tell(reason: string): void {
     if (told !== reason) events.auditUnsealed({ reason })
@@ -81,6 +83,7 @@ export async function keepAudit(
       if (sealed.kind === 'broken') tell(`${sealed.reason}; see "rollcall audit verify"`)
       if (sealed.kind !== 'sealed' || sealed.head === null) return
       await writeHead(dataDir, sealed.head)
+      told = null
       events.auditSealed({ entries: sealed.entries, ordinal: sealed.head.ordinal, hash: sealed.head.hash })
     }
   }
@@ -102,6 +105,7 @@ export async function keepAudit(
 
   const keeper: AuditKeeper = {
     seal: sealOrTell,
+    trouble: () => told,
     async verify({ publicKey }) {
       await sealOrTell()
       const pem = publicKey ?? (signing.key ? publicPem(signing.key.publicKey) : await readPublicKey(dataDir))
@@ -124,6 +128,7 @@ export async function keepAudit(
       signing.key = next
       await writePublicKey(dataDir, next.publicKey)
       await writeHead(dataDir, replaced.head)
+      told = null
       return replaced
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -58,7 +58,7 @@ import {
 /** What the control API is served from. */
 export type ControlContext = {
   readonly sync: SyncContext
-  readonly audit: Pick<AuditKeeper, 'seal' | 'verify' | 'replaceKey'>
+  readonly audit: Pick<AuditKeeper, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
   readonly schedules: readonly Scheduled[]
   readonly alerts: AlertSettings
   readonly watched: Watched
@@ -94,7 +94,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
       connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
     }
     const alerts = await listAlerts(ctx)
-    return { status: 200, body: { ...ctx.about, alerts, connections } }
+    const unsigned = ctx.audit.trouble()
+    return { status: 200, body: { ...ctx.about, alerts, ...(unsigned !== null && { unsigned }), connections } }
   },
 
   async listRuns(ctx, { query: { connection, limit } }) {

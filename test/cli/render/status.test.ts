@@ -14,6 +14,7 @@ test('the status tells what runs and how a connection stands', () => {
     queue: 'Redis at localhost:6379',
     platform: 'https://platform.example/public/v2',
     alerts: [],
+    unsigned: 'entry 7, the last one, is not what was signed',
     connections: [
       {
         name: 'acme',
@@ -43,6 +44,7 @@ test('the status tells what runs and how a connection stands', () => {
   database  the embedded database in data/store
   queue     Redis at localhost:6379
   platform  https://platform.example/public/v2
+  ✖ nothing is added to the audit trail: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
   1,000 people, 12 of them left, 2 not delivered yet

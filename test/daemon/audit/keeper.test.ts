@@ -111,12 +111,13 @@ test('a trail that was cut back to an earlier head is told at the next act, and 
   await sql`delete from audit_trail where ordinal = 4`.execute(opened.db)
   await sql`delete from audit_heads where ordinal = 4`.execute(opened.db)
 
-  const { told, found } = await during(folder, async (process) => {
+  const { told, trouble, found } = await during(folder, async (process) => {
     await process.act()
     await process.seal()
-    return { told: process.told, found: await process.verify({}) }
+    return { told: process.told, trouble: process.trouble(), found: await process.verify({}) }
   })
 
+  expect(trouble).toBe(told[0])
   expect(told).toEqual(['it ends with entry 3, and entry 4 was signed here; see "rollcall audit verify"'])
   expect(found).toMatchObject({
     finding: 'the trail was cut short: it ends with entry 3, and entry 4 was signed here',
@@ -135,7 +136,11 @@ test('a lost key stops no act, is told, and is replaced by a person with a reaso
     await process.seal()
     return { told: process.told, found: await process.verify({}) }
   })
-  const replaced = await during(folder, (process) => process.replaceKey({ by: 'Ada', reason: 'the disk broke' }))
+  const replaced = await during(folder, async (process) => {
+    const done = await process.replaceKey({ by: 'Ada', reason: 'the disk broke' })
+    expect(process.trouble()).toBeNull()
+    return done
+  })
   const after = await during(folder, ({ verify, told }) => verify({}).then((found) => ({ found, told })))
 
   expect(lost.told).toEqual([expect.stringContaining(`the key that signed the audit trail is not in ${folder}`)])
