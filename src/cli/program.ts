@@ -11,6 +11,7 @@ import type { CancelOptions } from './commands/cancel.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
 import type { ForgetOptions } from './commands/forget.ts'
+import type { HoldBackOptions } from './commands/hold-back.ts'
 import type { PersonOptions } from './commands/person.ts'
 import type { PlanOptions } from './commands/plan.ts'
 import type { RejectOptions } from './commands/reject.ts'
@@ -227,6 +228,21 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .action(
       ends(async (key: string, options: RetractOptions) =>
         (await import('./commands/retract.ts')).retract(key, options),
+      ),
+    )
+
+  waiting(
+    deciding(
+      one(common(add(program, 'hold-back', 'Keep a person whom HR lists as left by mistake, or list these people'))),
+    ),
+  )
+    .argument('[key]', "the person's identityId")
+    .option('--until <day>', 'the day on which what HR says counts again, such as 2026-12-31')
+    .option('--reason <text>', 'why, for the record')
+    .option('--end', 'let what HR says count now')
+    .action(
+      ends(async (key: string | undefined, options: HoldBackOptions) =>
+        (await import('./commands/hold-back.ts')).holdBack(key, options),
       ),
     )
 

@@ -8,11 +8,19 @@ import {
   employmentUntouched,
   hasLeft,
   knownEmployment,
+  servedOf,
   speaksOfEmployment,
 } from './employment.ts'
 import { isBefore, newerFields, sameTimes, timesAfter } from './field-times.ts'
 import { type Move, type News, noNews } from './guards/facts.ts'
-import { type FieldName, fieldNames, type IdentityRecord, type RosterEntry, type Sighting } from './record.ts'
+import {
+  type FieldName,
+  fieldNames,
+  type HeldLeaving,
+  type IdentityRecord,
+  type RosterEntry,
+  type Sighting,
+} from './record.ts'
 
 export type PlanContext = EmploymentRules & {
   /** When the run happens, an ISO instant. */
@@ -38,6 +46,7 @@ export type WantedSide = Pick<
   | 'deferredTo'
   | 'deferredZone'
   | 'clearedDate'
+  | 'heldLeaving'
   | 'asOf'
   | 'employmentAsOf'
   | 'fieldTimes'
@@ -117,6 +126,8 @@ function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
     deferredTo: null,
     deferredZone: null,
     clearedDate: null,
+    heldLeaving: null,
+    heldBackUntil: null,
     asOf,
     employmentAsOf: null,
     fieldTimes: null,
@@ -200,17 +211,20 @@ function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOl
   const rules = speaks ? ctx : inZoneOf(entry, ctx)
   const before = knownEmployment(entry)
   const employment = speaks ? employmentSeen(before, sighting, rules) : employmentUntouched(before, rules)
+  const { served, heldLeaving } = servedOf(employment, entry, rules)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
-  const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: employment.separatedAt }
+  const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: served.separatedAt }
   const employmentAsOf = speaks ? ctx.asOf : entry.employmentAsOf
-  return sideOf(wanted, employment, { ...timesAfter(entry, fields, ctx), employmentAsOf, absences }, rules)
+  const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, absences }
+  return sideOf(wanted, served, { ...times, heldLeaving }, rules)
 }
 
 function untouchedSide(entry: RosterEntry, absences: number, ctx: PlanContext): WantedSide {
   const rules = inZoneOf(entry, ctx)
   const employment = employmentUntouched(knownEmployment(entry), rules)
-  const wanted = entry.wanted && { ...entry.wanted, separatedAt: employment.separatedAt }
-  return sideOf(wanted, employment, { ...entry, absences }, rules)
+  const { served, heldLeaving } = servedOf(employment, entry, rules)
+  const wanted = entry.wanted && { ...entry.wanted, separatedAt: served.separatedAt }
+  return sideOf(wanted, served, { ...entry, absences, heldLeaving }, rules)
 }
 
 function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSide; absent: boolean } {
@@ -225,9 +239,12 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
-  const leaves = record !== null && employment.separatedAt !== known.separatedAt
-  const wanted = leaves ? { ...record, separatedAt: employment.separatedAt } : entry.wanted
-  const side = sideOf(wanted, employment, { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf, absences }, ctx)
+  const { served, heldLeaving } = servedOf(employment, entry, ctx)
+  const before = (entry.wanted ?? entry.confirmed)?.separatedAt ?? null
+  const wanted =
+    record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.wanted
+  const times = { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf, absences }
+  const side = sideOf(wanted, served, { ...times, heldLeaving }, ctx)
   return { side, absent: counts }
 }
 
@@ -246,11 +263,13 @@ function sideOf(
     employmentAsOf,
     fieldTimes,
     absences,
-  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'fieldTimes' | 'absences'>,
+    heldLeaving,
+  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
   { timeZone }: PlanContext,
 ): WantedSide {
   const deferredZone = deferredTo === null ? null : timeZone
-  return { wanted, inferred, deferredTo, deferredZone, clearedDate, asOf, employmentAsOf, fieldTimes, absences }
+  const employed = { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
+  return { ...employed, asOf, employmentAsOf, fieldTimes, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -265,10 +284,19 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     entry.deferredTo === side.deferredTo &&
     entry.clearedDate === side.clearedDate &&
     entry.deferredZone === side.deferredZone &&
+    sameHeld(entry.heldLeaving, side.heldLeaving) &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
     sameTimes(entry.fieldTimes, side.fieldTimes) &&
     entry.absences === side.absences
+  )
+}
+
+/** Whether the same leaving is held back until the same day. */
+export function sameHeld(a: HeldLeaving | null, b: HeldLeaving | null): boolean {
+  if (a === null || b === null) return a === b
+  return (
+    a.separatedAt === b.separatedAt && a.inferred === b.inferred && a.until === b.until && a.timeZone === b.timeZone
   )
 }
 

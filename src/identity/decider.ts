@@ -1,5 +1,13 @@
 import type { Change } from './change.ts'
-import { type Decision, decide, decideInOrder, type PlanContext, type Seen, type WantedSide } from './decide.ts'
+import {
+  type Decision,
+  decide,
+  decideInOrder,
+  type PlanContext,
+  type Seen,
+  sameHeld,
+  type WantedSide,
+} from './decide.ts'
 import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './departure.ts'
 import { fingerprint } from './digest.ts'
 import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
@@ -571,6 +579,7 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.deferredTo !== entry.deferredTo ||
     side.clearedDate !== entry.clearedDate ||
     side.deferredZone !== entry.deferredZone ||
+    !sameHeld(side.heldLeaving, entry.heldLeaving) ||
     side.absences !== entry.absences
   )
 }

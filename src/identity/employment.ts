@@ -1,4 +1,4 @@
-import type { RosterEntry, Sighting } from './record.ts'
+import type { HeldLeaving, RosterEntry, Sighting } from './record.ts'
 
 /** What decides about a person's employment besides the facts themselves. Days are calendar dates (`YYYY-MM-DD`) in the source's time zone. */
 export type EmploymentRules = {
@@ -26,8 +26,24 @@ const employed: Employment = { separatedAt: null, inferred: false, deferredTo: n
 /** What is known of a person's employment before this run. */
 export function knownEmployment(entry: RosterEntry | undefined): Employment {
   if (entry === undefined) return employed
-  const { inferred, deferredTo, clearedDate } = entry
+  const { inferred, deferredTo, clearedDate, heldLeaving } = entry
+  // What HR says goes on by itself while it is held back.
+  if (heldLeaving !== null)
+    return { separatedAt: heldLeaving.separatedAt, inferred: heldLeaving.inferred, deferredTo, clearedDate }
   return { separatedAt: (entry.wanted ?? entry.confirmed)?.separatedAt ?? null, inferred, deferredTo, clearedDate }
+}
+
+/** What is wanted of an employment: no leaving for as long as an operator holds it back, which then is kept beside it. */
+export function servedOf(
+  employment: Employment,
+  { heldBackUntil }: Pick<RosterEntry, 'heldBackUntil'>,
+  { today, timeZone }: { readonly today: string; readonly timeZone: string },
+): { readonly served: Employment; readonly heldLeaving: HeldLeaving | null } {
+  const { separatedAt, inferred } = employment
+  if (heldBackUntil === null || today >= heldBackUntil || separatedAt === null)
+    return { served: employment, heldLeaving: null }
+  const heldLeaving = { separatedAt, inferred, until: heldBackUntil, timeZone }
+  return { served: { ...employment, separatedAt: null, inferred: false }, heldLeaving }
 }
 
 /** Whether accepted facts say that the person is employed, if only until a day that lies ahead. */

@@ -124,6 +124,15 @@ export type ListedField = (typeof listedFields)[number]
 /** A value of a closed list as the source writes it, cut off where it is long. */
 export type UnlistedValue = { readonly field: ListedField; readonly value: string }
 
+/** A leaving that HR states, or that absence says, and that an operator holds back. */
+export type HeldLeaving = {
+  readonly separatedAt: string
+  readonly inferred: boolean
+  /** The day (`YYYY-MM-DD`) on which it counts, and the IANA time zone in which that day begins. */
+  readonly until: string
+  readonly timeZone: string
+}
+
 /** What is stored about a person of a connection. */
 export type RosterEntry = {
   readonly identityId: string
@@ -137,6 +146,10 @@ export type RosterEntry = {
   readonly clearedDate: string | null
   /** The IANA time zone in which that day begins: the row's own, else its source's. null where no date waits. */
   readonly deferredZone: string | null
+  /** What an operator holds back: the wanted record says nothing of it. null where nothing is held back. */
+  readonly heldLeaving: HeldLeaving | null
+  /** The day (`YYYY-MM-DD`) until which an operator holds leavings of this person back; null where none does. */
+  readonly heldBackUntil: string | null
   /** When the newest of the wanted facts was true (ISO instant). */
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */

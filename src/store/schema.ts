@@ -2,7 +2,7 @@ import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type { FieldTimes, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -137,6 +137,7 @@ type RosterTable = {
   cleared_date: string | null
   deferred_zone: string | null
   due_at: Date | null
+  held_leaving: NullableJson<HeldLeaving>
   as_of: Date
   employment_as_of: Date | null
   field_times: NullableJson<FieldTimes>
@@ -222,6 +223,7 @@ export type StoreSchema = {
     | 'cleared_date'
     | 'deferred_zone'
     | 'due_at'
+    | 'held_leaving'
     | 'as_of'
     | 'employment_as_of'
     | 'field_times'
@@ -257,6 +259,14 @@ export type StoreSchema = {
     meaning: string
     classed_by: string
     classed_at: Date
+  }
+  hold_backs: {
+    connection: string
+    identity_id: string
+    until: string
+    reason: string
+    held_by: string
+    held_at: Date
   }
   key_answers: {
     connection: string

@@ -30,6 +30,12 @@ export type EventFields = {
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
   'connection.unblocked': { readonly connection: string; readonly by: string }
+  'leaving.held_back': {
+    readonly connection: string
+    readonly identityId: string
+    readonly until: string | null
+    readonly by: string
+  }
   'keys.answered': {
     readonly connection: string
     readonly keys: number
@@ -146,6 +152,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
+    leavingHeldBack: tells('info', 'leaving.held_back', 'an operator holds leavings of a person back, or no longer'),
     keysAnswered: tells('info', 'keys.answered', 'keys were said to name one person or two'),
     valueClassed: tells('info', 'value.classed', 'a value was classed by an operator'),
     sourceUnsettled: tells('warn', 'source.unsettled', 'export could not be moved or deleted after its run'),

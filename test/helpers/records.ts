@@ -44,6 +44,8 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     deferredTo: null,
     clearedDate: null,
     deferredZone: null,
+    heldLeaving: null,
+    heldBackUntil: null,
     asOf,
     employmentAsOf: asOf,
     fieldTimes: null,

@@ -32,6 +32,7 @@ describe('what a row makes of a person', () => {
       deferredTo: null,
       clearedDate: null,
       deferredZone: null,
+      heldLeaving: null,
       asOf,
       employmentAsOf: asOf,
       fieldTimes: null,

@@ -16,16 +16,23 @@ export function renderPerson(person: Person, paint: Paint): string {
   return parts.join('\n')
 }
 
-function notes({ inferred, deferredTo, absences, retracted, confirmed, keys, forgotten }: Person): string[] {
+function notes(person: Person): string[] {
+  const { inferred, deferredTo, absences, retracted, confirmed, keys, heldBack, forgotten } = person
   return [
     ...(retracted ? [`taken back on ${day(retracted.at)}: ${shown(retracted.reason)}`] : []),
     ...(confirmed === null && !retracted ? ['the platform has not acknowledged this person yet'] : []),
+    ...(heldBack ? [heldBackText(heldBack)] : []),
     ...(keys.length > 0 ? [`HR names this person by ${keys.map(shown).join(', ')} by now`] : []),
     ...(forgotten ? ['forgotten: what was kept of this person was removed on request'] : []),
     ...(inferred ? ['the leaving date was inferred; no row states it'] : []),
     ...(deferredTo ? [`leaves on ${deferredTo}; sent when that day has come`] : []),
     ...(absences > 0 ? [`missing from the last ${absences === 1 ? 'export' : `${absences} exports`}`] : []),
   ]
+}
+
+function heldBackText({ until, leaving, by, reason }: NonNullable<Person['heldBack']>): string {
+  const what = leaving === null ? 'a leaving would be' : `left on ${day(leaving.separatedAt)} as HR says, which is`
+  return `${what} held back until ${until} by ${shown(by)}: ${shown(reason)}`
 }
 
 function fieldTable(person: Person, paint: Paint): string[] {

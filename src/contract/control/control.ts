@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operations } from '../operation.ts'
 import { Alert, AlertChannel, AlertTest } from './alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
+import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
 import {
   ChangeView,
@@ -54,6 +55,7 @@ function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
 /** The operations of the daemon: the only way in for the console, and for the commands while a daemon runs. */
 export const control = operations({
   ...keyOperations,
+  ...holdBackOperations,
   about: {
     method: 'GET',
     path: '/about',

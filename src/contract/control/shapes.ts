@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { DeliveryAction } from '../failures.ts'
 import { Alert } from './alerts.ts'
+import { HoldBack } from './hold-backs.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
@@ -352,6 +353,9 @@ export const Person = z
     deferredTo: z.string().nullable().describe('A stated leaving date that waits for its day.'),
     absences: Count,
     retracted: z.object({ reason: z.string(), at: Instant }).nullable(),
+    heldBack: HoldBack.omit({ identityId: true })
+      .nullable()
+      .describe('Whether an operator holds leavings of this person back.'),
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     forgotten: z.literal(true).optional().describe('The values were removed on request.'),
     changes: z.array(PersonChange).describe('Newest first.'),

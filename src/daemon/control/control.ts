@@ -19,6 +19,7 @@ import { accountOf } from '../../store/runs/accounts.ts'
 import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
+import { holdBackOf } from '../../sync/hold-backs.ts'
 import {
   approveRun,
   cancelRun,
@@ -39,6 +40,7 @@ import { alertViews, channelViews } from '../alerts/message.ts'
 import { testAlerts } from '../alerts/senders.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
+import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
 import {
   changeView,
@@ -76,6 +78,7 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
   ...keyHandlers,
+  ...holdBackHandlers,
 
   async about({ about: { version, daemon } }) {
     return { status: 200, body: { version, daemon } }
@@ -274,9 +277,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     knownConnection(ctx, params.connection)
     const person = { ...params, identityId: await personNamed(ctx.sync.store.db, params) }
     const known = await personOf(ctx.sync.store.db, person)
+    const held = await holdBackOf(ctx.sync, person)
     if (!known)
       throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
-    return { status: 200, body: personView(person, known, query) }
+    return { status: 200, body: { ...personView(person, known, query), heldBack: held && holdBackView(held) } }
   },
 
   async retractPerson(ctx, { params, body }) {

@@ -35,6 +35,8 @@ export const acts = {
   'value.classed': 'a person said what a value of HR means',
   'keys.answered': 'a person said whether keys of HR name one person or two',
   'keys.withdrawn': 'a person took back what was said of two keys',
+  'hold_back.placed': 'a person holds leavings of a person back until a day',
+  'hold_back.ended': 'a person ended that before the day',
   'events.retried': 'a person had rejected events planned again',
   'events.dismissed': 'a person gave events up',
 } as const satisfies Record<string, string>

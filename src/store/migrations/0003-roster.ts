@@ -13,6 +13,8 @@ create table roster (
   cleared_date text,
   deferred_zone text,
   due_at timestamptz,
+  -- A leaving that an operator holds back until a day, which then is when it is due.
+  held_leaving jsonb,
 
   -- When the newest fact was true, and when the newest one about employment was, which may be earlier; null: there was none.
   as_of timestamptz not null,

@@ -9,6 +9,7 @@ import { alerts } from './0007-alerts.ts'
 import { audit } from './0008-audit.ts'
 import { keys } from './0011-keys.ts'
 import { runAccounts } from './0013-run-accounts.ts'
+import { holdBacks } from './0014-hold-backs.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   audit,
   keys,
   runAccounts,
+  holdBacks,
 ]

@@ -36,10 +36,10 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   if (entries.length > 0) {
     await sql`
       insert into plan_entries
-        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "asOf", "employmentAsOf", "fieldTimes", absences
+        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of, field_times, absences)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "heldLeaving", "asOf", "employmentAsOf", "fieldTimes", absences
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "asOf" timestamptz,
+        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "heldLeaving" jsonb, "asOf" timestamptz,
           "employmentAsOf" timestamptz, "fieldTimes" jsonb, absences integer)
       on conflict do nothing`.execute(db)
   }
@@ -55,10 +55,15 @@ export async function stagePeople(db: Db, runId: string, people: readonly Planne
   }
 }
 
-/** When the day begins for which a leaving date waits. It is not midnight everywhere: where the clock goes forward then, it is later. */
-function dueAt({ deferredTo, deferredZone }: WantedSide): string | null {
+/** When the day begins for which a leaving date waits, or until which a leaving is held back. It is not midnight everywhere: where the clock goes forward then, it is later. */
+function dueAt({ deferredTo, deferredZone, heldLeaving }: WantedSide): string | null {
+  if (heldLeaving !== null) return startOf(heldLeaving.until, heldLeaving.timeZone)
   if (deferredTo === null || deferredZone === null) return null
-  return Temporal.PlainDate.from(deferredTo).toZonedDateTime(deferredZone).toInstant().toString()
+  return startOf(deferredTo, deferredZone)
+}
+
+function startOf(day: string, timeZone: string): string {
+  return Temporal.PlainDate.from(day).toZonedDateTime(timeZone).toInstant().toString()
 }
 
 /** Takes people out of the plan again: a later row of the source contradicts or replaces what was staged about them. */
@@ -252,14 +257,14 @@ export async function commitPlan(
   await notePairs(tx, runId, [])
   await sql`
     insert into roster
-      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times,
-        absences, exports_before)
-    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, as_of, employment_as_of, field_times,
-      absences, exports_accepted
+      (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+        field_times, absences, exports_before)
+    select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
+      field_times, absences, exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
-      deferred_zone = excluded.deferred_zone, due_at = excluded.due_at,
+      deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
       absences = excluded.absences,
       forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null

@@ -35,7 +35,8 @@ export const noneUnserved: UnservedTally = { people: 0, leavers: 0, rows: 0 }
 
 /**
  * What stands against people who are served at all: a person taken back as sent in error is left out on purpose. A leaving date that has
- * come while the plan that states it is held is no change of that plan, which names the person only here.
+ * come while the plan that states it is held is no change of that plan, which names the person only here. A leaving that an operator
+ * holds back is no mistake, and is not forgotten.
  */
 export function unserved(now: Date): RawBuilder<unknown> {
   return sql`
@@ -49,6 +50,13 @@ export function unserved(now: Date): RawBuilder<unknown> {
         runs.created_at, 'held'
       from runs join plan_entries entry on entry.run_id = runs.id
       where runs.state = 'held' and entry.due_at <= ${now}
+      union all
+      select held.connection, held.identity_id, true, true, null,
+        'left on ' || left(held.held_leaving ->> 'separatedAt', 10) || ', which is held back until ' || (held.held_leaving ->> 'until'),
+        null, null, 1, newest.id, 1, hold_backs.held_at, held.as_of, 'held back'
+      from hold_backs join roster held on held.connection = hold_backs.connection and held.identity_id = hold_backs.identity_id
+        cross join lateral (select id from runs where runs.connection = held.connection order by created_at desc, id limit 1) newest
+      where held.held_leaving is not null
     ) standing
     left join roster on roster.connection = standing.connection and roster.identity_id = standing.identity_id
     where roster.retracted_at is null`

@@ -55,6 +55,7 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
       tx,
     )
+    await sql`delete from hold_backs where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })

@@ -24,7 +24,16 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what HR says of a person, newest facts first, with their times',
       until: known,
-      columns: ['wanted', 'inferred', 'deferred_to', 'cleared_date', 'deferred_zone', 'due_at', 'field_times'],
+      columns: [
+        'wanted',
+        'inferred',
+        'deferred_to',
+        'cleared_date',
+        'deferred_zone',
+        'due_at',
+        'held_leaving',
+        'field_times',
+      ],
     },
     { holds: 'words', what: 'why a person was retracted', until: known, columns: ['retracted_reason'] },
     {
@@ -60,6 +69,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
           'cleared_date',
           'deferred_zone',
           'due_at',
+          'held_leaving',
           'as_of',
         ],
         ...['employment_as_of', 'field_times', 'absences'],
@@ -154,6 +164,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'keys of a plan that look like one person',
       until: history,
       columns: ['run_id', 'former', 'identity_id', 'in_common', 'clear'],
+    },
+  ],
+  hold_backs: [
+    {
+      holds: 'words',
+      what: 'whose leaving an operator holds back, until when and why',
+      until: 'it is ended, another one is placed after its day, or `rollcall forget`',
+      columns: ['connection', 'identity_id', 'until', 'reason', 'held_by', 'held_at'],
     },
   ],
   problems: [

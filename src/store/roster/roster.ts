@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
-import type { FieldTimes, IdentityRecord, RosterEntry } from '../../identity/record.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 
 type EntryRow = {
@@ -10,6 +10,8 @@ type EntryRow = {
   deferred_to: string | null
   cleared_date: string | null
   deferred_zone: string | null
+  held_leaving: HeldLeaving | null
+  held_back_until: string | null
   as_of: Date
   employment_as_of: Date | null
   field_times: FieldTimes | null
@@ -49,9 +51,9 @@ export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]>
   return keysWhere(db, connection, sql<boolean>`true`)
 }
 
-/** The keys of people with something left to do, whatever a source says: a date to come, or facts not acknowledged yet. */
+/** The keys of people with something left to do, whatever a source says: a date to come, a leaving that is held back, or facts not acknowledged yet. */
 export function unfinishedKeys(db: Db, connection: string): AsyncGenerator<string[]> {
-  return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or ${isDue})`)
+  return keysWhere(db, connection, sql<boolean>`(deferred_to is not null or due_at is not null or ${isDue})`)
 }
 
 /** The connections with leaving dates whose day has come, and when the newest of them did. Cheap: the index holds waiting dates only. */
@@ -211,6 +213,11 @@ function entries(db: Db) {
         .onRef('out_of_sync.connection', '=', 'roster.connection')
         .onRef('out_of_sync.identity_id', '=', 'roster.identity_id'),
     )
+    .leftJoin('hold_backs', (join) =>
+      join
+        .onRef('hold_backs.connection', '=', 'roster.connection')
+        .onRef('hold_backs.identity_id', '=', 'roster.identity_id'),
+    )
     .select([
       'roster.identity_id',
       'roster.wanted',
@@ -218,6 +225,8 @@ function entries(db: Db) {
       'roster.deferred_to',
       'roster.cleared_date',
       'roster.deferred_zone',
+      'roster.held_leaving',
+      'hold_backs.until as held_back_until',
       'roster.absences',
       'out_of_sync.confirmed',
       sql<boolean>`out_of_sync.identity_id is not null`.as('is_out_of_sync'),
@@ -239,6 +248,8 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredTo: row.deferred_to,
     clearedDate: row.cleared_date,
     deferredZone: row.deferred_zone,
+    heldLeaving: row.held_leaving,
+    heldBackUntil: row.held_back_until,
     ...timesSpokenOf(
       { asOf: row.as_of.toISOString(), fieldTimes: row.field_times },
       row.spoken_at?.toISOString() ?? null,

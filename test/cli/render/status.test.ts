@@ -176,11 +176,16 @@ test('a person is shown with what HR says beside what the platform has, and ever
       },
     ],
     keys: ['2001'],
+    heldBack: {
+      ...{ until: '2026-12-01', reason: 'HR mends it', by: 'ana', at: '2026-11-20T03:00:00.000Z' },
+      leaving: { separatedAt: '2026-11-20T00:00:00.000Z', inferred: true },
+    },
   }
 
   const text = renderPerson(person, plain)
 
   expect(text).toBe(`1222 · acme · as of 2026-11-20 01:00 UTC
+  left on 2026-11-20 as HR says, which is held back until 2026-12-01 by ana: HR mends it
   HR names this person by 2001 by now
   the leaving date was inferred; no row states it
   missing from the last export

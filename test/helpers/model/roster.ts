@@ -40,6 +40,8 @@ function known(roster: Roster, identityId: string): RosterEntry {
     deferredTo: null,
     clearedDate: null,
     deferredZone: null,
+    heldLeaving: null,
+    heldBackUntil: null,
     asOf: '',
     employmentAsOf: null,
     fieldTimes: null,

@@ -48,6 +48,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           deferredTo: null,
           clearedDate: null,
           deferredZone: null,
+          heldLeaving: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
           fieldTimes: null,

@@ -1,0 +1,71 @@
+import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
+import type { Run } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { exitOf, followRun } from '../follow-run.ts'
+import { createProgress, noProgress } from '../render/progress.ts'
+import { renderOutcome } from '../render/run.ts'
+import { aligned, day, type Paint, shown } from '../render/text.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
+
+export type HoldBackOptions = CommonOptions & {
+  readonly by: string
+  readonly wait: number
+  readonly until?: string
+  readonly reason?: string
+  readonly end?: boolean
+}
+
+/** Holds leavings of a person back until a day, or no longer; without a key, lists the people who are held back. */
+export async function holdBack(identityId: string | undefined, options: HoldBackOptions): Promise<number> {
+  const { by, until, reason, end = false } = options
+  const isPlaced = until !== undefined && reason !== undefined
+  const isAsked = until !== undefined || reason !== undefined
+  if (identityId === undefined ? isAsked || end : end === isAsked || (isAsked && !isPlaced))
+    throw new Failure('usage', 'give a key with --until and --reason, or a key with --end, or nothing to list them')
+
+  return await withSession(options, { works: identityId !== undefined }, async (session) => {
+    const { config, control, output } = session
+    const connection = connectionNamed(options, config)
+    if (identityId === undefined) {
+      const { data } = await control.listHoldBacks({ params: { connection } })
+      output.result({ people: data }, renderHoldBacks)
+      return 0
+    }
+    const params = { connection, identityId }
+    const held = isPlaced
+      ? await control.holdBack({ params, body: { until, reason, by } })
+      : await control.endHoldBack({ params, body: { by } })
+    const run = await followed(session, held, options.wait)
+    output.result({ ...held, run }, renderHeldBack)
+    return run === null ? 0 : exitOf(run)
+  })
+}
+
+/** The run of the roster that brings the person back, or separates them, once it has come to rest. */
+async function followed({ control, output, signal }: Session, { runId }: HeldBack, waitSeconds: number) {
+  if (runId === null) return null
+  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
+  return await followRun(control, await control.getRun({ params: { runId } }), { waitSeconds, progress, signal })
+}
+
+export function renderHeldBack(
+  { identityId, until, run }: HeldBack & { readonly run: Run | null },
+  paint: Paint,
+): string {
+  const said =
+    until === null
+      ? `what HR says of ${shown(identityId)} counts again`
+      : `leavings of ${shown(identityId)} are held back until ${until}`
+  return [`${paint('green', '✔')} ${said}`, ...(run === null ? [] : [renderOutcome(run, paint)])].join('\n')
+}
+
+export function renderHoldBacks({ people }: { readonly people: readonly HoldBack[] }, paint: Paint): string {
+  if (people.length === 0) return 'no leaving is held back'
+  const rows = people.map(({ identityId, until, reason, by, leaving }) => [
+    shown(identityId),
+    `until ${until}`,
+    leaving === null ? 'HR says nothing of a leaving' : `left on ${day(leaving.separatedAt)}`,
+    `${shown(by)}: ${shown(reason)}`,
+  ])
+  return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell)).join('\n')
+}

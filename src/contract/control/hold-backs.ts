@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+
+const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+const Day = z.string().describe('A day as YYYY-MM-DD, in the time zone of the source.')
+
+export const HoldBack = z
+  .object({
+    identityId: z.string(),
+    until: Day.describe('From this day on what HR says counts again.'),
+    reason: z.string(),
+    by: z.string(),
+    at: z.iso.datetime(),
+    leaving: z
+      .object({ separatedAt: z.string(), inferred: z.boolean() })
+      .nullable()
+      .describe('What is held back; null as long as HR says nothing of a leaving.'),
+  })
+  .meta({ id: 'HoldBack' })
+export type HoldBack = z.infer<typeof HoldBack>
+
+export const HeldBack = z
+  .object({
+    identityId: z.string(),
+    until: Day.nullable().describe('Null: leavings are no longer held back.'),
+    runId: z.string().nullable().describe('The run of the roster that follows at once; null if nothing changes yet.'),
+  })
+  .meta({ id: 'HeldBack' })
+export type HeldBack = z.infer<typeof HeldBack>
+
+const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
+const errors = [400, 401, 404, 409, 500, 503] as const
+
+/** How an operator keeps a person whom HR lists as left by mistake. */
+export const holdBackOperations = operations({
+  listHoldBacks: {
+    method: 'GET',
+    path: '/connections/:connection/hold-backs',
+    summary: 'The people whose leaving is held back, by key.',
+    params: z.object({ connection: z.string() }),
+    success: { 200: z.object({ data: z.array(HoldBack) }) },
+    errors,
+  },
+  holdBack: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/hold-back',
+    summary: 'Hold leavings of a person back until a day. A person who was separated comes back at once.',
+    params: ofPerson,
+    body: z.strictObject({ until: Day, reason: z.string().min(1).max(500), by: By }),
+    success: { 201: HeldBack },
+    errors,
+  },
+  endHoldBack: {
+    method: 'POST',
+    path: '/connections/:connection/people/:identityId/hold-back/end',
+    summary: 'Let what HR says of a person count before that day.',
+    params: ofPerson,
+    body: z.strictObject({ by: By }),
+    success: { 200: HeldBack },
+    errors,
+  },
+})

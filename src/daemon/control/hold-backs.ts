@@ -1,0 +1,29 @@
+import type { HoldBack, holdBackOperations } from '../../contract/control/hold-backs.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import type { HoldBack as StoredHoldBack } from '../../store/hold-backs.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { endHoldBack, holdBack, listHoldBacks } from '../../sync/hold-backs.ts'
+
+/** The control API's part about people whose leaving an operator holds back. */
+export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext }> = {
+  async listHoldBacks({ sync }, { params: { connection } }) {
+    return { status: 200, body: { data: (await listHoldBacks(sync, connection)).map(holdBackView) } }
+  },
+
+  async holdBack({ sync }, { params, body }) {
+    return { status: 201, body: await holdBack(sync, { ...params, ...body }) }
+  },
+
+  async endHoldBack({ sync }, { params, body }) {
+    return { status: 200, body: await endHoldBack(sync, { ...params, ...body }) }
+  },
+}
+
+/** A person whose leaving is held back, as the control API shows it. */
+export function holdBackView({ heldAt, leaving, ...held }: StoredHoldBack): HoldBack {
+  return {
+    ...held,
+    at: heldAt.toISOString(),
+    leaving: leaving && { separatedAt: leaving.separatedAt, inferred: leaving.inferred },
+  }
+}
