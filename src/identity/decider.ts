@@ -241,7 +241,7 @@ export function createDecider({
         const entry = known.get(identityId)
         const isRejected = departures.has(identityId)
         if (isRejected && !mayDepart(entry, context.today)) return []
-        const decision = withPin(identityId, decideInOrder(entry, sightings, context))
+        const decision = withPin(identityId, decideInOrder(entry, sightings, context), pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
         return planned(entry, decision, { identityId, origin: last.origin })
@@ -256,7 +256,7 @@ export function createDecider({
       return [...entries].flatMap((entry) => {
         const { identityId } = entry
         const seen: Seen = isNamed(identityId) ? 'untouched' : 'absent'
-        const decision = withPin(identityId, decide(entry, seen, context))
+        const decision = withPin(identityId, decide(entry, seen, context), pinned)
         // A leaving date whose day has come waits for no event, and is no reason to stop one: the run of the roster sends it.
         if (inOrder && decision.news.kinds.includes('leavers')) return []
         tallied.add(decision, seen)
@@ -327,14 +327,6 @@ export function createDecider({
         .slice(-endKeysKept),
   }
 
-  /** Has the guard of pins count the person, if the decision takes a pinned one away. */
-  function withPin(identityId: string, decision: Decision): Decision {
-    const { news } = decision
-    const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
-    if (!isTaken || !pinned.has(identityId)) return decision
-    return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
-  }
-
   function watchTold(entry: RosterEntry | undefined, { entry: side, news: { kinds } }: Decision): void {
     const known = recordOf(entry)
     if (kinds.includes('joiners')) {
@@ -373,7 +365,7 @@ export function createDecider({
   ): PlannedPerson[] {
     const [first, last] = [sightings[0], sightings.at(-1)]
     if (!first || !last) return []
-    const decision = withPin(first.identityId, decideInOrder(entry, sightings, context))
+    const decision = withPin(first.identityId, decideInOrder(entry, sightings, context), pinned)
     into.add(decision, first)
     return planned(entry, decision, { identityId: first.identityId, origin: last.origin })
   }
@@ -567,6 +559,14 @@ function twice(
     mayLeave,
     fingerprint: fingerprint('twice', identityId),
   }
+}
+
+/** Has the guard of pins count the person, if the decision takes a pinned one away. */
+export function withPin(identityId: string, decision: Decision, pinned: ReadonlySet<string>): Decision {
+  const { news } = decision
+  const isTaken = news.kinds.includes('leavers') || news.kinds.includes('retractions')
+  if (!isTaken || !pinned.has(identityId)) return decision
+  return { ...decision, news: { ...news, kinds: [...news.kinds, 'pinned'] } }
 }
 
 /** Whether a decision says more than that the person was named, or missed, once more. */

@@ -51,8 +51,8 @@ function formerSide(entry: RosterEntry, { record, fields }: Sent, { wasInferred 
   const former = Object.entries(fields).map(([field, { from }]) => [field, from] as const)
   const wanted: IdentityRecord = { ...record, ...Object.fromEntries(former) }
   if (fields.separatedAt === undefined) {
-    const { inferred, deferredTo, deferredZone, clearedDate, absences } = entry
-    return { wanted, inferred, deferredTo, deferredZone, clearedDate, ...times, absences }
+    const { inferred, deferredTo, deferredZone, clearedDate, heldLeaving, absences } = entry
+    return { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
   }
   const { from } = fields.separatedAt
   // A date that counts again is no longer one that a later start has cleared.
@@ -63,6 +63,7 @@ function formerSide(entry: RosterEntry, { record, fields }: Sent, { wasInferred 
     deferredTo: null,
     deferredZone: null,
     clearedDate: isCleared ? null : entry.clearedDate,
+    heldLeaving: null,
     ...times,
     absences: 0,
   }

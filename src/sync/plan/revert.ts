@@ -1,5 +1,5 @@
 import { decideSide } from '../../identity/decide.ts'
-import type { PlannedPerson } from '../../identity/decider.ts'
+import { type PlannedPerson, withPin } from '../../identity/decider.ts'
 import { planHasher } from '../../identity/digest.ts'
 import { noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
@@ -51,7 +51,7 @@ export async function prepareRevert(
     const undoing = undo(entry, done, { repairs })
     found.note(identityId, undoing)
     if (undoing.kind !== 'back' || entry === undefined) return []
-    const decision = decideSide(entry, undoing.side, context)
+    const decision = withPin(identityId, decideSide(entry, undoing.side, context), connection.pinned)
     counted.add(decision, 'untouched')
     return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }
@@ -66,6 +66,7 @@ export async function prepareRevert(
     recent: noPeople,
     usual: null,
     missingColumns: [],
+    pairs: [],
     absence: rules.absence,
   })
   const hasher = planHasher()
@@ -84,6 +85,7 @@ export async function prepareRevert(
     digest: hasher.digest(),
     fields: null,
     endKeys: [],
+    pairs: [],
     warnings: [],
     rejects: [],
     standing: null,
@@ -95,6 +97,7 @@ export async function prepareRevert(
 /** The guards that judge what becomes of people. There are no rows to judge. */
 const ofPeople: ReadonlySet<string> = new Set([
   'leavers',
+  'pinned',
   'returns',
   'redates',
   'contractorFlips',
