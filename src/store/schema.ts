@@ -184,6 +184,35 @@ type InboxTable = {
   joined: Generated<boolean>
 }
 
+/** A leaving date that was stated before another one took its place. */
+export type FormerDate = { readonly on: string; readonly inferred: boolean; readonly until: string }
+
+type LeaversTable = {
+  id: Generated<string>
+  connection: string
+  identity_id: string
+  run_id: string
+  effective_on: string
+  effective_at: Date
+  inferred: boolean
+  joined_left: boolean
+  former_dates: ColumnType<FormerDate[], string | undefined, string>
+  stated_at: Date
+  first_seen_at: Date
+  accepted_at: Date | null
+  sent_at: Date | null
+  acknowledged_at: Date | null
+  visible_at: Date | null
+  check_at: Date | null
+  checks: Generated<number>
+  checked_at: Date | null
+  found_status: string | null
+  finding: string | null
+  found_detail: string | null
+  ended_at: Date | null
+  ended_as: string | null
+}
+
 /** The daemon's store, as Kysely sees it. `migrations/` makes it so. */
 export type StoreSchema = {
   connections: {
@@ -363,6 +392,7 @@ export type StoreSchema = {
   audit_pending: { id: Generated<string>; entry: string; mac: string | null }
   audit_trail: { ordinal: string; entry: string; hash: string }
   audit_heads: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
+  leavers: LeaversTable
 }
 
 export type Db = Kysely<StoreSchema>

@@ -4,6 +4,7 @@ import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
+import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
@@ -107,8 +108,11 @@ async function readAndPlan(
     const act = { connection: connection.name, by: rollcall, now }
     const details = { ...read, asOf, rows, counts, digest }
     await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
+    const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
+    await noteLeavers(tx, { ...stating, runId: claim.run.id })
     const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
     if (setAside && aside !== null) {
+      await noteLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
       await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
     }
@@ -209,8 +213,16 @@ function coversGuards(before: Run | null, { guards }: Run): boolean {
   return (guards ?? []).every(({ ok, name }) => ok || seen.has(name))
 }
 
+/** The time zone in which the days of a run's dates end. */
+function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string }): string {
+  const { source, webhook } = feeds
+  return (feed === 'webhook' ? (webhook ?? source) : (source ?? webhook))?.timeZone ?? 'UTC'
+}
+
 /** Makes an accepted plan the connection's truth. Answers how many batches are due. */
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
+  const stating = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
+  await acceptLeavers(tx, stating)
   const batches = await commitPlan(tx, {
     runId: run.id,
     connection: run.connection,
@@ -218,6 +230,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
     speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
     now,
   })
+  await settleLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return batches

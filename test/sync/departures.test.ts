@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listProblems } from '../../src/store/deliveries/problems.ts'
+import { listLeavers } from '../../src/store/leavers/list.ts'
 import { stagedChanges } from '../../src/store/plans/plans.ts'
 import { listUnserved } from '../../src/store/rejects/unserved.ts'
 import { listRuns, type Run } from '../../src/store/runs/runs.ts'
@@ -135,6 +136,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
         for (const key of firstSeen.keys()) if (!gone.has(key)) firstSeen.delete(key)
         for (const key of gone) if (!firstSeen.has(key)) firstSeen.set(key, at)
         expect({ date, ...findings(hr, { platform, known, gone }) }).toEqual({ date, ...noFindings })
+        expect({ date, clocks: await acknowledgedDays(world) }).toEqual({ date, clocks: separationDays(platform) })
 
         if (awake) {
           await decideAll(world, hr.unlisted())
@@ -198,6 +200,22 @@ function heldForNothing(
 
 function separated(platform: People): string[] {
   return [...platform].flatMap(([key, { separatedAt }]) => (separatedAt ? [key] : []))
+}
+
+/** The last days by key, in the order of the keys: as the platform has them, and as the clocks of leavers say that it has. */
+function separationDays(platform: People): string[] {
+  return [...platform]
+    .flatMap(([key, { separatedAt }]) => (separatedAt ? [`${key} ${separatedAt.slice(0, 10)}`] : []))
+    .toSorted()
+}
+
+async function acknowledgedDays(world: World): Promise<string[]> {
+  const period = { connections: ['acme'], from: '0001-01-01', to: '9999-12-31', now: world.clock.now }
+  const leavers = await listLeavers(world.sync.store.db, period)
+  return leavers
+    .filter(({ acknowledgedAt, endedAt }) => acknowledgedAt !== null && endedAt === null)
+    .map(({ identityId, effectiveOn }) => `${identityId} ${effectiveOn}`)
+    .toSorted()
 }
 
 function count(counts: Map<string, number>, name: string): void {

@@ -19,6 +19,8 @@ export type ClaimedDelivery = {
   readonly isBlocked: boolean
   /** The platform refuses people of the connection, or did so before; some of them may be in this batch. */
   readonly hasProblems: boolean
+  /** People of its run leave, and the platform has not acknowledged it; some of them may be in this batch. */
+  readonly hasLeavers: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
   /** An earlier request may have reached the platform, and its outcome is not known. */
@@ -75,7 +77,9 @@ async function claimFrom(
     select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain,
       json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
-      exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
+      exists (select 1 from problems where problems.connection = connections.name) as "hasProblems",
+      exists (
+        select 1 from leavers where leavers.run_id = claimed.run_id and acknowledged_at is null and ended_at is null) as "hasLeavers"
     from claimed join connections on connections.name = claimed.connection`.execute(db)
   return rows[0] ?? null
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { pendingInsert } from '../audit/trail.ts'
+import { leaversOfBatch } from '../leavers/clock.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
@@ -74,6 +75,7 @@ async function closeBatch(
         and changes.identity_id = problems.identity_id and changes.state in ('due', 'confirmed')
     )`
   const audited = sql`audited as (${pendingInsert(db, batchOutcome.acts)} where exists (select 1 from ended))`
+  const left = sql`departed as (${leaversOfBatch(claim, batchOutcome)} and exists (select 1 from ended))`
   // Each part costs planning time, so a batch names only those that it needs.
   const parts = [
     ended,
@@ -81,6 +83,7 @@ async function closeBatch(
     ...(others.length > 0 ? [ownAnswers] : []),
     ...(uncertain ? [late] : []),
     ...(claim.hasProblems ? [solved] : []),
+    ...(claim.hasLeavers ? [left] : []),
   ]
   const { rows } = await sql<Counts>`
     with ${sql.join(parts)}

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type NewEntry, recordAll } from '../audit/trail.ts'
+import { noteLeaverOutcomes } from '../leavers/clock.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery, type Step } from './claim.ts'
 
@@ -35,6 +36,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
     await noteHeld(tx, claim, people)
     await dropProblems(tx, claim, people)
     await noteProblems(tx, claim, outcome)
+    if (claim.hasLeavers) await noteLeaverOutcomes(tx, claim, outcome)
     await countOutcomes(tx, claim)
     await recordAll(tx, outcome.acts)
     return true

@@ -7,6 +7,7 @@ import { deliveries } from './0005-deliveries.ts'
 import { inbox } from './0006-inbox.ts'
 import { alerts } from './0007-alerts.ts'
 import { audit } from './0008-audit.ts'
+import { leavers } from './0010-leavers.ts'
 import { keys } from './0011-keys.ts'
 import { runAccounts } from './0013-run-accounts.ts'
 import { holdBacks } from './0014-hold-backs.ts'
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   inbox,
   alerts,
   audit,
+  leavers,
   keys,
   runAccounts,
   holdBacks,

@@ -1,0 +1,153 @@
+import { z } from 'zod'
+
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+const Day = z.iso.date()
+const Count = z.number().int().min(0)
+const Seconds = Count.nullable()
+
+/**
+ * What reading the platform's personnel can show of a person whose departure it has acknowledged, other than that they have left.
+ * `unread`: it showed nothing.
+ */
+export const leaverFindings = {
+  set_by_hand: {
+    unread: false,
+    says: 'the status was set by hand on the platform, and identity sync leaves the person alone',
+    helps: "reset the person's sync on the platform, or set the status there",
+  },
+  out_of_scope: {
+    unread: false,
+    says: 'the platform has the person out of scope or as a service account',
+    helps: 'take the person back into scope on the platform if they were an employee',
+  },
+  no_person: {
+    unread: false,
+    says: 'the platform has no person with the e-mail that HR states, so that the identity is matched to nobody or to another address',
+    helps: 'compare the e-mail in HR with the one of the person on the platform',
+  },
+  unmatched: {
+    unread: false,
+    says: 'the platform cannot tell the employment of the person: no HR record is matched to them, or none says whether they are a contractor',
+    helps: 'map isContractor, and compare the e-mail in HR with the one of the person on the platform',
+  },
+  other_key: {
+    unread: false,
+    says: 'another key has the same e-mail and is employed, and the platform goes by the record that has not ended',
+    helps: 'find out in HR whether the two keys are one person',
+  },
+  still_employed: {
+    unread: false,
+    says: 'the platform still takes the person for employed: no identity sync has run since, or another HR connection says that they are employed',
+    helps: 'run an identity sync on the platform, and look there for a second HR connection',
+  },
+  no_email: {
+    unread: true,
+    says: 'HR states no e-mail, and the platform finds a person by nothing else',
+    helps: 'map the e-mail, or look the person up on the platform',
+  },
+  not_permitted: {
+    unread: true,
+    says: 'the API key may not read personnel',
+    helps: 'give the API key the permissions personnel-get and personnel-get-personnel-details',
+  },
+  no_operation: {
+    unread: true,
+    says: 'the platform has no operation to read personnel',
+    helps: 'look the person up on the platform',
+  },
+  unreachable: {
+    unread: true,
+    says: 'the platform did not answer, or could not be understood',
+    helps: 'nothing: it is read again by itself',
+  },
+} as const satisfies Record<string, { readonly unread: boolean; readonly says: string; readonly helps: string }>
+
+export type LeaverFinding = keyof typeof leaverFindings
+export const LeaverFinding = z.enum(Object.keys(leaverFindings) as [LeaverFinding, ...LeaverFinding[]])
+
+/** How far a departure has come, and what is said of that. */
+export const leaverStates = {
+  held: 'seen, and the plan is not accepted yet',
+  dropped: 'seen in a plan that came to nothing',
+  waiting: 'accepted; the date waits for its day',
+  sending: 'accepted, and not acknowledged by the platform yet',
+  acknowledged: 'acknowledged by the platform; its personnel was not seen to follow yet',
+  not_effective: 'acknowledged by the platform, but not effective in its personnel',
+  effective: 'effective in the personnel of the platform',
+  returned: 'the person came back',
+  withdrawn: 'HR took the departure back before it was sent',
+  retracted: 'the person was sent in error and taken back',
+} as const
+
+export type LeaverState = keyof typeof leaverStates
+export const LeaverState = z.enum(Object.keys(leaverStates) as [LeaverState, ...LeaverState[]])
+
+export const Leaver = z
+  .object({
+    connection: z.string(),
+    identityId: z.string(),
+    name: z.string().nullable().optional().describe('Only where values are asked for.'),
+    email: z.string().nullable().optional().describe('Only where values are asked for.'),
+    state: LeaverState,
+    runId: z.string().describe('The run that states the departure.'),
+    effectiveOn: Day.describe('The last day of employment.'),
+    effectiveAt: Instant.describe('The end of that day in the time zone of the source.'),
+    inferred: z.boolean().describe('No row states the day: it follows from absence or from a status.'),
+    joinedLeft: z.boolean().describe('The person had left already when HR first named them.'),
+    formerDates: z
+      .array(z.object({ on: Day, inferred: z.boolean(), until: Instant }))
+      .describe('The days that were stated before, and until when each of them counted.'),
+    statedAt: Instant.describe('The time of the export or event that states it.'),
+    firstSeenAt: Instant.describe('When it was first seen here, also if the plan was then held.'),
+    acceptedAt: Instant.nullable(),
+    sentAt: Instant.nullable().describe('When the first request went out that the platform answered.'),
+    acknowledgedAt: Instant.nullable(),
+    visibleAt: Instant.nullable().describe('When the personnel of the platform was first seen to have it.'),
+    checkedAt: Instant.nullable().describe('When the personnel was read last.'),
+    foundStatus: z.string().nullable().describe('The employment status that was found there.'),
+    finding: LeaverFinding.nullable().describe('Why it is not effective, or why that cannot be told.'),
+    findingDetail: z.string().nullable(),
+    findingText: z.string().nullable().describe('The finding in words.'),
+    helps: z.string().nullable(),
+    endedAt: Instant.nullable(),
+    dueAt: Instant.describe('Until when the platform is to have acknowledged it.'),
+    late: z.boolean().describe('It did so later, or has not done so by now.'),
+    hrSeconds: Seconds.describe('From the end of the last day to what HR said.'),
+    ourSeconds: Seconds.describe('From when it was over and known here to the acknowledgement.'),
+    platformSeconds: Seconds.describe('From the acknowledgement to the personnel.'),
+  })
+  .meta({ id: 'Leaver' })
+export type Leaver = z.infer<typeof Leaver>
+
+const Figures = z
+  .object({ people: Count, p50: Count, p95: Count, max: Count })
+  .nullable()
+  .describe('In seconds; null where there is none to count.')
+
+export const LeaverSummary = z.object({
+  connection: z.string(),
+  timeZone: z.string(),
+  boundHours: z.number(),
+  people: Count.describe('Departures that stand: those taken back or withdrawn are not counted here or below.'),
+  acknowledged: Count,
+  effective: Count,
+  notEffective: Count,
+  late: Count.describe('Departures acknowledged after the bound, or not acknowledged though it has passed.'),
+  lateOpen: Count.describe('Those of them that are still not acknowledged.'),
+  hrSeconds: Figures,
+  ourSeconds: Figures,
+  platformSeconds: Figures,
+})
+export type LeaverSummary = z.infer<typeof LeaverSummary>
+
+export const LeaverReport = z
+  .object({
+    from: Day,
+    to: Day,
+    madeAt: Instant,
+    version: z.string(),
+    connections: z.array(LeaverSummary),
+    leavers: z.array(Leaver).describe('By connection, last day and key.'),
+  })
+  .meta({ id: 'LeaverReport' })
+export type LeaverReport = z.infer<typeof LeaverReport>

@@ -1,0 +1,185 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** How long after the acknowledgement the platform's personnel is read for the first time. */
+const firstCheckMs = 15 * 60_000
+/** No leaving date is read as a later moment than this, which every database can store. */
+const lastMoment = Date.parse('9999-12-31T00:00:00Z')
+
+export type Stating = {
+  readonly runId: string
+  readonly connection: string
+  readonly timeZone: string
+  readonly now: Date
+}
+
+type Batch = { readonly runId: string; readonly batch: number; readonly connection: string }
+
+/** What became of people in one request. A `step` is that of a correction: its request clears a date. */
+type Answered = {
+  readonly people: readonly { readonly identityId: string; readonly state: string; readonly step?: string }[]
+  readonly sentAt: Date
+  readonly answeredAt: Date
+}
+
+/** Starts the clocks of the people whom a plan states to be leaving, whether it will be held or not. Belongs to the transaction that completes the plan. */
+export async function noteLeavers(tx: Db, stating: Stating): Promise<void> {
+  await stateLeavers(tx, stating, { accepted: false })
+}
+
+/**
+ * Notes which departures the plan of a run makes the truth, and which of those noted before it takes back. Belongs to the transaction that
+ * accepts the plan, while its entries are still there.
+ */
+export async function acceptLeavers(tx: Db, stating: Stating): Promise<void> {
+  await stateLeavers(tx, stating, { accepted: true })
+  await endTakenBack(tx, stating)
+  await endNeverAccepted(tx, stating)
+}
+
+type Day = { readonly day: string; readonly zone: string | null }
+
+/** What a plan says of leaving dates. A date that waits for its day stands in the entry of its person, and in no change. */
+function stated(runId: string): RawBuilder<unknown> {
+  return sql`
+    select distinct on (identity_id) * from (
+      select identity_id, left(separated_at, 10) as day, null as zone, inferred, kind = 'join' as joined, origin ->> 'event' as event
+      from changes
+      where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'planned'
+      union all
+      select identity_id, deferred_to, deferred_zone, false, false, null
+      from plan_entries where run_id = ${runId} and deferred_to is not null
+    ) both_kinds order by identity_id, zone nulls first`
+}
+
+async function stateLeavers(
+  tx: Db,
+  { runId, connection, timeZone, now }: Stating,
+  { accepted }: { accepted: boolean },
+): Promise<void> {
+  const days = await sql<Day>`select distinct day, zone from (${stated(runId)}) stated`.execute(tx)
+  if (days.rows.length === 0) return
+  const ends = days.rows.map(({ day, zone }) => ({ day, zone, ends: endOfDay(day, zone ?? timeZone).toISOString() }))
+  const changed = sql`leavers.effective_on <> excluded.effective_on`
+  await sql`
+    insert into leavers
+      (connection, identity_id, run_id, effective_on, effective_at, inferred, joined_left, stated_at, first_seen_at, accepted_at)
+    select ${connection}, stated.identity_id, ${runId}, stated.day, ends.ends, stated.inferred, stated.joined,
+      least(coalesce(entry.employment_as_of, entry.as_of, runs.as_of), seen.at), seen.at, ${accepted ? now : null}::timestamptz
+    from (${stated(runId)}) stated
+    join jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ends(day text, zone text, ends timestamptz)
+      on ends.day = stated.day and ends.zone is not distinct from stated.zone
+    join runs on runs.id = ${runId}
+    left join plan_entries entry on entry.run_id = ${runId} and entry.identity_id = stated.identity_id
+    left join inbox on inbox.id = stated.event::bigint
+    cross join lateral (select least(inbox.received_at, ${now}::timestamptz) as at) seen
+    on conflict (connection, identity_id) where ended_at is null do update set
+      run_id = excluded.run_id, inferred = excluded.inferred, accepted_at = coalesce(leavers.accepted_at, excluded.accepted_at),
+      former_dates = case when ${changed} then leavers.former_dates || jsonb_build_object(
+        'on', leavers.effective_on, 'inferred', leavers.inferred, 'until', ${now.toISOString()}::text) else leavers.former_dates end,
+      effective_at = case when ${changed} then excluded.effective_at else leavers.effective_at end,
+      effective_on = excluded.effective_on
+    where ${accepted}::boolean or leavers.accepted_at is null`.execute(tx)
+}
+
+/** The moment at which a last day of employment is over. */
+function endOfDay(day: string, zone: string): Date {
+  const ends = Temporal.PlainDate.from(day).add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds
+  return new Date(Math.min(ends, lastMoment))
+}
+
+/** Ends the clocks of people who came back, whose date was withdrawn before it was sent, or who were sent in error. */
+async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
+  await sql`
+    update leavers set ended_at = ${now}, check_at = null,
+      ended_as = case when acknowledged_at is null and sent_at is null then 'withdrawn' else 'returned' end
+    from plan_entries entry
+    where leavers.connection = ${connection} and leavers.ended_at is null
+      and entry.run_id = ${runId} and entry.identity_id = leavers.identity_id
+      and entry.deferred_to is null and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null`.execute(tx)
+  await sql`
+    update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
+    from changes
+    where leavers.connection = ${connection} and leavers.ended_at is null
+      and changes.run_id = ${runId} and changes.kind = 'retract' and changes.identity_id = leavers.identity_id`.execute(
+    tx,
+  )
+}
+
+/**
+ * Ends the clocks that only plans which came to nothing had started: an export that speaks of everybody says nothing of them. A person
+ * whose row cannot be read is left alone, because the row may say it still.
+ */
+async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Promise<void> {
+  await sql`
+    update leavers set ended_at = ${now}, check_at = null, ended_as = 'withdrawn'
+    from runs ours
+    where ours.id = ${runId} and ours.mode = 'snapshot' and leavers.connection = ${connection}
+      and leavers.accepted_at is null and leavers.ended_at is null
+      and exists (
+        select 1 from runs stated
+        where stated.id = leavers.run_id and stated.state in ('superseded', 'rejected', 'cancelled', 'failed'))
+      and not exists (
+        select 1 from standing_rejects standing
+        where standing.connection = leavers.connection and standing.identity_id = leavers.identity_id and standing.may_leave)`.execute(
+    tx,
+  )
+}
+
+/**
+ * Notes what is known to stand on the platform though no answer has said so: reading it back showed it. Belongs to the transaction that
+ * accepts a plan, after its changes became due.
+ */
+export async function settleLeavers(tx: Db, { runId, connection, now }: Omit<Stating, 'timeZone'>): Promise<void> {
+  await sql`
+    update leavers set acknowledged_at = ${now}, check_at = ${firstCheck(now)}
+    from roster
+    where leavers.connection = ${connection} and leavers.run_id <> ${runId} and leavers.accepted_at is not null
+      and leavers.acknowledged_at is null and leavers.ended_at is null
+      and roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
+      and roster.retracted_at is null and roster.wanted ->> 'separatedAt' is not null
+      and not exists (
+        select 1 from out_of_sync
+        where out_of_sync.connection = leavers.connection and out_of_sync.identity_id = leavers.identity_id)`.execute(
+    tx,
+  )
+}
+
+// A change may be about a person whose date only waits: then it holds none.
+
+/** Notes which of these people's departures were sent, and which of them the platform has taken. */
+export async function noteLeaverOutcomes(
+  tx: Db,
+  { runId, connection }: Batch,
+  { people, sentAt, answeredAt }: Answered,
+): Promise<void> {
+  // The request that clears a date to be corrected tells the platform of no departure.
+  const told = people.filter(({ step }) => step === undefined).map(({ identityId, state }) => ({ identityId, state }))
+  await sql`
+    update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}),
+      acknowledged_at = case when told.state = 'confirmed' then ${answeredAt}::timestamptz end,
+      check_at = case when told.state = 'confirmed' then ${firstCheck(answeredAt)} end
+    from jsonb_to_recordset(${JSON.stringify(told)}::jsonb) as told("identityId" text, state text), changes
+    where leavers.connection = ${connection} and leavers.run_id = ${runId} and leavers.identity_id = told."identityId"
+      and changes.run_id = leavers.run_id and changes.identity_id = leavers.identity_id and changes.separated_at is not null
+      and leavers.acknowledged_at is null and leavers.ended_at is null`.execute(tx)
+}
+
+/** The statement that notes the departures of a batch that was taken as a whole. Further conditions may follow it. */
+export function leaversOfBatch(
+  { runId, batch, connection }: Batch,
+  { sentAt, answeredAt }: Answered,
+): RawBuilder<unknown> {
+  return sql`
+    update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}), acknowledged_at = ${answeredAt},
+      check_at = ${firstCheck(answeredAt)}
+    from changes
+    where leavers.connection = ${connection} and leavers.run_id = ${runId} and changes.run_id = leavers.run_id
+      and changes.batch = ${batch} and changes.identity_id = leavers.identity_id and changes.state in ('due', 'confirmed')
+      and changes.separated_at is not null and leavers.acknowledged_at is null and leavers.ended_at is null`
+}
+
+/** When the platform's personnel is read first, in SQL. Nothing is to be seen there before the last day is over. */
+function firstCheck(acknowledgedAt: Date): RawBuilder<Date> {
+  return sql<Date>`greatest(leavers.effective_at, ${new Date(acknowledgedAt.getTime() + firstCheckMs)}::timestamptz)`
+}

@@ -1,0 +1,115 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type LeaverFinding, type LeaverState, leaverFindings } from '../../contract/control/leavers.ts'
+import type { ClockTimes } from '../../identity/leaving-clock.ts'
+import type { Db, FormerDate } from '../schema.ts'
+
+/** The platform's identity sync comes once a night; a day of grace follows. */
+const graceHours = 48
+
+export type StoredLeaver = ClockTimes & {
+  readonly connection: string
+  readonly identityId: string
+  readonly name: string | null
+  readonly email: string | null
+  readonly state: LeaverState
+  readonly runId: string
+  readonly effectiveOn: string
+  readonly inferred: boolean
+  readonly formerDates: FormerDate[]
+  readonly acceptedAt: string | null
+  readonly sentAt: string | null
+  readonly checkedAt: string | null
+  readonly foundStatus: string | null
+  readonly finding: LeaverFinding | null
+  readonly findingDetail: string | null
+  readonly endedAt: string | null
+}
+
+export type LeaversWanted = { readonly connections: readonly string[]; readonly now: Date } & (
+  | { readonly from: string; readonly to: string }
+  | { readonly identityId: string }
+  | { readonly notEffective: true; readonly after?: { connection: string; identityId: string }; readonly limit: number }
+)
+
+const notEffective = [...Object.entries(leaverFindings)].flatMap(([code, { unread }]) => (unread ? [] : [code]))
+
+/** In SQL, whether a departure is acknowledged and its person should long have left the platform's personnel. */
+function isNotEffective(now: Date): RawBuilder<boolean> {
+  const before = new Date(now.getTime() - graceHours * 60 * 60_000)
+  return sql<boolean>`(leavers.ended_at is null and leavers.visible_at is null and leavers.finding = any(${notEffective})
+    and greatest(leavers.acknowledged_at, leavers.effective_at) <= ${before})`
+}
+
+type Row = {
+  readonly [K in 'connection' | 'identity_id' | 'run_id' | 'effective_on' | 'state']: string
+} & {
+  readonly [K in 'effective_at' | 'stated_at' | 'first_seen_at']: Date
+} & {
+  readonly [K in 'accepted_at' | 'sent_at' | 'acknowledged_at' | 'visible_at' | 'checked_at' | 'ended_at']: Date | null
+} & {
+  readonly [K in 'found_status' | 'finding' | 'found_detail' | 'name' | 'email']: string | null
+} & { readonly inferred: boolean; readonly joined_left: boolean; readonly former_dates: FormerDate[] }
+
+/** The clocks of departures, by connection, last day and key; those of one person the newest first. */
+export async function listLeavers(db: Db, wanted: LeaversWanted): Promise<StoredLeaver[]> {
+  const { connections, now } = wanted
+  const { rows } = await sql<Row>`
+    select leavers.*, nullif(concat_ws(' ', roster.wanted ->> 'firstName', roster.wanted ->> 'lastName'), '') as name,
+      roster.wanted ->> 'email' as email,
+      case
+        when leavers.ended_as is not null then leavers.ended_as
+        when leavers.visible_at is not null then 'effective'
+        when ${isNotEffective(now)} then 'not_effective'
+        when leavers.acknowledged_at is not null then 'acknowledged'
+        when leavers.accepted_at is not null and roster.deferred_to is not null then 'waiting'
+        when leavers.accepted_at is not null then 'sending'
+        when runs.state in ('planned', 'held') then 'held'
+        else 'dropped'
+      end as state
+    from leavers
+    left join roster on roster.connection = leavers.connection and roster.identity_id = leavers.identity_id
+    left join runs on runs.id = leavers.run_id
+    where leavers.connection = any(${connections}) and ${chosen(wanted)}`.execute(db)
+  return rows.map(toLeaver)
+}
+
+function chosen(wanted: LeaversWanted): RawBuilder<unknown> {
+  if ('identityId' in wanted) {
+    return sql`leavers.identity_id = ${wanted.identityId} order by leavers.id desc limit 20`
+  }
+  if ('notEffective' in wanted) {
+    const { now, after = { connection: '', identityId: '' }, limit } = wanted
+    return sql`${isNotEffective(now)}
+      and (leavers.connection collate "C", leavers.identity_id) > (${after.connection}, ${after.identityId})
+      order by leavers.connection collate "C", leavers.identity_id limit ${limit}`
+  }
+  return sql`leavers.effective_on between ${wanted.from} and ${wanted.to}
+    order by leavers.connection collate "C", leavers.effective_on, leavers.identity_id, leavers.id`
+}
+
+function toLeaver(row: Row): StoredLeaver {
+  return {
+    connection: row.connection,
+    identityId: row.identity_id,
+    name: row.name,
+    email: row.email,
+    state: row.state as LeaverState,
+    runId: row.run_id,
+    effectiveOn: row.effective_on,
+    effectiveAt: row.effective_at.toISOString(),
+    inferred: row.inferred,
+    joinedLeft: row.joined_left,
+    formerDates: row.former_dates,
+    statedAt: row.stated_at.toISOString(),
+    firstSeenAt: row.first_seen_at.toISOString(),
+    acceptedAt: row.accepted_at?.toISOString() ?? null,
+    sentAt: row.sent_at?.toISOString() ?? null,
+    acknowledgedAt: row.acknowledged_at?.toISOString() ?? null,
+    visibleAt: row.visible_at?.toISOString() ?? null,
+    checkedAt: row.checked_at?.toISOString() ?? null,
+    foundStatus: row.found_status,
+    finding: row.finding as LeaverFinding | null,
+    findingDetail: row.found_detail,
+    endedAt: row.ended_at?.toISOString() ?? null,
+  }
+}
