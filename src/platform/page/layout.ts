@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { type Html, html, type Shown } from './html.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
 import { pagePrefix } from './query.ts'
 import type { Visit } from './visits.ts'
 

@@ -1,6 +1,6 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
-import { type Html, html, type Shown } from './html.ts'
 import { tokenField } from './layout.ts'
 import type { Connection, ListedPerson, PeoplePage } from './people.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'

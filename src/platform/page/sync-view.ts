@@ -1,6 +1,6 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { type Html, html } from '../../web/html.ts'
 import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
-import { type Html, html } from './html.ts'
 import { tokenField } from './layout.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
 import { counted, duration, moment, number, statuses, statusNames } from './text.ts'

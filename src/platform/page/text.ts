@@ -1,5 +1,5 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../web/html.ts'
 
 /** What people call the statuses of the contract, in the order in which the page lists them. */
 export const statusNames: Readonly<Record<EmploymentStatus, string>> = {
