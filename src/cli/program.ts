@@ -15,6 +15,7 @@ import type { HoldBackOptions } from './commands/hold-back.ts'
 import type { PersonOptions } from './commands/person.ts'
 import type { PlanOptions } from './commands/plan.ts'
 import type { RejectOptions } from './commands/reject.ts'
+import type { ReportFormat, ReportLeaversOptions } from './commands/report-leavers.ts'
 import type { RestoreOptions } from './commands/restore.ts'
 import type { RetractOptions } from './commands/retract.ts'
 import type { RetryOptions } from './commands/retry-events.ts'
@@ -38,6 +39,8 @@ const eventStates: Readonly<Record<EventState, true>> = {
   dismissed: true,
   test: true,
 }
+
+const reportFormats: Readonly<Record<ReportFormat, true>> = { csv: true, json: true, html: true }
 
 const valueMeanings: Readonly<Record<ClassedValue['as'], true>> = {
   employed: true,
@@ -218,6 +221,23 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--show-values', 'show personal values, not only the names of their fields')
     .action(
       ends(async (key: string, options: PersonOptions) => (await import('./commands/person.ts')).person(key, options)),
+    )
+
+  common(
+    add(program, 'report', 'Report on what was done')
+      .command('leavers')
+      .description('Report on the departures of a period: when each was stated, seen, acknowledged and effective'),
+  )
+    .option('--from <day>', 'the first last day of employment of the period (default: ninety days before its end)')
+    .option('--to <day>', 'the last one (default: today)')
+    .option('--connection <name>', 'of this connection only')
+    .addOption(new Option('--format <format>', 'the whole report in this format').choices(Object.keys(reportFormats)))
+    .option('--out <file>', 'write it into this file, whose ending names the format')
+    .option('--show-values', 'with names and e-mails; otherwise keys and dates only')
+    .action(
+      ends(async (options: ReportLeaversOptions) =>
+        (await import('./commands/report-leavers.ts')).reportLeavers(options),
+      ),
     )
 
   deciding(

@@ -75,9 +75,15 @@ export function controlContext(
     schedules: schedulesOf(config),
     alerts: config.alerts,
     watched: watchedOf(config),
+    leaverBounds: leaverBoundsOf(config),
     about,
     signal,
   }
+}
+
+/** By connection, how many hours a departure may take. */
+export function leaverBoundsOf({ connections }: Config): ReadonlyMap<string, number> {
+  return new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
 }
 
 /** When each connection is read and verified without a person's asking. */

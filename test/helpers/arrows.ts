@@ -81,6 +81,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   daemon: {
     [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules', 'audit'],
     audit: ['config', 'repeat.ts'],
+    reports: [],
     config: ['alerts/channel.ts'],
     control: ['config/secret.ts', 'alerts', 'schedules/schedules.ts', 'audit/keeper.ts'],
     webhooks: ['config/config.ts'],

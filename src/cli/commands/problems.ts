@@ -1,6 +1,7 @@
 import type { Problem, Unserved } from '../../contract/control/shapes.ts'
 import { allEvents, allPages } from '../pages.ts'
 import { renderEvents } from '../render/events.ts'
+import { renderLeavers } from '../render/leavers.ts'
 import { renderProblems, renderUnserved } from '../render/status.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
@@ -13,9 +14,17 @@ export async function problems(options: CommonOptions): Promise<number> {
     const unserved = await allPages((after?: string) =>
       control.listUnserved({ query: { connection: options.connection, after, limit: 1000 } }),
     )
+    const notEffective = await allPages((after?: string) =>
+      control.listNotEffective({ query: { connection: options.connection, after, limit: 1000 } }),
+    )
     const names = options.connection === undefined ? [...config.connections.keys()] : [options.connection]
     const events = await Promise.all(names.map((name) => allEvents(control, name, 'rejected')))
-    const document = { problems: found.sort(byUrgency), unserved: unserved.sort(byUrgency), events: events.flat() }
+    const document = {
+      problems: found.sort(byUrgency),
+      unserved: unserved.sort(byUrgency),
+      notEffective,
+      events: events.flat(),
+    }
     output.result(document, (listed, paint) =>
       [
         ...(listed.problems.length > 0 || listed.unserved.length === 0 ? [renderProblems(listed.problems, paint)] : []),
@@ -25,6 +34,9 @@ export async function problems(options: CommonOptions): Promise<number> {
               paint('bold', 'People who are not served as HR says'),
               renderUnserved(listed.unserved, paint),
             ]
+          : []),
+        ...(listed.notEffective.length > 0
+          ? ['', paint('bold', 'Leavers acknowledged but not effective'), renderLeavers(listed.notEffective, paint)]
           : []),
         ...(listed.events.length > 0
           ? ['', paint('bold', 'Events that could not be understood'), renderEvents(listed.events, paint)]

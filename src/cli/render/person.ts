@@ -1,4 +1,5 @@
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
+import { renderLeavers } from './leavers.ts'
 import { renderField } from './plan.ts'
 import { aligned, day, moment, type Paint, shown } from './text.ts'
 
@@ -10,6 +11,7 @@ export function renderPerson(person: Person, paint: Paint): string {
     '',
     ...fieldTable(person, paint),
     '',
+    ...(person.leavers.length === 0 ? [] : [paint('bold', 'Departures'), renderLeavers(person.leavers, paint), '']),
     paint('bold', 'Changes'),
     ...(person.changes.length === 0 ? ['  none yet'] : person.changes.flatMap((change) => historyLines(change, paint))),
   ]

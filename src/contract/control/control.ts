@@ -4,6 +4,7 @@ import { Alert, AlertChannel, AlertTest } from './alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
 import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
+import { Leaver, LeaverReport } from './leavers.ts'
 import {
   ChangeView,
   ClassedValue,
@@ -37,6 +38,11 @@ const ofRun = z.object({ runId: z.uuid() })
 const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
 
 const PersonText = z.string().min(1).max(320)
+const ofPeriod = {
+  from: z.iso.date().describe('The first day of the period.'),
+  to: z.iso.date().describe('The last day of it.'),
+  connection: z.string().optional().describe('Of this connection only.'),
+}
 
 const EventIds = z
   .array(z.string().regex(/^\d{1,18}$/))
@@ -216,6 +222,28 @@ export const control = operations({
       'The people who stand in a source and are not served as it says, by connection: those who may have left first, then by key.',
     query: z.object({ connection: z.string().optional(), after: z.string().optional(), limit: Limit.default(500) }),
     success: { 200: page(Unserved, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  listNotEffective: {
+    method: 'GET',
+    path: '/leavers/not-effective',
+    summary:
+      'The people whose departure the platform has acknowledged though its personnel does not show it, by connection and key.',
+    query: z.object({
+      connection: z.string().optional(),
+      after: z.string().optional(),
+      limit: Limit.default(500),
+      values: Values,
+    }),
+    success: { 200: page(Leaver, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  reportLeavers: {
+    method: 'GET',
+    path: '/reports/leavers',
+    summary: 'What became of every departure whose last day lies in a period, and how long it took.',
+    query: z.object({ ...ofPeriod, values: Values }),
+    success: { 200: LeaverReport },
     errors: [400, 401, 404, 500, 503],
   },
   listFailures: {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { DeliveryAction } from '../failures.ts'
 import { Alert } from './alerts.ts'
 import { HoldBack } from './hold-backs.ts'
+import { Leaver } from './leavers.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
@@ -359,6 +360,7 @@ export const Person = z
     keys: z.array(z.string()).describe('Further keys by which HR has named this person since.'),
     forgotten: z.literal(true).optional().describe('The values were removed on request.'),
     changes: z.array(PersonChange).describe('Newest first.'),
+    leavers: z.array(Leaver).describe('How far each departure of the person has come, the newest first.'),
   })
   .meta({ id: 'Person' })
 export type Person = z.infer<typeof Person>

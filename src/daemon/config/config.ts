@@ -92,6 +92,7 @@ export type ConnectionConfig = {
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: readonly string[]
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
+  readonly leavers: { readonly boundHours: number }
 }
 
 /** Settings that must come from the environment or from a file. */
@@ -296,6 +297,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     guards: settings.guards,
     pinned: settings.pinned,
     delivery: settings.delivery,
+    leavers: settings.leavers,
   }
   return { connection, problems: [] }
 }

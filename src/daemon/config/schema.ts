@@ -172,6 +172,18 @@ const Delivery = z.strictObject({
     ),
 })
 
+const Leavers = z.strictObject({
+  boundHours: z
+    .int()
+    .min(1)
+    .max(8760)
+    .default(24)
+    .describe(
+      'By when the platform is to have acknowledged a leaver: so many hours after the last day is over and the departure is known here. ' +
+        'A later one is a breach in the report of leavers, and raises an alert.',
+    ),
+})
+
 const Verify = z.union(
   [
     z.literal('never'),
@@ -211,6 +223,7 @@ const Connection = z
       .default([])
       .describe('The keys of people who are never separated or deleted without an approval that names them.'),
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
+    leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })
   .superRefine(({ source, webhook }, context) => {
     if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })

@@ -13,6 +13,7 @@ import { type ConnectionState, connectionStates } from '../../store/connections.
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
+import { listLeavers } from '../../store/leavers/list.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
@@ -42,6 +43,7 @@ import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
+import { leaverReport, leaverView } from './leavers.ts'
 import {
   changeView,
   classedView,
@@ -64,6 +66,8 @@ export type ControlContext = {
   readonly schedules: readonly Scheduled[]
   readonly alerts: AlertSettings
   readonly watched: Watched
+  /** By connection, how many hours a departure may take. */
+  readonly leaverBounds: ReadonlyMap<string, number>
   readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
   /** Aborted when this process stops. */
   readonly signal: AbortSignal
@@ -280,7 +284,30 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const held = await holdBackOf(ctx.sync, person)
     if (!known)
       throw new Failure('not_found', `nobody with the key "${params.identityId}" is known in ${params.connection}`)
-    return { status: 200, body: { ...personView(person, known, query), heldBack: held && holdBackView(held) } }
+    const clocks = { connections: [params.connection], identityId: person.identityId, now: ctx.sync.now() }
+    const leavers = (await listLeavers(ctx.sync.store.db, clocks)).map((leaver) => leaverView(ctx, leaver, query))
+    const heldBack = held && holdBackView(held)
+    return { status: 200, body: { ...personView(person, known, query), leavers, heldBack } }
+  },
+
+  async listNotEffective(ctx, { query: { connection, after, limit, values } }) {
+    if (connection !== undefined) knownConnection(ctx, connection)
+    const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
+    const page = { ...(after !== undefined && { after: problemPlace(after) }), limit }
+    const found = await listLeavers(ctx.sync.store.db, {
+      connections,
+      now: ctx.sync.now(),
+      notEffective: true,
+      ...page,
+    })
+    const last = found.at(-1)
+    const next = last && found.length === limit ? problemPlaceText(last) : null
+    return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
+  },
+
+  async reportLeavers(ctx, { query }) {
+    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    return { status: 200, body: await leaverReport(ctx, query) }
   },
 
   async retractPerson(ctx, { params, body }) {

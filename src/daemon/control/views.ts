@@ -105,7 +105,7 @@ export function personView(
   { connection, identityId }: { connection: string; identityId: string },
   { entry, keys, changes }: NonNullable<Awaited<ReturnType<typeof personOf>>>,
   showing: Showing,
-): Omit<Person, 'heldBack'> {
+): Omit<Person, 'leavers' | 'heldBack'> {
   return {
     connection,
     identityId,

@@ -150,6 +150,7 @@ test('a person is shown with what HR says beside what the platform has, and ever
     inferred: true,
     deferredTo: null,
     absences: 1,
+    leavers: [],
     retracted: null,
     changes: [
       {

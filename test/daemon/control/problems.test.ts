@@ -29,7 +29,9 @@ async function open(...schedules: readonly Scheduled[]) {
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
   const watched = { connections: ['acme'], sources: [] }
-  const control = controlHere({ sync: world.sync, audit, schedules, alerts: quietAlerts, watched, about, signal })
+  const leaverBounds = new Map<string, number>()
+  const around = { schedules, alerts: quietAlerts, watched, leaverBounds }
+  const control = controlHere({ sync: world.sync, audit, ...around, about, signal })
   return {
     world,
     sound: client,

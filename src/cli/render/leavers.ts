@@ -1,0 +1,51 @@
+import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
+import { age, aligned, moment, type Paint, shown } from './text.ts'
+
+/** The report in short: the figures of each connection, and the departures that need somebody. */
+export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
+  const rows = connections.map((each) => [
+    each.connection,
+    String(each.people),
+    String(each.acknowledged),
+    String(each.effective),
+    String(each.notEffective),
+    `${each.late}${each.lateOpen > 0 ? ` (${each.lateOpen} open)` : ''}`,
+    each.ourSeconds === null
+      ? '-'
+      : `${age(each.ourSeconds.p50)} / ${age(each.ourSeconds.p95)} / ${age(each.ourSeconds.max)}`,
+  ])
+  const header = ['CONNECTION', 'LEAVERS', 'ACKNOWLEDGED', 'EFFECTIVE', 'NOT EFFECTIVE', 'LATE', 'TOOK P50 / P95 / MAX']
+  const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
+  return [
+    paint('bold', `Leavers whose last day lies from ${from} to ${to}`),
+    ...aligned([header, ...rows], (text, row) => (row === 0 ? paint('bold', text) : text)),
+    ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
+  ].join('\n')
+}
+
+/** Each departure in two lines: whose it is and how far it has come, and why it has come no further. */
+export function renderLeavers(leavers: readonly Leaver[], paint: Paint): string {
+  return leavers.flatMap((leaver) => clockLines(leaver, paint)).join('\n')
+}
+
+export function clockLines(leaver: Leaver, paint: Paint): string[] {
+  const { connection, identityId, effectiveOn, inferred, state, acknowledgedAt, visibleAt, firstSeenAt, late } = leaver
+  const times = [
+    `seen ${moment(firstSeenAt)}`,
+    ...(acknowledgedAt === null ? [] : [`acknowledged ${moment(acknowledgedAt)}`]),
+    ...(visibleAt === null ? [] : [`effective ${moment(visibleAt)}`]),
+  ]
+  return [
+    `  ${paint('bold', shown(identityId))} · ${connection} · last day ${effectiveOn}${inferred ? ' (inferred)' : ''} · ${
+      state === 'not_effective' ? paint('red', 'acknowledged but not effective') : state
+    }${late ? ` · ${paint('red', 'late')}` : ''}`,
+    `    ${times.join(', ')}`,
+    ...(leaver.findingText === null || visibleAt !== null ? [] : [`    ${findingText(leaver)}`]),
+  ]
+}
+
+function findingText({ findingText: says, findingDetail, foundStatus, helps }: Leaver): string {
+  const status = foundStatus === null ? '' : ` (${shown(foundStatus)})`
+  const detail = findingDetail === null ? '' : `: ${shown(findingDetail)}`
+  return `${says}${status}${detail}. What helps: ${helps}`
+}

@@ -1,0 +1,78 @@
+import { type Leaver, type LeaverReport, type LeaverSummary, leaverFindings } from '../../contract/control/leavers.ts'
+import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
+import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { version } from '../../version.ts'
+
+/** What is known of departures, and by what they are judged. */
+export type LeaverContext = {
+  readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
+  /** By connection, how many hours a departure may take. */
+  readonly leaverBounds: ReadonlyMap<string, number>
+}
+
+const defaultBoundHours = 24
+/** Such departures did not come to pass, or were undone; they are listed and not counted. */
+const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted', 'dropped'])
+
+/** The clock of a departure as the control API shows it. */
+export function leaverView(
+  { sync, leaverBounds }: LeaverContext,
+  { name, email, ...leaver }: StoredLeaver,
+  { values }: { readonly values: boolean },
+): Leaver {
+  const boundHours = leaverBounds.get(leaver.connection) ?? defaultBoundHours
+  const clock = clockOf(leaver, { boundHours, now: sync.now() })
+  const finding = leaver.finding === null ? null : leaverFindings[leaver.finding]
+  return {
+    ...leaver,
+    ...(values && { name, email }),
+    ...clock,
+    late: clock.late && !undone.has(leaver.state),
+    findingText: finding?.says ?? null,
+    helps: finding?.helps ?? null,
+  }
+}
+
+/** The report on the departures of a period, judged as of now. */
+export async function leaverReport(
+  ctx: LeaverContext,
+  { from, to, connection, values }: { from: string; to: string; connection?: string | undefined; values: boolean },
+): Promise<LeaverReport> {
+  const { sync } = ctx
+  const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
+  const now = sync.now()
+  const found = await listLeavers(sync.store.db, { connections, from, to, now })
+  const leavers = found.map((leaver) => leaverView(ctx, leaver, { values }))
+  return {
+    from,
+    to,
+    madeAt: now.toISOString(),
+    version,
+    connections: connections.map((name) => summaryOf(ctx, name, leavers)),
+    leavers,
+  }
+}
+
+function summaryOf(
+  { sync, leaverBounds }: LeaverContext,
+  connection: string,
+  leavers: readonly Leaver[],
+): LeaverSummary {
+  const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
+  const standing = leavers.filter((leaver) => leaver.connection === connection && !undone.has(leaver.state))
+  const count = (holds: (leaver: Leaver) => boolean): number => standing.filter(holds).length
+  const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(standing.map((leaver) => leaver[leg]))]))
+  return {
+    connection,
+    timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
+    boundHours: leaverBounds.get(connection) ?? defaultBoundHours,
+    people: standing.length,
+    acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
+    effective: count(({ visibleAt }) => visibleAt !== null),
+    notEffective: count(({ state }) => state === 'not_effective'),
+    late: count(({ late }) => late),
+    lateOpen: count(({ late, acknowledgedAt }) => late && acknowledgedAt === null),
+    ...(figures as Pick<LeaverSummary, (typeof legs)[number]>),
+  }
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import { type Leaver, type LeaverReport, type LeaverSummary, leaverStates } from '../../contract/control/leavers.ts'
+import { type Bar, bars } from '../../web/bars.ts'
+import { type Html, html } from '../../web/html.ts'
+import { readable, span } from '../../web/readable.ts'
+
+/** The report as one page that needs no other file, no script and no network. */
+export function leaversPage(report: LeaverReport): string {
+  const { from, to, madeAt, version, connections, leavers } = report
+  const withNames = leavers.some(({ email }) => email !== undefined)
+  const hash = createHash('sha256').update(String(style)).digest('base64')
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>Leavers ${from} to ${to}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>Leavers, ${from} to ${to}</h1>
+<p class="faint">People whose last day of employment lies in this period. Made by Rollcall ${version} on ${moment(madeAt)}; times are in UTC.</p>
+</header>
+${verdict(connections)}
+<section>
+<h2>By connection</h2>
+<div class="wide" role="region" tabindex="0" aria-label="Leavers by connection"><table>
+<thead><tr><th scope="col">Connection</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Acknowledged</th><th scope="col" class="figure">Effective</th><th scope="col" class="figure">Not effective</th><th scope="col" class="figure">Late</th><th scope="col">Bound</th></tr></thead>
+<tbody>${connections.map(countsRow)}</tbody>
+</table></div>
+<h3>How long it took</h3>
+<div class="wide" role="region" tabindex="0" aria-label="How long it took"><table>
+<thead><tr><th scope="col">Connection</th><th scope="col">From … to</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Half within</th><th scope="col" class="figure">95 % within</th><th scope="col" class="figure">Longest</th></tr></thead>
+<tbody>${connections.map(figureRows)}</tbody>
+</table></div>
+</section>
+<section class="chart">
+<h2>From known to acknowledged</h2>
+<p class="faint">Counted from when the last day was over and the departure was known here, whichever is later.</p>
+<div class="wide" role="region" tabindex="0" aria-label="Chart">${bars('Leavers by the time from known to acknowledged', buckets(leavers))}</div>
+</section>
+<section>
+<h2>Each leaver</h2>
+${leavers.length === 0 ? html`<p>No last day of employment lies in this period.</p>` : listOf(leavers, withNames)}
+</section>
+<section class="meanings">
+<h2>What the times mean</h2>
+<dl>
+<dt>Last day</dt><dd>The last day of employment. It is over at midnight in the time zone of the source. “inferred”: no row states it; it follows from absence or from a status.</dd>
+<dt>Stated</dt><dd>The time of the export or event that says so.</dd>
+<dt>Seen</dt><dd>When Rollcall read it first, also if the plan was then held for an approval.</dd>
+<dt>Acknowledged</dt><dd>When the platform answered that it has the leaving date.</dd>
+<dt>Effective</dt><dd>When the personnel of the platform was first seen to have the person as former. It is read some times a day, so that it may have been so some hours earlier.</dd>
+<dt>Late</dt><dd>Acknowledged later than the bound of the connection after the last day was over and the departure was seen, or not acknowledged though that time has passed. Time in which a plan waits for an approval counts.</dd>
+<dt>HR</dt><dd>From the end of the last day to what HR said. People who had left before HR first named them are not counted.</dd>
+</dl>
+</section>
+</main>
+</body>
+</html>
+`
+  return String(page)
+}
+
+function verdict(connections: readonly LeaverSummary[]): Html {
+  const sum = (of: (summary: LeaverSummary) => number): number => connections.reduce((all, each) => all + of(each), 0)
+  const [people, late, open, ineffective] = [
+    sum((each) => each.people),
+    sum((each) => each.late),
+    sum((each) => each.lateOpen),
+    sum((each) => each.notEffective),
+  ]
+  const kind = late > 0 || ineffective > 0 ? 'bad' : 'good'
+  const leavers = people === 1 ? '1 leaver' : `${people} leavers`
+  const lateText = late === 0 ? 'none was late' : `${late} ${late === 1 ? 'was' : 'were'} late`
+  const openText = open > 0 ? html`, of which ${open} ${open === 1 ? 'is' : 'are'} still not acknowledged` : ''
+  const notText = ineffective > 0 ? html`; ${ineffective} acknowledged but not effective` : ''
+  return html`<p class="verdict ${kind}"><strong>${leavers}</strong>: ${lateText}${openText}${notText}.</p>`
+}
+
+function countsRow({
+  connection,
+  people,
+  acknowledged,
+  effective,
+  notEffective,
+  late,
+  lateOpen,
+  boundHours,
+}: LeaverSummary): Html {
+  const open = lateOpen > 0 ? ` (${lateOpen} open)` : ''
+  return html`<tr><th scope="row">${connection}</th><td class="figure">${people}</td><td class="figure">${acknowledged}</td><td class="figure">${effective}</td><td class="figure ${notEffective > 0 && 'bad'}">${notEffective}</td><td class="figure ${late > 0 && 'bad'}">${late}${open}</td><td>${boundHours} h</td></tr>
+`
+}
+
+const legTexts = [
+  ['hrSeconds', 'HR: last day over … stated'],
+  ['ourSeconds', 'Rollcall: known … acknowledged'],
+  ['platformSeconds', 'Platform: acknowledged … effective'],
+] as const
+
+function figureRows(summary: LeaverSummary): Html[] {
+  return legTexts.map(([leg, text]) => {
+    const figures = summary[leg]
+    const shown = (seconds: number | undefined): string => (seconds === undefined ? '–' : span(seconds))
+    return html`<tr><th scope="row">${summary.connection}</th><td>${text}</td><td class="figure">${figures?.people ?? 0}</td><td class="figure">${shown(figures?.p50)}</td><td class="figure">${shown(figures?.p95)}</td><td class="figure">${shown(figures?.max)}</td></tr>
+`
+  })
+}
+
+const hour = 3600
+const steps = [
+  { label: 'at once, up to 15 min', below: hour / 4, kind: 'good' },
+  { label: 'up to 1 h', below: hour, kind: 'good' },
+  { label: 'up to 4 h', below: 4 * hour, kind: 'good' },
+  { label: 'up to 24 h', below: 24 * hour, kind: 'wait' },
+  { label: 'up to 3 d', below: 72 * hour, kind: 'wait' },
+  { label: 'longer', below: Number.POSITIVE_INFINITY, kind: 'wait' },
+] as const
+
+/** How many took how long. A bar that holds a late one is marked, because the bound is not the same everywhere. */
+function buckets(leavers: readonly Leaver[]): Bar[] {
+  const standing = leavers.filter(({ endedAt }) => endedAt === null)
+  const took = steps.map(({ label, below, kind }, at) => {
+    const above = steps[at - 1]?.below ?? -1
+    const held = standing.filter(({ ourSeconds }) => ourSeconds !== null && ourSeconds > above && ourSeconds <= below)
+    return { label, value: held.length, kind: held.some(({ late }) => late) ? ('bad' as const) : kind }
+  })
+  const open = standing.filter(({ late, acknowledgedAt }) => late && acknowledgedAt === null)
+  return [...took, { label: 'late, not acknowledged', value: open.length, kind: 'bad' }]
+}
+
+function listOf(leavers: readonly Leaver[], withNames: boolean): Html {
+  return html`<div class="wide" role="region" tabindex="0" aria-label="Each leaver"><table class="leavers">
+<thead><tr><th scope="col">${withNames ? 'Person' : 'Key'}</th><th scope="col">Last day</th><th scope="col">Stated</th><th scope="col">Seen</th><th scope="col">Acknowledged</th><th scope="col">Effective</th><th scope="col" class="figure">Took</th><th scope="col">State</th></tr></thead>
+<tbody>${leavers.map((leaver) => leaverRow(leaver, withNames))}</tbody>
+</table></div>`
+}
+
+function leaverRow(leaver: Leaver, withNames: boolean): Html {
+  const { identityId, connection, effectiveOn, inferred, formerDates, ourSeconds, late, state } = leaver
+  const name =
+    withNames && html`<b>${readable(leaver.name ?? 'name not known')}</b><span>${readable(leaver.email ?? '')}</span>`
+  const former = formerDates.map(({ on }) => html`<span>was ${on}</span>`)
+  const why = state !== 'effective' && ((leaver.visibleAt === null && leaver.findingText) || leaverStates[state])
+  return html`<tr><th scope="row">${name}${readable(identityId)} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : span(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
+`
+}
+
+function time(instant: string | null): Html | string {
+  return instant === null ? '–' : html`${instant.slice(0, 10)}<span>${instant.slice(11, 16)}</span>`
+}
+
+function moment(instant: string): string {
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`
+}
+
+const style = html`
+:root { color-scheme: light dark; --ground: light-dark(#f4f6f5, #111716); --card: light-dark(#ffffff, #19211f); --line: light-dark(#d8dfdc, #313d3a);
+  --text: light-dark(#17211f, #e6edea); --faint: light-dark(#54625e, #a3b2ad); --good: light-dark(#14523d, #a5e5c8); --good-ground: light-dark(#e0f2e9, #17352b);
+  --bad: light-dark(#8a2015, #ffb8ad); --bad-ground: light-dark(#fbe6e3, #40201c); --bar-good: light-dark(#2d7d68, #4fb096); --bar-wait: light-dark(#b07d18, #d9aa45); --bar-bad: light-dark(#b3392c, #e8796a); }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--text); font: 0.95rem / 1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 78rem; margin-inline: auto; padding: 2rem 1.25rem 4rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; }
+h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 0 0 0.6rem; font-size: 1.15rem; } h3 { margin: 1.2rem 0 0.4rem; font-size: 1rem; } p { margin: 0.3rem 0; }
+section { padding: 1.1rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 0.6rem; }
+.faint, td span, th span, th i { color: var(--faint); }
+td span, th span { display: block; font-size: 0.85em; font-weight: 400; }
+th b { display: block; } th i { font-size: 0.85em; font-style: normal; font-weight: 400; }
+.verdict { margin: 0; padding: 0.8rem 1rem; border: 1px solid; border-inline-start-width: 0.4rem; border-radius: 0.6rem; background: var(--good-ground); color: var(--good); font-size: 1.05rem; }
+.verdict.bad { background: var(--bad-ground); color: var(--bad); }
+.wide { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: 0.45rem 0.6rem; border-block-start: 1px solid var(--line); text-align: start; vertical-align: top; }
+thead th { border-block-start: 0; color: var(--faint); font-size: 0.82rem; font-weight: 600; }
+tbody th { font-weight: 500; overflow-wrap: anywhere; }
+.figure { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.bad { color: var(--bad); font-weight: 650; }
+.leavers td { white-space: nowrap; } .leavers td.state { white-space: normal; min-width: 12rem; } .leavers th[scope="row"] { min-width: 14rem; }
+.bars { display: block; width: 100%; max-width: 46rem; min-width: 30rem; height: auto; }
+.bars text { fill: var(--text); font-size: 14px; dominant-baseline: central; } .bars .label { text-anchor: end; fill: var(--faint); } .bars .value { font-weight: 600; }
+.bar.good { fill: var(--bar-good); } .bar.wait { fill: var(--bar-wait); } .bar.bad { fill: var(--bar-bad); }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.4rem 1.2rem; margin: 0; } dt { font-weight: 600; } dd { margin: 0; }
+@media (max-width: 40rem) { dl { grid-template-columns: minmax(0, 1fr); } }
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+  :root { color-scheme: light; }
+  body { background: none; font-size: 9pt; print-color-adjust: exact; } main { display: block; max-width: none; padding: 0; }
+  section { margin-block-start: 5mm; padding: 0; border: 0; background: none; } .verdict { margin-block-start: 4mm; } .wide { overflow: visible; }
+  th, td { padding: 1.2mm 2mm; } tr, .chart, .meanings { break-inside: avoid; } thead { display: table-header-group; } h2, h3 { break-after: avoid; } .bars { max-width: 115mm; min-width: 0; }
+}
+`

@@ -1,0 +1,17 @@
+import { readable } from './readable.ts'
+
+export type Cell = string | number | boolean | null
+
+/** What a spreadsheet takes for a formula, also in the wide forms of East Asian text and behind blanks. */
+const formula = /^\s*[=+\-@＝＋－＠]/
+
+/** A table as CSV (RFC 4180, UTF-8). A text that a spreadsheet would run as a formula begins with an apostrophe. */
+export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('')
+}
+
+function cell(value: Cell): string {
+  if (typeof value !== 'string') return String(value ?? '')
+  const text = readable(value)
+  return `"${(formula.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
+}

@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import { parse } from 'csv-parse/sync'
+import { describe, expect, test } from 'vitest'
+import { leaversCsv } from '../../../src/daemon/reports/leavers-csv.ts'
+import { leaversPage } from '../../../src/daemon/reports/leavers-page.ts'
+import { leaverDocument, reportDocument } from '../../helpers/leaver-documents.ts'
+import { startChromium } from '../../helpers/servers/chromium.ts'
+
+/** What HR systems hold, or could be made to hold. */
+const hostile = [
+  '=HYPERLINK("http://evil.example","click")',
+  '+1+1',
+  '-2+3',
+  '@SUM(A1)',
+  '\t=1+1',
+  '\r=1+1',
+  '\n=1+1',
+  ' =1+1',
+  '＝1+1',
+  '"><script>document.title = "taken over"</script>',
+  "' onmouseover='alert(1)",
+  '</style><img src=x onerror=alert(1)>',
+  '<!--',
+  'a\u0000b\u001b[31mc',
+  'abc\u202Efdp.exe',
+  'Ana, "the\r\nsecond"',
+  '\ud800 half',
+  'O’Brien-Müller 李',
+]
+const report = reportDocument(
+  hostile.map((text, at) =>
+    leaverDocument({ identityId: text, name: text, email: `${text}@acme.example`, findingText: at % 2 ? text : null }),
+  ),
+)
+
+describe('the table', () => {
+  test('holds no cell that a spreadsheet runs, and otherwise what HR states', () => {
+    const rows: Record<string, string>[] = parse(leaversCsv(report), { columns: true })
+
+    expect(rows).toHaveLength(hostile.length)
+    const cells = rows.flatMap((row) => Object.values(row))
+    expect(cells.filter((cell) => /^\s*[=+\-@＝＋－＠]/.test(cell))).toEqual([])
+    expect(rows.map(({ identityId }) => identityId).slice(0, 4)).toEqual(hostile.slice(0, 4).map((text) => `'${text}`))
+    expect(rows.at(-1)).toMatchObject({ identityId: 'O’Brien-Müller 李', ourSeconds: '300', late: 'false' })
+    expect(rows[4]?.identityId).toBe('\\u0009=1+1')
+  })
+
+  test('names no one where values were not asked for', () => {
+    expect(leaversCsv(reportDocument([leaverDocument()])).split('\r\n')[0]).not.toMatch(/name|email/)
+  })
+})
+
+describe('the page', () => {
+  test('opens in a browser as text alone: it runs nothing, asks for nothing and can be read by everybody', async () => {
+    await using chromium = await startChromium()
+    const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+    const page = await chromium.browser.newPage()
+    const asked: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    page.on('console', (message) => complaints.push(message.text()))
+
+    await page.setContent(leaversPage(report))
+    const found = await page.evaluate(`({
+      title: document.title,
+      scripts: document.scripts.length,
+      images: document.images.length,
+      rows: document.querySelectorAll('.leavers tbody tr').length,
+      styled: getComputedStyle(document.querySelector('.bar.good')).fill,
+      handlers: [...document.querySelectorAll('*')].filter((one) => [...one.attributes].some(({ name }) => name.startsWith('on'))).length,
+    })`)
+    const faults = []
+    for (const value of ['light', 'dark']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
+      await page.evaluate(axe)
+      const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+      faults.push(...violations.map(({ id, nodes }) => `${value} ${id}: ${nodes[0]?.html}`))
+    }
+
+    expect(found).toEqual({
+      title: 'Leavers 2026-10-01 to 2026-12-31',
+      scripts: 0,
+      images: 0,
+      rows: hostile.length,
+      styled: 'rgb(45, 125, 104)',
+      handlers: 0,
+    })
+    expect(faults).toEqual([])
+    expect(asked).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  test('shows signs that cannot be seen as their codes', () => {
+    const text = leaversPage(report)
+
+    expect(text).toContain('abc\\u202efdp.exe')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/)
+  })
+
+  test('counts in its chart every departure that stands, by how long it took', () => {
+    const took = (ourSeconds: number | null, late = false) =>
+      leaverDocument({ ourSeconds, late, acknowledgedAt: ourSeconds === null ? null : '2026-11-20T03:05:00.000Z' })
+    const page = leaversPage(
+      reportDocument([
+        took(0),
+        took(900),
+        took(901),
+        took(90_000, true),
+        took(null, true),
+        { ...took(5), endedAt: '2026-11-21T00:00:00.000Z' },
+      ]),
+    )
+
+    const values = [...page.matchAll(/class="value"[^>]*>(\d+)</g)].map(([, value]) => Number(value))
+    expect(values).toEqual([2, 1, 0, 0, 1, 0, 1])
+  })
+})
