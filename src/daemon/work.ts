@@ -1,13 +1,15 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
-import { requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
+import { readBackLeavers, requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
 const concurrency = 5
 const sweepMs = 60_000
 const eventRunsMs = 1000
+/** Departures have due times of their own; this is how late one can be. */
+const leaversMs = 5 * 60_000
 const forgetMs = 60 * 60_000
 const retainMs = 10 * 60_000
 /** What a command removes at its end; the next one goes on. */
@@ -23,6 +25,10 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
   await sweep(sync, { newJobIds: true })
   starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
+  const stopping = new AbortController()
+  const connections = [...sync.connections.keys()]
+  starting.use(regularly('leavers', leaversMs, () => readBackLeavers(sync, { connections, signal: stopping.signal })))
+  starting.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {
     starting.use(regularly('event-runs', eventRunsMs, () => requestEventRuns(sync)))
     starting.use(regularly('inbox', forgetMs, () => forgetEvents(sync.store.db, { now: sync.now() })))

@@ -22,6 +22,7 @@ import { preparePlan } from './plan/prepare.ts'
 import type { Progress } from './plan/read-rows.ts'
 import { prepareRevert } from './plan/revert.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
+import { readBackLeavers } from './repair/effective.ts'
 import { asFailure } from './repair/read-back.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
@@ -95,6 +96,8 @@ async function readAndPlan(
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)
   await settleSources(ctx, connection)
+  // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
+  await readBackLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })
 
   const plan = await planOf(ctx, claim, connection, signal)
 

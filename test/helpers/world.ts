@@ -262,7 +262,9 @@ export async function openWorld({
 export type World = Awaited<ReturnType<typeof openWorld>>
 
 /** Everybody whom the platform's only connection of this account holds, by HR's key. */
-export async function peopleOn(client: PlatformClient): Promise<Map<string, Identity>> {
+export async function peopleOn(
+  client: Pick<PlatformClient, 'listCustomConnections' | 'listHrisUserIdentities'>,
+): Promise<Map<string, Identity>> {
   const people = new Map<string, Identity>()
   for await (const { id } of walk(client.listCustomConnections, { query: {} })) {
     for await (const identity of walk(client.listHrisUserIdentities, {

@@ -1,10 +1,22 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { page, UserCompact } from './common.ts'
 import { customConnections } from './custom-connections.ts'
 import { hrisUserIdentities, Identity, ItemResult } from './hris-user-identities.ts'
+import { personnel } from './personnel.ts'
 
 const ItemOutcome = ItemResult.extend({ data: Identity.pick({ identityId: true, separatedAt: true }).nullable() })
 const ItemOutcomes = z.compile(z.array(ItemOutcome))
+
+/** What tells whether a departure has taken effect. A status that is not known yet is one that is not known to mean it. */
+const PersonSeen = z.object({
+  employmentStatus: z.string(),
+  statusUpdatedAt: z
+    .string()
+    .nullish()
+    .transform((at) => at ?? null),
+  user: UserCompact.pick({ email: true }).optional(),
+})
 
 /**
  * The operations as a delivery calls them. Of the result of an item it relies on nothing but what it uses: whom the result is
@@ -17,4 +29,6 @@ export const deliveryOperations = operations({
     ...hrisUserIdentities.upsertHrisUserIdentities,
     success: { 200: ItemOutcomes, 201: ItemOutcomes, 207: ItemOutcomes },
   },
+  listPersonnel: { ...personnel.listPersonnel, success: { 200: page(PersonSeen) } },
+  getPersonnel: { ...personnel.getPersonnel, success: { 200: PersonSeen } },
 })

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import { type LeaverFinding, leaverFindings } from '../../contract/control/leavers.ts'
+import type { Db } from '../schema.ts'
+
+/** A departure that the platform acknowledged, and of which its personnel is to be read now. */
+export type LeaverCheck = {
+  readonly id: string
+  readonly connection: string
+  readonly identityId: string
+  /** null: HR states none, or it is not kept. */
+  readonly email: string | null
+}
+
+/** What the personnel showed: that the person has left, or what stands in the way of that or of reading it. */
+export type CheckResult = {
+  readonly id: string
+  readonly visible: boolean
+  readonly status: string | null
+  readonly finding: LeaverFinding | null
+  readonly detail: string | null
+}
+
+const unread = Object.entries(leaverFindings).flatMap(([code, { unread }]) => (unread ? [code] : []))
+
+/**
+ * Takes the departures whose personnel is due to be read, those first of which nothing is known; with `all` each that is over and was
+ * not seen to be effective. When they are read next is written at once, so that no two processes read the same and a failure only
+ * costs a turn: after a quarter of an hour, then twice as long each time up to a day, and after a month once a week.
+ */
+export async function claimChecks(
+  db: Db,
+  { connections, all, limit, now }: { connections: readonly string[]; all: boolean; limit: number; now: Date },
+): Promise<LeaverCheck[]> {
+  const { rows } = await sql<LeaverCheck>`
+    with due as (
+      select id from leavers
+      where check_at is not null and connection = any(${connections})
+        and (check_at <= ${now} or ${all}::boolean and effective_at <= ${now})
+      order by finding is not null, check_at limit ${limit} for update skip locked
+    ), claimed as (
+      update leavers set checks = checks + 1, checked_at = ${now},
+        check_at = ${now}::timestamptz + case
+          when acknowledged_at < ${now}::timestamptz - interval '30 days' then interval '7 days'
+          else least(interval '15 minutes' * 2 ^ least(checks, 10), interval '1 day') end
+      from due where leavers.id = due.id
+      returning leavers.id, leavers.connection, leavers.identity_id
+    )
+    select claimed.id, claimed.connection, claimed.identity_id as "identityId", roster.wanted ->> 'email' as email
+    from claimed left join roster on roster.connection = claimed.connection and roster.identity_id = claimed.identity_id
+    order by claimed.connection, claimed.identity_id`.execute(db)
+  return rows
+}
+
+/** Notes what reading showed. That nothing could be read takes nothing back of what was found before. */
+export async function noteChecked(db: Db, results: readonly CheckResult[], now: Date): Promise<void> {
+  if (results.length === 0) return
+  await sql`
+    update leavers set found_status = coalesce(found.status, found_status),
+      visible_at = case when found.visible then ${now}::timestamptz end,
+      check_at = case when found.visible then null else check_at end,
+      finding = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then leavers.finding else found.finding end,
+      found_detail = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then found_detail else found.detail end
+    from jsonb_to_recordset(${JSON.stringify(results)}::jsonb)
+      as found(id bigint, visible boolean, status text, finding text, detail text)
+    where leavers.id = found.id and leavers.visible_at is null and leavers.ended_at is null`.execute(db)
+}
+
+/** By e-mail in lower case, the key of another person who has that e-mail and is employed, as far as accepted facts say. */
+export async function employedWithEmail(db: Db, people: readonly LeaverCheck[]): Promise<ReadonlyMap<string, string>> {
+  if (people.length === 0) return new Map()
+  const { rows } = await sql<{ email: string; key: string }>`
+    select distinct on (asked.email) asked.email, roster.connection || '/' || roster.identity_id as key
+    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as asked(email text, connection text, "identityId" text)
+    join roster on lower(roster.wanted ->> 'email') = lower(asked.email)
+      and (roster.connection <> asked.connection or roster.identity_id <> asked."identityId")
+    where roster.wanted ->> 'separatedAt' is null and roster.retracted_at is null
+    order by asked.email, key`.execute(db)
+  return new Map(rows.map(({ email, key }) => [email.toLowerCase(), key]))
+}

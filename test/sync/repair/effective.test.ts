@@ -1,0 +1,237 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { databaseOperator } from '../../../src/platform/operators/operator.ts'
+import { listLeavers } from '../../../src/store/leavers/list.ts'
+import { readBackLeavers } from '../../../src/sync/sync.ts'
+import { between, change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const mapping = Mapping.parse({
+  fields: {
+    identityId: 'Worker ID',
+    email: { column: 'Email', onBlank: 'clear' },
+    firstName: 'First Name',
+    startedAt: { column: 'Start Date' },
+    separatedAt: { column: 'Leaving Date' },
+    isContractor: { column: 'Status', map: { '*': false } },
+  },
+})
+
+async function open() {
+  const { name, client } = await host.tenant()
+  const world = await openWorld({ client, feed: { mapping } })
+  const operator = databaseOperator(host.platform.database.db)
+  return {
+    world,
+    sync: () => operator.syncIdentities({ body: { account: name } }),
+    async setByHand(status: string): Promise<void> {
+      await sql`
+        update platform.personnel set employment_status = ${status}, status_updated_at = '2026-11-18T10:00:00Z'
+        where account_id = (select id from platform.accounts where name = ${name})`.execute(host.platform.database.db)
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
+}
+
+const signal = new AbortController().signal
+async function readAt(world: World, instant: string): Promise<void> {
+  world.clock.now = new Date(instant)
+  await readBackLeavers(world.sync, { connections: ['acme'], signal })
+}
+
+async function clock(world: World, identityId = 'E0003') {
+  const [found] = await listLeavers(world.sync.store.db, { connections: ['acme'], identityId, now: world.clock.now })
+  return found
+}
+
+const listNotEffective = (world: World) =>
+  listLeavers(world.sync.store.db, { connections: ['acme'], notEffective: true, limit: 100, now: world.clock.now })
+
+const people = staff(30)
+const left = (...ids: string[]) => change(people, ...ids.map((id) => ({ id, left: '2025-11-19' })))
+// Days after the acknowledgement of 20 November.
+const soon = '2026-11-20T03:30:00.000Z'
+const dayLater = '2026-11-21T04:00:00.000Z'
+const afterGrace = '2026-11-22T12:00:00.000Z'
+
+describe('a departure that the platform acknowledged', () => {
+  test('is effective once identity sync has made the person former, and is read no more then', async () => {
+    await using opened = await open()
+    const { world, sync } = opened
+    await world.night(people)
+    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+
+    await readAt(world, soon)
+    const before = await clock(world)
+    await sync()
+    await readAt(world, dayLater)
+    const after = await clock(world)
+    let requests = 0
+    between(world, (client) => ({
+      getPersonnel: (...input) => {
+        requests++
+        return client.getPersonnel(...input)
+      },
+    }))
+    await readAt(world, afterGrace)
+
+    expect(before).toMatchObject({ state: 'acknowledged', visibleAt: null, finding: 'no_person', checkedAt: soon })
+    expect(after).toMatchObject({
+      state: 'effective',
+      visibleAt: dayLater,
+      foundStatus: 'FORMER_EMPLOYEE',
+      finding: null,
+    })
+    expect(requests).toBe(0)
+  })
+
+  test('is not effective where the status was set by hand, and says so after a day of grace', async () => {
+    await using opened = await open()
+    const { world, sync, setByHand } = opened
+    await world.night(people)
+    await sync()
+    await setByHand('CURRENT_EMPLOYEE')
+    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await sync()
+
+    await readAt(world, dayLater)
+    const withinGrace = await listNotEffective(world)
+    await readAt(world, afterGrace)
+
+    expect(withinGrace).toEqual([])
+    expect(await listNotEffective(world)).toMatchObject([
+      {
+        identityId: 'E0003',
+        state: 'not_effective',
+        foundStatus: 'CURRENT_EMPLOYEE',
+        finding: 'set_by_hand',
+        findingDetail: 'on 2026-11-18',
+      },
+    ])
+  })
+
+  test.each([
+    ['still_employed', 'no identity sync has run', null],
+    ['out_of_scope', 'the person is out of scope', 'OUT_OF_SCOPE'],
+    ['unmatched', 'no record is matched', 'UNKNOWN'],
+  ])('is not effective: %s, where %s', async (finding, _why, status) => {
+    await using opened = await open()
+    const { world, sync } = opened
+    await world.night(people)
+    await sync()
+    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    if (status !== null)
+      between(world, (client) => ({
+        async getPersonnel(...input) {
+          const answer = await client.getPersonnel(...input)
+          return answer.status === 200 ? { ...answer, body: { ...answer.body, employmentStatus: status } } : answer
+        },
+      }))
+
+    await readAt(world, afterGrace)
+
+    expect(await listNotEffective(world)).toMatchObject([{ identityId: 'E0003', finding }])
+  })
+
+  test('is not effective where another key has the e-mail and is employed', async () => {
+    await using opened = await open()
+    const { world, sync } = opened
+    const twins = [
+      ...people,
+      { id: 'F1', email: 'E3@acme.example', first: 'Twin', start: '2021-01-04', status: 'Active' },
+    ]
+    await world.night(twins)
+    await world.night(change(twins, { id: 'E0003', left: '2025-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
+    await sync()
+
+    await readAt(world, afterGrace)
+
+    expect(await clock(world)).toMatchObject({ state: 'not_effective', finding: 'other_key', findingDetail: 'acme/F1' })
+  })
+
+  test.each([
+    ['not_permitted', 403],
+    ['no_operation', 404],
+    ['unreachable', 500],
+  ] as const)('is not checked (%s) where the platform answers %i, and the run goes on', async (finding, status) => {
+    await using opened = await open()
+    const { world, sync } = opened
+    await world.night(people)
+    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    await sync()
+    const error = { message: 'no', code: 1, name: null }
+    const refuse = async () => ({ status, error, headers: {} })
+    between(world, () => ({ getPersonnel: refuse, listPersonnel: refuse }) as never)
+    world.clock.now = new Date(afterGrace)
+
+    const run = await world.night(left('E0003'), { asOf: '2026-11-22T02:00:00.000Z' })
+
+    expect(run.state).toBe('unchanged')
+    expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding, visibleAt: null })
+    expect(await listNotEffective(world)).toEqual([])
+  })
+
+  test('is not checked where HR states no e-mail', async () => {
+    await using opened = await open()
+    const { world } = opened
+    const nameless = change(people, { id: 'E0003', email: '' })
+    await world.night(nameless)
+    await world.night(change(nameless, { id: 'E0003', left: '2025-11-19' }), { asOf: '2026-11-20T02:00:00.000Z' })
+
+    await readAt(world, afterGrace)
+
+    expect(await clock(world)).toMatchObject({ state: 'acknowledged', finding: 'no_email' })
+  })
+
+  test('is read from one list where they are many, and each at most once by two processes', async () => {
+    await using opened = await open()
+    const { world, sync } = opened
+    await world.night(left(...people.slice(0, 25).map(({ id }) => id)))
+    await sync()
+    const asked: string[] = []
+    between(world, (client) => ({
+      getPersonnel: (...input) => {
+        asked.push('one')
+        return client.getPersonnel(...input)
+      },
+      listPersonnel: (...input) => {
+        asked.push('list')
+        return client.listPersonnel(...input)
+      },
+    }))
+
+    world.clock.now = new Date(dayLater)
+    await Promise.all([1, 2].map(() => readBackLeavers(world.sync, { connections: ['acme'], signal })))
+
+    expect(asked).toEqual(['list'])
+    expect(await clock(world, 'E0025')).toMatchObject({ state: 'effective' })
+  })
+
+  test('is read less and less often, unless an operator has everything verified', async () => {
+    await using opened = await open()
+    const { world } = opened
+    await world.night(people)
+    await world.night(left('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+    let reads = 0
+    between(world, (client) => ({
+      getPersonnel: (...input) => {
+        reads++
+        return client.getPersonnel(...input)
+      },
+    }))
+
+    for (let hour = 4; hour < 52; hour++) await readAt(world, new Date(Date.UTC(2026, 10, 20, hour)).toISOString())
+    const inTwoDays = reads
+    await world.night(left('E0003'), { asOf: '2026-11-22T02:30:00.000Z', verify: true })
+
+    expect(inTwoDays).toBeGreaterThan(3)
+    expect(inTwoDays).toBeLessThan(10)
+    expect(reads).toBe(inTwoDays + 1)
+  })
+})
