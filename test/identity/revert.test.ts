@@ -33,6 +33,7 @@ test('a leaver is employed again, with no absence counted, and the times of all 
       deferredTo: null,
       deferredZone: null,
       clearedDate: '2020-01-01',
+      heldLeaving: null,
       asOf: known.asOf,
       employmentAsOf: known.employmentAsOf,
       fieldTimes: null,

@@ -56,6 +56,10 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       tx,
     )
     await sql`delete from hold_backs where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+    await sql`
+      delete from run_accounts using runs
+      where account -> 'person' ->> 'identityId' = ${identityId} and runs.id = run_accounts.run_id
+        and runs.connection = ${connection}`.execute(tx)
     await sql`delete from problems where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     const changes = Number(changed.numAffectedRows ?? 0n)
     await record(tx, { act: 'person.forgotten', connection, by, identityId, details: { reason, changes }, now })

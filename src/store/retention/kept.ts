@@ -174,6 +174,26 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: ['connection', 'identity_id', 'until', 'reason', 'held_by', 'held_at'],
     },
   ],
+  leavers: [
+    {
+      holds: 'keys',
+      what: 'the clock of each departure: days, times, and what the platform showed',
+      until: forEver,
+      columns: [
+        ...['id', 'connection', 'identity_id', 'run_id', 'effective_on', 'effective_at', 'inferred', 'joined_left'],
+        ...['former_dates', 'stated_at', 'first_seen_at', 'accepted_at', 'sent_at', 'acknowledged_at', 'visible_at'],
+        ...['check_at', 'checks', 'checked_at', 'found_status', 'finding', 'found_detail', 'ended_at', 'ended_as'],
+      ],
+    },
+  ],
+  run_accounts: [
+    {
+      holds: 'values',
+      what: 'the row of a person that an operator asked for, and what a reverted run left',
+      until: `${values}; the newest 200 of a connection`,
+      columns: ['run_id', 'account'],
+    },
+  ],
   problems: [
     {
       holds: 'words',

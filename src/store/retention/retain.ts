@@ -73,6 +73,7 @@ async function removeValues(
     const rows = (await stripChanges(tx, run.id)) + (await dropRejects(tx, run.id))
     if (rows > 0) return { rows, isDone: false }
     await sql`delete from plan_entries where run_id = ${run.id}`.execute(tx)
+    await sql`delete from run_accounts where run_id = ${run.id}`.execute(tx)
     await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${run.id}`.execute(
       tx,
     )

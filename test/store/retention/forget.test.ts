@@ -51,6 +51,8 @@ test('a person who has left is forgotten everywhere, and no later export makes a
   await world.night(people())
   const gone = { ...canary, left: '2026-11-19', status: 'Inactive' }
   const left = await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  const account = JSON.stringify({ person: { identityId: canary.id, rows: ['Canary'] } })
+  await db.insertInto('run_accounts').values({ run_id: left.id, account }).execute()
   await db
     .insertInto('inbox')
     .values({
