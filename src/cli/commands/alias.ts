@@ -38,7 +38,7 @@ export async function alias(
       return 0
     }
     const params = { connection: connectionNamed(options, config) }
-    if (keys === null) output.result(await control.listKeys({ params }), renderKeys)
+    if (keys === null) output.result(await control.listKeys({ params, query: {} }), renderKeys)
     else if (undo) output.result(await control.withdrawKeys({ params, body: { ...keys, by } }), renderWithdrawn(keys))
     else {
       const body = { ...keys, same: !twoPeople, by }
