@@ -265,6 +265,20 @@ export function createDecider({
       })
     },
 
+    /** Looks at people of a page who are not decided about, to find those who seem to have got a new key. */
+    compareTold(told: readonly Told[], known: ReadonlyMap<string, RosterEntry>): void {
+      for (const { identityId, sightings } of told) {
+        const entry = known.get(identityId)
+        watchTold(entry, decideInOrder(entry, sightings, context))
+      }
+    },
+    compareUnseen(entries: Iterable<RosterEntry>): void {
+      for (const entry of entries) {
+        const seen: Seen = isNamed(entry.identityId) ? 'untouched' : 'absent'
+        watchUnseen(entry, { decision: decide(entry, seen, context), seen })
+      }
+    },
+
     /** The people who seem to have got a new key. Complete once everybody is decided about. */
     pairs: (): Pair[] => keysWatched?.pairs() ?? [],
 

@@ -32,6 +32,8 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
     if (!isDelivered) return { kind: 'nothing' }
     return entry?.retracted ? { kind: 'restore' } : left('the retraction was taken back since')
   }
+  // Of a run that ended long ago the values are removed, and with them what the people were before.
+  if (!hasValues(change)) return left('the values of the run were removed, as their time was over')
   if (Object.keys(change.fields).length === 0) return { kind: 'nothing' }
   if (entry === undefined) return left('nothing is known of them any more')
   if (entry.retracted) return left('their data was taken back since')
@@ -44,6 +46,16 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
 }
 
 type Sent = Exclude<Change, { readonly kind: 'retract' }>
+
+function hasValues({
+  record,
+  fields,
+}: {
+  readonly record: Sent['record'] | null
+  readonly fields: Sent['fields'] | null
+}) {
+  return record !== null && fields !== null
+}
 
 function formerSide(entry: RosterEntry, { record, fields }: Sent, { wasInferred }: Done): WantedSide {
   const { asOf, employmentAsOf, fieldTimes } = entry

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Guards } from '../../src/identity/guards/limits.ts'
+import { retain } from '../../src/store/retention/retain.ts'
 import { rosterEntry } from '../../src/store/roster/roster.ts'
 import { accountOf } from '../../src/store/runs/accounts.ts'
 import type { Run } from '../../src/store/runs/runs.ts'
@@ -212,6 +213,29 @@ test('a revert beyond a limit is held, and delivers once it is approved', async 
   await approveRun(world.sync, { runId: run.id, digest: run.digest ?? '', by: 'ops' })
   await world.drain()
   expect((await peopleOn(client)).get('E0001')?.separatedAt).toBeNull()
+})
+
+test('a pinned person is separated by a revert only once a person approves', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, connection: { guards: noLimits, pinned: new Set(['E0001']) } })
+  const gone = change(people, { id: 'E0001', left: '2026-11-10' })
+  await world.night(gone, { asOf: right })
+  const mistake = await world.night(people, { asOf: wrong })
+
+  const run = await revert(world, mistake)
+
+  expect(run).toMatchObject({ state: 'held', counts: { leave: 1 } })
+  expect(run.reason).toContain('pinned: 1 of the pinned people would be separated')
+})
+
+test('a run whose values were removed after their time has nothing left to go back to', async () => {
+  await using opened = await open()
+  const { world } = opened
+  const mistake = await world.night(spoiled, { asOf: wrong })
+  const { now } = world.clock
+  await retain(world.sync.store.db, { valuesDays: 30, historyDays: 365 }, new Date(now.getTime() + 40 * 86_400_000))
+
+  await expect(ask(world, mistake.id)).rejects.toThrow(/the values of the run were removed, as their time was over/)
 })
 
 test('a held revert whose people got newer facts is made again on approval, and leaves them as they are', async () => {

@@ -1,4 +1,4 @@
-import type { Decider } from '../../identity/decider.ts'
+import type { Decider, Told } from '../../identity/decider.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Stage } from './stage.ts'
@@ -21,7 +21,15 @@ type Place = {
 export async function decideRest(place: Place): Promise<void> {
   const { db, connection, stage, decider, signal, only } = place
   await stagePage(place, decider.lastPage())
-  if (only) return await decideOne(place, only)
+  if (only) {
+    await decideOne(place, only)
+    for await (const some of rosterKeys(db, connection)) {
+      for (const identityIds of portionsOf(decider.unseen(some).filter((key) => !only.isAsked(key)))) {
+        decider.compareUnseen((await rosterEntries(db, { connection, identityIds })).values())
+      }
+    }
+    return
+  }
   const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
   for await (const some of keys) {
     signal.throwIfAborted()
@@ -40,12 +48,28 @@ export async function stagePage(
   if (withdrawn.length > 0) await stage.drop(withdrawn)
   only?.forget(withdrawn)
   const told = only ? all.filter(({ identityId }) => only.isAsked(identityId)) : all
+  if (only)
+    await compareOthers(
+      { db, connection, decider },
+      all.filter(({ identityId }) => !only.isAsked(identityId)),
+    )
   for (const some of portionsOf(told)) {
     const known = await rosterEntries(db, { connection, identityIds: some.map(({ identityId }) => identityId) })
     const people = decider.decideTold(some, known)
     const [first] = some
     const seen = first?.sightings.at(-1)
     await stage.put(only && first && seen ? only.take(people, { entry: known.get(first.identityId), seen }) : people)
+  }
+}
+
+/** A person who is asked for may have got a new key: that shows in the rows of the others. */
+async function compareOthers(
+  { db, connection, decider }: Pick<Place, 'db' | 'connection' | 'decider'>,
+  others: readonly Told[],
+): Promise<void> {
+  for (const some of portionsOf(others)) {
+    const identityIds = some.map(({ identityId }) => identityId)
+    decider.compareTold(some, await rosterEntries(db, { connection, identityIds }))
   }
 }
 

@@ -4,16 +4,17 @@ import type { Seen } from '../../identity/decide.ts'
 import { explain } from '../../identity/explain.ts'
 import type { RowAccount } from '../../identity/mapping/row-account.ts'
 import type { Reject } from '../../identity/record.ts'
+import { personNamed } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { keysOfEmail, rosterEntry } from '../../store/roster/roster.ts'
-import type { AskedPerson, PersonAccount } from '../../store/schema.ts'
+import type { AskedPerson, Db, PersonAccount } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import { openSource } from './feeds.ts'
 import { contextOf, preparePlan } from './prepare.ts'
 import type { Progress } from './read-rows.ts'
 import { verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
-import { emailTest, watchPerson } from './watch-person.ts'
+import { askedPerson, emailTest, watchPerson } from './watch-person.ts'
 
 /** A guard that speaks of rows of their own: values in the rows of other people are no reason to stop this one. */
 const ofSingleRows = 'unlistedValues'
@@ -33,7 +34,10 @@ export async function preparePerson(
   const { name } = connection
   const known =
     asked.identityId === undefined ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked) }) : []
-  const only = watchPerson(asked, known)
+  const only = watchPerson(
+    asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId),
+    known,
+  )
   const feed = await openSource(ctx, connection, signal)
   const plan = await preparePlan(ctx, connection, {
     feed,
@@ -106,6 +110,11 @@ export async function preparePerson(
       },
     },
   }
+}
+
+/** A key that a person called another one's is looked for under the first one. */
+async function underFirstKey(db: Db, connection: string, identityId: string): Promise<AskedPerson> {
+  return askedPerson(await personNamed(db, { connection, identityId }))
 }
 
 function nowhere(

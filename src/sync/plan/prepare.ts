@@ -106,7 +106,8 @@ export async function preparePlan(
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
 
-  const pairs = await pairsIn(db, connection.name, decider)
+  const isMeant = ({ former, identityId }: Pair) => !only || only.isAsked(former) || only.isAsked(identityId)
+  const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
   const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
   const facts = decider.facts({

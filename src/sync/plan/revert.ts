@@ -7,6 +7,7 @@ import { tally } from '../../identity/guards/tally.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { type Done, type Undoing, undo } from '../../identity/revert.ts'
 import { doneBy } from '../../store/audit/done.ts'
+import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { getRun } from '../../store/runs/runs.ts'
@@ -36,6 +37,8 @@ export async function prepareRevert(
   const rules = mainRules(connection)
   const context = contextOf({ mode: 'delta', asOf }, rules, now)
   const repairs = (await getRun(db, revert.runId))?.options.verify ?? false
+  const { aliases } = await keyAnswers(db, connection.name)
+  const pinned = new Set([...connection.pinned].map((key) => aliases.get(key)?.identityId ?? key))
   const counted = tally()
   const found = accounted(revert.runId)
 
@@ -51,7 +54,7 @@ export async function prepareRevert(
     const undoing = undo(entry, done, { repairs })
     found.note(identityId, undoing)
     if (undoing.kind !== 'back' || entry === undefined) return []
-    const decision = withPin(identityId, decideSide(entry, undoing.side, context), connection.pinned)
+    const decision = withPin(identityId, decideSide(entry, undoing.side, context), pinned)
     counted.add(decision, 'untouched')
     return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
   }

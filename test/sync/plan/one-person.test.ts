@@ -273,6 +273,20 @@ test('an absence from a file that was cut separates one person only once a perso
   expect((await peopleOn(client)).get('E0030')?.separatedAt).toBe('2026-11-20T00:00:00.000Z')
 })
 
+test('a person whose key HR seems to have issued again waits for an answer, under the old key and under the new one', async () => {
+  await using opened = await open()
+  const { world, people } = opened
+  const rekeyed = { ...people[5], id: 'N6' }
+  world.hrSays([...without(people, 'E0006'), rekeyed], morning)
+
+  const former = await one(world, 'E0006')
+  const renamed = await one(world, 'N6')
+  const other = await one(world, 'E0007')
+
+  expect([former, renamed, other].map(({ state }) => state)).toEqual(['held', 'held', 'unchanged'])
+  expect(former.guards?.find(({ name }) => name === 'rekeyed')).toMatchObject({ ok: false, actual: 1 })
+})
+
 test('an absence that is one too few to leave is not counted, so that the nights that it takes stay as many', async () => {
   await using opened = await open(staff(20), { graceRuns: 2 })
   const { world, people } = opened
