@@ -75,15 +75,9 @@ export function controlContext(
     schedules: schedulesOf(config),
     alerts: config.alerts,
     watched: watchedOf(config),
-    leaverBounds: leaverBoundsOf(config),
     about,
     signal,
   }
-}
-
-/** By connection, how many hours a departure may take. */
-export function leaverBoundsOf({ connections }: Config): ReadonlyMap<string, number> {
-  return new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
 }
 
 /** When each connection is read and verified without a person's asking. */
@@ -101,7 +95,8 @@ export function watchedOf({ connections }: Config): Watched {
     const { type, mode } = source.settings
     return [{ connection, mode, isFile: type !== 'http', schedule }]
   })
-  return { connections: [...connections.keys()], sources }
+  const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
+  return { connections: [...connections.keys()], sources, leaverBounds }
 }
 
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */

@@ -64,7 +64,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     roster: [top],
     inbox: [top],
     rejects: [top],
-    alerts: [top, 'rejects'],
+    alerts: [top, 'rejects', 'leavers'],
     leavers: [top],
     runs: [top, 'workers'],
     deliveries: [top, 'runs', 'workers', 'leavers', 'audit/trail.ts'],

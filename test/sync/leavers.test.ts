@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { conditions } from '../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../src/store/leavers/list.ts'
 import { approveRun, cancelRun, rejectRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
 import { heldRun, later, receive, terminated, webhookFeed } from '../helpers/events.ts'
@@ -241,5 +242,38 @@ describe('the clock of a leaver', () => {
     expect(await clocks(world, 'E0003')).toMatchObject([
       { state: 'acknowledged', acknowledgedAt: '2026-11-20T03:03:00.000Z' },
     ])
+  })
+
+  test('raises an alert while a departure is over its bound, also behind a hold, until it is acknowledged or rejected', async () => {
+    await using world = await open()
+    const late = async (instant: string) => {
+      world.clock.now = new Date(instant)
+      const settings = { connections: ['acme'], overdueMinutes: 60, leaverBounds: new Map([['acme', 24]]) }
+      const found = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
+      return found.filter(({ kind }) => kind === 'leaver_late')
+    }
+    await world.night(people)
+    const held = await world.night(nearlyAll, { asOf: '2026-11-20T02:00:00.000Z' })
+
+    const within = await late('2026-11-21T22:59:59.000Z')
+    const over = await late('2026-11-21T23:00:00.000Z')
+    await rejectRun(world.sync, { runId: held.id, by: 'ana' })
+    const rejected = await late('2026-11-21T23:01:00.000Z')
+    const again = await world.night(nearlyAll, { asOf: '2026-11-21T01:00:00.000Z' })
+    const seenAgain = await late('2026-11-25T03:00:00.000Z')
+    await approveRun(world.sync, { runId: again.id, digest: again.digest ?? '', by: 'ana' })
+    await world.drain()
+    const acknowledged = await late('2026-11-25T03:01:00.000Z')
+
+    expect([within, rejected, acknowledged]).toEqual([[], [], []])
+    expect(over).toMatchObject([
+      {
+        runId: held.id,
+        people: 8,
+        reason: '8 people left, and the platform has not acknowledged it within 24 hours',
+        since: new Date('2026-11-21T23:00:00.000Z'),
+      },
+    ])
+    expect(seenAgain).toMatchObject([{ runId: again.id, people: 8 }])
   })
 })

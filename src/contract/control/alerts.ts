@@ -4,7 +4,16 @@ const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
 
 /** What can be wrong with a connection; it has at most one open alert of each kind. */
-export const AlertKind = z.enum(['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved', 'stale'])
+export const AlertKind = z.enum([
+  'blocked',
+  'overdue',
+  'held',
+  'run_failed',
+  'problems',
+  'unserved',
+  'leaver_late',
+  'stale',
+])
 export type AlertKind = z.infer<typeof AlertKind>
 
 const about = {

@@ -2,8 +2,12 @@ import type { ConditionSettings, Freshness } from '../../store/alerts/conditions
 import { latestSlot, nextSlotAt, type Schedule } from '../schedules/schedules.ts'
 import type { AlertSettings } from './channel.ts'
 
-/** What is watched: the connections of the configuration, and the sources among them. */
-export type Watched = { readonly connections: readonly string[]; readonly sources: readonly WatchedSource[] }
+/** What is watched: the connections of the configuration, the sources among them, and how many hours their departures may take. */
+export type Watched = {
+  readonly connections: readonly string[]
+  readonly sources: readonly WatchedSource[]
+  readonly leaverBounds: ReadonlyMap<string, number>
+}
 
 export type WatchedSource = {
   readonly connection: string
@@ -23,12 +27,12 @@ const exportLagMs = 24 * hourMs
 
 /** By what the conditions are found at this time. */
 export function conditionSettings(
-  { connections, sources }: Watched,
+  { connections, sources, leaverBounds }: Watched,
   { overdueMinutes, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'freshHours'>,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
-  return { connections, overdueMinutes, freshness, now }
+  return { connections, overdueMinutes, leaverBounds, freshness, now }
 }
 
 /** How fresh a source has to be by now; null if nothing says that it is read at all. */

@@ -20,6 +20,7 @@ const headlines: Readonly<Record<AlertKind, string>> = {
   run_failed: 'a run failed',
   problems: 'the platform refuses leaving dates',
   unserved: 'what HR says about leaving cannot be read',
+  leaver_late: 'departures are late',
   stale: 'HR was not read',
 }
 
@@ -31,6 +32,7 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   run_failed: ofRun,
   problems: ofConnection('problems'),
   unserved: ofConnection('problems'),
+  leaver_late: () => 'rollcall report leavers',
   stale: ofConnection('runs'),
 }
 

@@ -66,8 +66,6 @@ export type ControlContext = {
   readonly schedules: readonly Scheduled[]
   readonly alerts: AlertSettings
   readonly watched: Watched
-  /** By connection, how many hours a departure may take. */
-  readonly leaverBounds: ReadonlyMap<string, number>
   readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
   /** Aborted when this process stops. */
   readonly signal: AbortSignal

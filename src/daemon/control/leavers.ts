@@ -3,12 +3,12 @@ import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
 import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { version } from '../../version.ts'
+import type { Watched } from '../alerts/freshness.ts'
 
 /** What is known of departures, and by what they are judged. */
 export type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
-  /** By connection, how many hours a departure may take. */
-  readonly leaverBounds: ReadonlyMap<string, number>
+  readonly watched: Pick<Watched, 'leaverBounds'>
 }
 
 const defaultBoundHours = 24
@@ -17,11 +17,11 @@ const undone: ReadonlySet<string> = new Set(['returned', 'withdrawn', 'retracted
 
 /** The clock of a departure as the control API shows it. */
 export function leaverView(
-  { sync, leaverBounds }: LeaverContext,
+  { sync, watched }: LeaverContext,
   { name, email, ...leaver }: StoredLeaver,
   { values }: { readonly values: boolean },
 ): Leaver {
-  const boundHours = leaverBounds.get(leaver.connection) ?? defaultBoundHours
+  const boundHours = watched.leaverBounds.get(leaver.connection) ?? defaultBoundHours
   const clock = clockOf(leaver, { boundHours, now: sync.now() })
   const finding = leaver.finding === null ? null : leaverFindings[leaver.finding]
   return {
@@ -54,11 +54,7 @@ export async function leaverReport(
   }
 }
 
-function summaryOf(
-  { sync, leaverBounds }: LeaverContext,
-  connection: string,
-  leavers: readonly Leaver[],
-): LeaverSummary {
+function summaryOf({ sync, watched }: LeaverContext, connection: string, leavers: readonly Leaver[]): LeaverSummary {
   const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
   const standing = leavers.filter((leaver) => leaver.connection === connection && !undone.has(leaver.state))
   const count = (holds: (leaver: Leaver) => boolean): number => standing.filter(holds).length
@@ -66,7 +62,7 @@ function summaryOf(
   return {
     connection,
     timeZone: (source ?? webhook)?.timeZone ?? 'UTC',
-    boundHours: leaverBounds.get(connection) ?? defaultBoundHours,
+    boundHours: watched.leaverBounds.get(connection) ?? defaultBoundHours,
     people: standing.length,
     acknowledged: count(({ acknowledgedAt }) => acknowledgedAt !== null),
     effective: count(({ visibleAt }) => visibleAt !== null),

@@ -1,8 +1,18 @@
 import { sql } from 'kysely'
+import { lateLeavers } from '../leavers/late.ts'
 import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
 import type { Db } from '../schema.ts'
 
-export const conditionKinds = ['blocked', 'overdue', 'held', 'run_failed', 'problems', 'unserved', 'stale'] as const
+export const conditionKinds = [
+  'blocked',
+  'overdue',
+  'held',
+  'run_failed',
+  'problems',
+  'unserved',
+  'leaver_late',
+  'stale',
+] as const
 export type ConditionKind = (typeof conditionKinds)[number]
 
 /** Something that an operator should look at. A connection has at most one condition of each kind. */
@@ -26,6 +36,8 @@ export type ConditionSettings = {
   readonly overdueMinutes: number
   /** How fresh what HR says has to be, for the connections of which that is known. */
   readonly freshness: readonly Freshness[]
+  /** By connection, how many hours a departure may take. Of others none is late. */
+  readonly leaverBounds: ReadonlyMap<string, number>
   readonly now: Date
 }
 
@@ -50,6 +62,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   run_failed: runFailed,
   problems,
   unserved: notServed,
+  leaver_late: leaverLate,
   stale,
 }
 
@@ -226,6 +239,20 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
     people,
     leavers: people,
     runId: null,
+  }))
+}
+
+/** Departures that the platform should have acknowledged by now, for whatever reason it has not. */
+async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Promise<Condition[]> {
+  return (await lateLeavers(db, { bounds: leaverBounds, now })).map(({ name, people, since, runId }) => ({
+    connection: name,
+    kind: 'leaver_late',
+    code: null,
+    reason: `${peopleText({ people, leavers: 0 })} left, and the platform has not acknowledged it within ${leaverBounds.get(name)} hours`,
+    since,
+    people,
+    leavers: people,
+    runId,
   }))
 }
 

@@ -116,9 +116,8 @@ async function endNeverAccepted(tx: Db, { runId, connection, now }: Stating): Pr
     from runs ours
     where ours.id = ${runId} and ours.mode = 'snapshot' and leavers.connection = ${connection}
       and leavers.accepted_at is null and leavers.ended_at is null
-      and exists (
-        select 1 from runs stated
-        where stated.id = leavers.run_id and stated.state in ('superseded', 'rejected', 'cancelled', 'failed'))
+      and not exists (
+        select 1 from runs stated where stated.id = leavers.run_id and stated.state in ('reading', 'planned', 'held', 'delivering'))
       and not exists (
         select 1 from standing_rejects standing
         where standing.connection = leavers.connection and standing.identity_id = leavers.identity_id and standing.may_leave)`.execute(

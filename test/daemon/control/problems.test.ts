@@ -28,9 +28,8 @@ async function open(...schedules: readonly Scheduled[]) {
     verify: () => Promise.reject(new Error('no key here')),
     replaceKey: () => Promise.reject(new Error('no key here')),
   }
-  const watched = { connections: ['acme'], sources: [] }
-  const leaverBounds = new Map<string, number>()
-  const around = { schedules, alerts: quietAlerts, watched, leaverBounds }
+  const watched = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
+  const around = { schedules, alerts: quietAlerts, watched }
   const control = controlHere({ sync: world.sync, audit, ...around, about, signal })
   return {
     world,

@@ -28,7 +28,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
   })
 
   const look = (connections: readonly string[] = ['acme', 'beta'], freshness: readonly Freshness[] = []) =>
-    conditions(store.db, { connections, overdueMinutes: 60, freshness, now })
+    conditions(store.db, { connections, overdueMinutes: 60, leaverBounds: new Map(), freshness, now })
   const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
   const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
   const block = (connection: string) =>
