@@ -233,6 +233,10 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .option('--connection <name>', 'of this connection only')
     .addOption(new Option('--format <format>', 'the whole report in this format').choices(Object.keys(reportFormats)))
     .option('--out <file>', 'write it into this file, whose ending names the format')
+    .option(
+      '--pack <file>',
+      'write a zip with the report, the acts of the audit trail and the signature that proves them',
+    )
     .option('--show-values', 'with names and e-mails; otherwise keys and dates only')
     .action(
       ends(async (options: ReportLeaversOptions) =>

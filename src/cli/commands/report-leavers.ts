@@ -1,4 +1,7 @@
 import { writeFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+import { ZipFile } from 'yazl'
+import type { LeaverPack } from '../../contract/control/leavers.ts'
 import { leaversCsv } from '../../daemon/reports/leavers-csv.ts'
 import { leaversPage } from '../../daemon/reports/leavers-page.ts'
 import { errorCode, Failure } from '../../errors.ts'
@@ -11,6 +14,7 @@ export type ReportLeaversOptions = CommonOptions & {
   readonly to?: string
   readonly format?: ReportFormat
   readonly out?: string
+  readonly pack?: string
   readonly showValues?: boolean
 }
 
@@ -19,6 +23,8 @@ const defaultDays = 90
 /** Reports on the departures of a period: in short on a terminal, or whole in a format of its own. */
 export async function reportLeavers(options: ReportLeaversOptions): Promise<number> {
   const { from, to } = periodOf(options)
+  const { pack } = options
+  if (pack !== undefined) return await packLeavers({ ...options, pack }, { from, to })
   const { format = options.out?.match(/\.(csv|json|html)$/)?.[1] as ReportFormat | undefined, out } = options
   return await withSession(options, {}, async ({ control, output }) => {
     // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
@@ -33,6 +39,32 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
     else process.stdout.write(whole[format](report))
     return 0
   })
+}
+
+/** Writes the report with what proves it as one zip. */
+async function packLeavers(
+  options: ReportLeaversOptions & { readonly pack: string },
+  period: { from: string; to: string },
+): Promise<number> {
+  const { pack: file, connection, showValues: values = false } = options
+  if (options.out !== undefined || options.format !== undefined)
+    throw new Failure('usage', '--pack holds every format: leave out --out and --format')
+  return await withSession(options, {}, async ({ control, output }) => {
+    const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
+    await writeReport(file, await zip(files))
+    output.result(
+      { file, leavers },
+      () => `${leavers} departures from ${period.from} to ${period.to} are in ${file}, signed`,
+    )
+    return 0
+  })
+}
+
+async function zip(files: LeaverPack['files']): Promise<Buffer> {
+  const archive = new ZipFile()
+  for (const { name, content, encoding } of files) archive.addBuffer(Buffer.from(content, encoding), name)
+  archive.end()
+  return await buffer(archive.outputStream)
 }
 
 /** The period that the options name; the last ninety days where they name none. */

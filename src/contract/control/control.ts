@@ -4,7 +4,7 @@ import { Alert, AlertChannel, AlertTest } from './alerts.ts'
 import { AuditKeyReplaced, AuditVerification } from './audit.ts'
 import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
-import { Leaver, LeaverReport } from './leavers.ts'
+import { Leaver, LeaverPack, LeaverReport } from './leavers.ts'
 import {
   ChangeView,
   ClassedValue,
@@ -245,6 +245,14 @@ export const control = operations({
     query: z.object({ ...ofPeriod, values: Values }),
     success: { 200: LeaverReport },
     errors: [400, 401, 404, 500, 503],
+  },
+  packLeavers: {
+    method: 'GET',
+    path: '/reports/leavers/pack',
+    summary: 'The report with the acts of the audit trail about its people, and a signature that proves both.',
+    query: z.object({ ...ofPeriod, values: Values }),
+    success: { 200: LeaverPack },
+    errors: [400, 401, 404, 409, 500, 503],
   },
   listFailures: {
     method: 'GET',

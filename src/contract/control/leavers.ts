@@ -151,3 +151,17 @@ export const LeaverReport = z
   })
   .meta({ id: 'LeaverReport' })
 export type LeaverReport = z.infer<typeof LeaverReport>
+
+export const LeaverPack = z
+  .object({
+    leavers: Count,
+    files: z.array(
+      z.object({
+        name: z.string(),
+        content: z.string(),
+        encoding: z.enum(['utf8', 'base64']).describe('How the content is written here.'),
+      }),
+    ),
+  })
+  .meta({ id: 'LeaverPack' })
+export type LeaverPack = z.infer<typeof LeaverPack>

@@ -43,7 +43,7 @@ import type { AuditKeeper } from '../audit/keeper.ts'
 import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
-import { leaverReport, leaverView } from './leavers.ts'
+import { leaverPack, leaverReport, leaverView } from './leavers.ts'
 import {
   changeView,
   classedView,
@@ -306,6 +306,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async reportLeavers(ctx, { query }) {
     if (query.connection !== undefined) knownConnection(ctx, query.connection)
     return { status: 200, body: await leaverReport(ctx, query) }
+  },
+
+  async packLeavers(ctx, { query }) {
+    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    return { status: 200, body: await leaverPack(ctx, query) }
   },
 
   async retractPerson(ctx, { params, body }) {

@@ -1,14 +1,32 @@
-import { type Leaver, type LeaverReport, type LeaverSummary, leaverFindings } from '../../contract/control/leavers.ts'
+import {
+  type Leaver,
+  type LeaverPack,
+  type LeaverReport,
+  type LeaverSummary,
+  leaverFindings,
+} from '../../contract/control/leavers.ts'
+import { Failure } from '../../errors.ts'
 import { clockOf, figuresOf, legs } from '../../identity/leaving-clock.ts'
+import { auditExcerpt } from '../../store/audit/excerpt.ts'
+import { keyOf } from '../../store/audit/key.ts'
 import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { version } from '../../version.ts'
 import type { Watched } from '../alerts/freshness.ts'
+import type { AuditKeeper } from '../audit/keeper.ts'
+import { leaversPack } from '../reports/leavers-pack.ts'
 
 /** What is known of departures, and by what they are judged. */
 export type LeaverContext = {
   readonly sync: Pick<SyncContext, 'store' | 'connections' | 'now'>
   readonly watched: Pick<Watched, 'leaverBounds'>
+}
+
+export type ReportWanted = {
+  readonly from: string
+  readonly to: string
+  readonly connection?: string | undefined
+  readonly values: boolean
 }
 
 const defaultBoundHours = 24
@@ -37,7 +55,7 @@ export function leaverView(
 /** The report on the departures of a period, judged as of now. */
 export async function leaverReport(
   ctx: LeaverContext,
-  { from, to, connection, values }: { from: string; to: string; connection?: string | undefined; values: boolean },
+  { from, to, connection, values }: ReportWanted,
 ): Promise<LeaverReport> {
   const { sync } = ctx
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
@@ -52,6 +70,28 @@ export async function leaverReport(
     connections: connections.map((name) => summaryOf(ctx, name, leavers)),
     leavers,
   }
+}
+
+/** The report with what proves it, as files. The key of the installation has to be there. */
+export async function leaverPack(
+  ctx: LeaverContext & { readonly audit: Pick<AuditKeeper, 'seal'> },
+  wanted: ReportWanted,
+): Promise<LeaverPack> {
+  const { db } = ctx.sync.store
+  const key = keyOf(db)
+  if (key === null)
+    throw new Failure(
+      'conflict',
+      'there is no key to sign the pack with: see "The key" in docs/audit.md, then try again',
+    )
+  const report = await leaverReport(ctx, wanted)
+  await ctx.audit.seal()
+  const people = new Set(report.leavers.map(({ identityId }) => identityId))
+  const { connection } = wanted
+  const audit: string[] = []
+  for await (const line of auditExcerpt(db, { people, ...(connection !== undefined && { connection }) }))
+    audit.push(JSON.stringify(line))
+  return { leavers: report.leavers.length, files: await leaversPack(report, { audit, key }) }
 }
 
 function summaryOf({ sync, watched }: LeaverContext, connection: string, leavers: readonly Leaver[]): LeaverSummary {

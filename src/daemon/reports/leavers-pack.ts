@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { LeaverReport } from '../../contract/control/leavers.ts'
+import { type AuditKey, publicPem } from '../../store/audit/key.ts'
+import { leaversCsv } from './leavers-csv.ts'
+import { leaversPage } from './leavers-page.ts'
+
+/** A file of a pack. What is not text is in base64. */
+export type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
+
+/**
+ * What an auditor is given: the report, the acts of the audit trail about its people, and what proves that the installation with this key
+ * made both. It is verified without Rollcall.
+ */
+export async function leaversPack(
+  report: LeaverReport,
+  { audit, key }: { audit: readonly string[]; key: AuditKey },
+): Promise<PackFile[]> {
+  const publicKey = publicPem(key.publicKey)
+  const contents: Readonly<Record<string, string>> = {
+    'report.html': leaversPage(report),
+    'report.csv': leaversCsv(report),
+    'report.json': `${JSON.stringify(report, null, 2)}\n`,
+    'audit.jsonl': audit.map((line) => `${line}\n`).join(''),
+    'HOW-TO-VERIFY.txt': howToVerify(report),
+    'verify.mjs': await readFile(new URL('verify.mjs', import.meta.url), 'utf8'),
+    'public-key.pem': publicKey,
+  }
+  const sums = Object.entries(contents).map(
+    ([name, content]) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`,
+  )
+  // The first line keeps the signature from being taken for that of anything else.
+  const manifest = `# rollcall report of leavers, ${report.from} to ${report.to}, made at ${report.madeAt}\n${sums.join('')}`
+  return [
+    ...Object.entries(contents).map(([name, content]) => ({ name, content, encoding: 'utf8' as const })),
+    { name: 'MANIFEST', content: manifest, encoding: 'utf8' },
+    { name: 'MANIFEST.sig', content: key.sign(manifest), encoding: 'base64' },
+  ]
+}
+
+function howToVerify({ from, to, madeAt }: LeaverReport): string {
+  return `How to verify this pack
+=======================
+
+It reports on the people whose last day of employment lies from ${from} to ${to}. Rollcall made it at ${madeAt}.
+
+  report.html      the report, to be read and printed; report.csv and report.json hold the same
+  audit.jsonl      the acts of the audit trail about these people, with what proves them
+  MANIFEST         the sha256 sum of each file
+  MANIFEST.sig     the ed25519 signature of MANIFEST
+  public-key.pem   the public half of the key of the installation
+  verify.mjs       does all of the steps below
+
+What you need: the public key of the installation, which you were given in another way than with this pack (audit-key.pub.pem of its data
+folder). A pack with another key and another signature can be made by anybody, so compare the two:
+
+  cmp public-key.pem audit-key.pub.pem
+
+1. The list of files was signed with this key (openssl 3):
+
+  openssl pkeyutl -verify -pubin -inkey audit-key.pub.pem -rawin -in MANIFEST -sigfile MANIFEST.sig
+
+  It has to say: Signature Verified Successfully
+
+2. Each file is the one in the list:
+
+  sha256sum -c MANIFEST
+
+3. The acts in audit.jsonl are a part of the audit trail as it was signed. Read its lines in order, with "at" = 0 and "hash" = 64 zeros:
+
+  start   at = after, hash = hash
+  entry   ordinal must be at + 1 and becomes at; hash = sha256(hash, line end, sha256(entry))
+  link    the same with digest in place of sha256(entry): an act about other people, which is not shown
+  head    ordinal must be at, hash must be hash, and signature must be valid under key for five lines, each with a line end:
+          "rollcall audit head", ordinal, previous, hash, at
+
+  Hashes are small hexadecimals, and are hashed again in that form. The file ends with a head whose key is the one you were given.
+
+All of it at once, with Node.js 20 or newer, which needs nothing else:
+
+  node verify.mjs audit-key.pub.pem
+
+verify.mjs is short, so that you can read it before you run it. It exits with 0 if everything is valid.
+`
+}

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fromBufferPromise } from 'yauzl'
+import { install } from '../../helpers/installation.ts'
+import { change, type Host, staff, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const run = promisify(execFile)
+const period = ['--from', '2026-11-01', '--to', '2026-11-30']
+const left = change(
+  staff(12),
+  { id: 'E0003', left: '2026-11-19', first: '=1+1' },
+  { id: 'E0004', left: '2026-11-18', first: '<script>alert(1)</script>' },
+)
+
+async function open() {
+  const { key } = await host.tenant()
+  const at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await at.hrSays(staff(12))
+  await at.run('sync')
+  await at.hrSays(left)
+  await at.run('sync')
+  return at
+}
+
+test('the report is printed in short, written whole, and packed so that others can verify it', async () => {
+  await using at = await open()
+  const folder = dirname(at.configFile)
+  const [zip, page] = [join(folder, 'pack.zip'), join(folder, 'leavers.html')]
+
+  const short = await at.run('report', 'leavers', ...period)
+  const whole = await at.json<{ leavers: object[] }>('report', 'leavers', ...period)
+  const written = await at.run('report', 'leavers', ...period, '--out', page, '--show-values')
+  const packed = await at.run('report', 'leavers', ...period, '--pack', zip)
+
+  expect(short).toMatchObject({ exit: 0, stdout: expect.stringMatching(/acme +2 +2 +0 +0 +0 /) })
+  expect(whole.document.leavers).toMatchObject([
+    { identityId: 'E0004', state: 'acknowledged', effectiveOn: '2026-11-18' },
+    { identityId: 'E0003', state: 'acknowledged', effectiveOn: '2026-11-19' },
+  ])
+  expect(written).toMatchObject({ exit: 0, stdout: '' })
+  expect(await readFile(page, 'utf8')).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+  expect((await stat(page)).mode & 0o777).toBe(0o600)
+  expect(packed).toMatchObject({ exit: 0, stdout: expect.stringContaining('2 departures') })
+
+  const unpacked = await unpack(zip, join(folder, 'pack'))
+  expect(unpacked['audit.jsonl']).toContain('change.delivered')
+  expect(unpacked['report.json']).not.toContain('@acme.example')
+  const key = join(folder, 'data', 'audit-key.pub.pem')
+  const signed = [
+    'pkeyutl',
+    '-verify',
+    '-pubin',
+    '-inkey',
+    key,
+    '-rawin',
+    '-in',
+    'MANIFEST',
+    '-sigfile',
+    'MANIFEST.sig',
+  ]
+  const cwd = join(folder, 'pack')
+  expect((await run('openssl', signed, { cwd })).stdout).toContain('Signature Verified Successfully')
+  await run('sha256sum', ['--strict', '-c', 'MANIFEST'], { cwd })
+  const verify = () => run(process.execPath, ['verify.mjs', key], { cwd })
+  expect((await verify()).stdout).toMatch(/^valid: .* acts of the audit trail/)
+
+  for (const [name, from, to] of [
+    ['report.csv', 'E0003', 'E0005'],
+    ['MANIFEST', 'report.csv', 'report.cSv'],
+    ['verify.mjs', 'NOT VALID', 'not valid'],
+  ] as const) {
+    const content = unpacked[name] ?? ''
+    await writeFile(join(cwd, name), content.replace(from, to))
+    await expect(verify()).rejects.toMatchObject({ code: 1, stdout: expect.stringMatching(/^not valid/i) })
+    await writeFile(join(cwd, name), content)
+  }
+})
+
+test('the script in the pack is short, and shares no code with the rest', async () => {
+  const script = await readFile(fileURLToPath(import.meta.resolve('../../../src/daemon/reports/verify.mjs')), 'utf8')
+
+  expect(script.split('\n').length).toBeLessThan(60)
+  expect([...script.matchAll(/from '(.*)'/g)].map(([, from]) => from)).toEqual(['node:crypto', 'node:fs'])
+})
+
+test.each([
+  [['--from', '2026-02-30'], '--from takes a day such as 2026-01-31, not "2026-02-30"'],
+  [['--from', '2026-12-01', '--to', '2026-11-01'], 'the period ends before it begins'],
+  [['--pack', 'a.zip', '--out', 'b.csv'], '--pack holds every format'],
+  [['--out', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written (ENOENT)'],
+  [['--connection', 'beta'], 'there is no connection "beta"'],
+])('what makes no sense is refused: %j', async (args, sentence) => {
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+
+  const refused = await at.run('report', 'leavers', ...args)
+
+  expect(refused.exit).not.toBe(0)
+  expect(refused.stderr).toContain(sentence)
+})
+
+/** Writes what a zip holds into a folder, and answers it as text by name. */
+async function unpack(file: string, folder: string): Promise<Record<string, string>> {
+  await mkdir(folder)
+  const files: Record<string, string> = {}
+  const zip = await fromBufferPromise(await readFile(file), { lazyEntries: true })
+  for await (const entry of zip.eachEntry()) {
+    const chunks = await Array.fromAsync(await zip.openReadStreamPromise(entry))
+    const content = Buffer.concat(chunks)
+    await writeFile(join(folder, entry.fileName), content)
+    files[entry.fileName] = content.toString()
+  }
+  return files
+}
