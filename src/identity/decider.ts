@@ -68,6 +68,8 @@ export type DeciderRules = {
   readonly twoPeople?: ReadonlySet<string>
   /** People who are neither separated nor deleted without an approval that names them. */
   readonly pinned?: ReadonlySet<string>
+  /** What follows for a person who is known and stands in a row that is not in scope. `hold` plans like `separate`. */
+  readonly outOfScope?: 'keep' | 'separate' | 'hold'
   /** The roster knows no one yet, so that no key of it can have been issued again. */
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
@@ -103,6 +105,8 @@ export type Account = {
   /** People with a row that counts. */
   readonly records: number
   readonly rejected: number
+  /** Rows that are not in scope. */
+  readonly outOfScope: number
   /** Rows that gave way to a newer one of the same person. */
   readonly older: number
   /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
@@ -126,6 +130,7 @@ export function createDecider({
   known: knownFaults = noKnownFaults,
   twoPeople = noAnswers.twoPeople,
   pinned = nobody,
+  outOfScope = 'hold',
   isFirst = false,
   ofSome = false,
 }: DeciderRules) {
@@ -133,6 +138,9 @@ export function createDecider({
   const passedOver = new Set<string>()
   /** People with several rejected rows that all say that they have left: one sighting each, which says so and no more. */
   const departures = new Map<string, Sighting>()
+  /** People with a row that is not in scope. */
+  const outside = new Map<string, Origin>()
+  const fallenOut: string[] = []
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
   const standing = new Map<string, { reject: Reject; times: number }>()
@@ -140,6 +148,7 @@ export function createDecider({
     records: 0,
     rejected: 0,
     older: 0,
+    outOfScope: 0,
     startsAfterLeaving: { count: 0, line: 0 },
   }
   const namedLast = lastOf(endKeysSought)
@@ -223,11 +232,28 @@ export function createDecider({
       if (identityId !== null) passedOver.add(identityId)
     },
 
+    /** A row is not in scope. If the person has another one that is, that one counts. */
+    leaveOut({ identityId, origin }: { readonly identityId: string | null; readonly origin: Origin }): void {
+      account.outOfScope++
+      if (identityId !== null) outside.set(identityId, origin)
+    },
+
+    /** The keys of employed people who fall out of scope with this source, and would be separated. */
+    fallenOut: fallenOut as readonly string[],
+
     /** The page of the rows so far. Rows in order make one page, at the end. */
     nextPage: (): Page => (inOrder ? { withdrawn: [], told: [] } : takePage()),
 
     /** The page of what is left once there are no more rows. */
     lastPage(): Page {
+      for (const [identityId, origin] of outside) {
+        if (index.has(identityId)) continue
+        const { line } = origin
+        index.set(identityId, { line, rank: undefined, counted: null, leaving: false, keyOrder: 0 })
+        if (outOfScope === 'keep') continue
+        const departure = { line, leavingDate: undefined, left: true, timeZone: undefined }
+        departures.set(identityId, sightingOf(departure, { identityId, origin }))
+      }
       for (const [identityId, departure] of departures) page.told.set(identityId, [departure])
       return takePage()
     },
@@ -244,6 +270,7 @@ export function createDecider({
         const decision = withPin(identityId, decideInOrder(entry, sightings, context), pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
+        if (isRejected && outside.has(identityId) && decision.news.kinds.includes('leavers')) fallenOut.push(identityId)
         return planned(entry, decision, { identityId, origin: last.origin })
       })
     },
@@ -361,7 +388,7 @@ export function createDecider({
   }
 
   function isNamed(identityId: string): boolean {
-    return index.has(identityId) || passedOver.has(identityId)
+    return index.has(identityId) || passedOver.has(identityId) || outside.has(identityId)
   }
 
   function takePage(): Page {

@@ -29,6 +29,8 @@ export type FeedRules = {
   readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
+  /** What follows for a person who falls out of the scope of the mapping. */
+  readonly outOfScope?: 'keep' | 'separate' | 'hold'
   readonly timeZone: string
   /** What is done with a leaving date that lies ahead. */
   readonly future: 'send' | 'defer'

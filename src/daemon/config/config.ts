@@ -67,6 +67,7 @@ export type FeedConfig = {
   readonly traps: readonly Trap[]
   readonly absence: 'separate' | 'hold' | 'ignore'
   readonly graceRuns: number
+  readonly outOfScope?: 'keep' | 'separate' | 'hold'
   readonly timeZone: string
   readonly future: 'send' | 'defer'
 }
@@ -278,6 +279,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
             settings: settings.source,
             absence: settings.source.absence,
             graceRuns: settings.source.graceRuns,
+            outOfScope: settings.source.outOfScope,
             secrets: secretsBelow(document, [...at, 'source']),
           }
         : null,
@@ -358,6 +360,7 @@ function toFeed(
 ): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
   const { preset, fields, status, action, rowTimeZone, timeZone, mode } = settings
   const severalRows = 'severalRows' in settings ? settings.severalRows : undefined
+  const scope = 'scope' in settings ? settings.scope : undefined
   const base = preset === undefined ? undefined : presets.get(preset)
   if (preset !== undefined && base === undefined) {
     const path = [...at, 'preset']
@@ -365,7 +368,7 @@ function toFeed(
     return { problems: [{ ...document.positionOf(path), message }] }
   }
   const mapping = Mapping.safeParse(
-    mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone }),
+    mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone, scope }),
   )
   if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
 

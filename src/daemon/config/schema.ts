@@ -136,6 +136,16 @@ const mappingSettings = {
 }
 
 const snapshotSettings = {
+  scope: MappingPatch.shape.scope.describe(
+    'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: all.',
+  ),
+  outOfScope: z
+    .enum(['hold', 'keep', 'separate'])
+    .default('hold')
+    .describe(
+      'What follows for a person who was sent and whose row is no longer in scope. hold: the plan is held until a person decides. ' +
+        'keep: the person stays as known. separate: the person is separated.',
+    ),
   absence: z
     .enum(['separate', 'hold', 'ignore'])
     .default('separate')

@@ -65,6 +65,13 @@ export type GuardFacts = PeopleCounts & {
   readonly retractions: number
   /** People who would be separated or deleted although the connection pins them. */
   readonly pinned: number
+  /** What the scope of the source leaves out; left out where it has none. */
+  readonly scope?: {
+    readonly rows: number
+    /** Employed people who fall out of it. */
+    readonly fallenOut: readonly string[]
+    readonly holds: boolean
+  }
   /** Keys that are gone and keys that are new which look like one person each. */
   readonly pairs: readonly Pair[]
   readonly rejected: number

@@ -21,6 +21,7 @@ export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
     fields('blanks', 'blanked', facts, limits),
     retractions(facts),
     pinned(facts),
+    ...outOfScope(facts),
     rekeyed(facts),
     ...shrunk(facts, limits.shrink),
     endMissing(facts),
@@ -52,9 +53,11 @@ function limited(
   return { name, actual, limit: most, ok: false, reason: `${actual} of ${base} ${of}; the limit is ${most}` }
 }
 
-function zeroRows({ rows }: GuardFacts): Verdict {
+function zeroRows({ rows, scope }: GuardFacts): Verdict {
   const verdict = { name: 'zeroRows', actual: rows, limit: null }
-  return rows > 0 ? { ...verdict, ok: true } : { ...verdict, ok: false, reason: 'the source holds no rows' }
+  if (rows > 0) return { ...verdict, ok: true }
+  const left = scope?.rows ?? 0
+  return { ...verdict, ok: false, reason: left > 0 ? `none of ${left} rows is in scope` : 'the source holds no rows' }
 }
 
 function missingColumn({ missingColumns }: GuardFacts): Verdict {
@@ -179,6 +182,18 @@ function pinned({ pinned: actual }: GuardFacts): Verdict {
   const reason = `${actual} of the pinned people would be separated or deleted, which always waits for an approval`
   return { ...verdict, ok: false, reason }
 }
+
+// Another department, or a scope that was edited: who is no longer meant has not left the company.
+function outOfScope({ scope }: GuardFacts): Verdict[] {
+  if (scope === undefined) return []
+  const verdict = { name: 'outOfScope', actual: scope.fallenOut.length, limit: null }
+  if (!scope.holds || scope.fallenOut.length === 0) return [{ ...verdict, ok: true }]
+  const count = scope.fallenOut.length
+  const reason = `${count} employed ${count === 1 ? 'person is' : 'people are'} no longer in scope, and the source says "outOfScope: hold"`
+  return [{ ...verdict, ok: false, reason, people: scope.fallenOut.slice(0, peopleOutOfScope) }]
+}
+
+const peopleOutOfScope = 10
 
 // Under its new key a person would be created a second time, and separated under the old one.
 function rekeyed({ pairs }: GuardFacts): Verdict {

@@ -123,6 +123,16 @@ export const SeveralRows = z
   ])
   .describe('What several rows of one person mean: all are rejected, or the latest one counts.')
 
+/** Which rows are meant at all. */
+export const Scope = z
+  .string()
+  .trim()
+  .min(1)
+  .max(2000)
+  .describe(
+    'A JSONata expression over the columns of a row: true for the rows that are meant at all, false for those to leave out.',
+  )
+
 export const RowTimeZone = z
   .strictObject({ column: Columns, optional })
   .describe(

@@ -21,6 +21,7 @@ import {
   RowTimeZone,
   rule,
   rulePatch,
+  Scope,
   SeveralRows,
   StatusMeans,
   StatusRule,
@@ -28,7 +29,7 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
-import { type Cell, ignoring, type MappableRow, rowMapper, textIn } from './rows.ts'
+import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
 
@@ -53,6 +54,7 @@ export const Mapping = z.strictObject({
   severalRows: SeveralRows.default('reject'),
   onBadCell: OnBadCell.default('keepField'),
   rowTimeZone: RowTimeZone.optional(),
+  scope: Scope.optional(),
 })
 export type Mapping = z.infer<typeof Mapping>
 
@@ -80,6 +82,7 @@ export const MappingPatch = z.strictObject({
   severalRows: SeveralRows.nullable().optional(),
   onBadCell: OnBadCell.nullable().optional(),
   rowTimeZone: RowTimeZone.nullable().optional(),
+  scope: Scope.nullable().optional(),
 })
 export type MappingPatch = z.infer<typeof MappingPatch>
 
@@ -110,10 +113,11 @@ export type MappedExpression = { readonly path: readonly string[]; readonly text
 
 /** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
 export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
-  return textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
+  const ofRules = textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
     const place = name === 'status' || name === 'action' ? [name] : ['fields', name]
     return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
   })
+  return mapping.scope === undefined ? ofRules : [...ofRules, { path: ['scope'], text: mapping.scope, optional: false }]
 }
 
 export type CompiledMapping =
@@ -123,6 +127,8 @@ export type CompiledMapping =
       readonly map: (row: MappableRow) => Sighting | Reject
       /** The texts of a row that the mapping reads. */
       readonly cellsOf: (row: Pick<MappableRow, 'values'>) => readonly MappedCell[]
+      /** Whether a row is in scope, given what was told of it; a reject where that cannot be said. */
+      readonly scopeOf: ReturnType<typeof scoping>
       /** Whether a row is about something else than people's employment, and is to be passed over. */
       readonly isIgnored: (row: MappableRow) => boolean
       /** The header that each mapped field, and the status, is read from; several joined by commas. */
@@ -183,11 +189,13 @@ export function compileMapping(
   )
   const cellsOf = ({ values }: Pick<MappableRow, 'values'>) =>
     places.map((place) => ({ name: place.name, column: place.header, text: textIn(place, values) }))
-  return { ok: true, map, cellsOf, isIgnored: ignoring(cells.action, action), columns, mapped: new Set(mapped) }
+  const scopeOf = scoping(mapping.scope === undefined ? null : headers.length + expressionsOf(mapping).length - 1)
+  const isIgnored = ignoring(cells.action, action)
+  return { ok: true, map, scopeOf, cellsOf, isIgnored, columns, mapped: new Set(mapped) }
 }
 
 const columnParts = ['status', 'action', 'severalRows', 'rowTimeZone'] as const
-const rowParts = [...columnParts, 'statusMeans', 'onBadCell'] as const
+const rowParts = [...columnParts, 'statusMeans', 'onBadCell', 'scope'] as const
 type RowPart = (typeof rowParts)[number]
 
 // Without what they say a row cannot be understood: where a sparse source has no such column, each row is rejected for it.

@@ -67,6 +67,25 @@ export function ignoring(
   }
 }
 
+/** Tells whether rows are in scope, by what their expression gives at this place; a row for which it gives neither is rejected. */
+export function scoping(
+  index: number | null,
+): (row: MappableRow, told: Pick<Sighting | Reject, 'identityId'>) => boolean | Reject {
+  if (index === null) return () => true
+  const cell: Cell<'scope', boolean> = {
+    ...{ name: 'scope', index, indexes: [index], header: 'the expression of scope', textOf: null },
+    read: (text) => (text === 'true' || text === 'false' ? text === 'true' : neither),
+  }
+  return (row, { identityId }) => {
+    // What cannot be read at all is no one's to leave out.
+    if (row.fault?.column === null) return true
+    const told = tell(row, cell, 'UTC') ?? neither
+    return isFault(told) ? rejectedRow(row, cell, told, identityId) : told
+  }
+}
+
+const neither: CellFault = { reason: 'the expression gives neither true nor false' }
+
 /** How rows of one source are read. */
 export type RowRules = {
   /** The source's IANA time zone, for rows that name none. */

@@ -4,7 +4,7 @@ import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
-import type { Reject, Sighting } from '../../identity/record.ts'
+import type { Origin, Reject, Sighting } from '../../identity/record.ts'
 import { type KeyAnswers, noAnswers, underFirstKey } from '../../identity/rekeyed.ts'
 import type { FeedRules } from '../context.ts'
 
@@ -13,11 +13,14 @@ type Mapped = Extract<CompiledMapping, { readonly ok: true }>
 /** A row that is about no person, such as one of totals. `identityId`: what stands where people have their key, if it could be one. */
 export type NoPerson = { readonly noPerson: true; readonly identityId: string | null }
 
+/** A row that is not in scope. */
+export type OutOfScope = { readonly outOfScope: true; readonly identityId: string | null; readonly origin: Origin }
+
 /** A reading's rows as sightings, looked over for what an operator should know. */
 export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'cellsOf'> & {
       /** null: the row is about something else and is passed over. */
-      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | null
+      readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -55,6 +58,9 @@ export function mapRows(
       if (compiled.isIgnored(row)) return null
       const told = underFirstKey(compiled.map(row), aliases)
       if (notPeople?.isNoPerson(row)) return { noPerson: true, identityId: told.identityId }
+      const scope = compiled.scopeOf(row, told)
+      if (scope === false) return { outOfScope: true, identityId: told.identityId, origin: row.origin }
+      if (scope !== true) return scope
       lint.see(row, told)
       return told
     },

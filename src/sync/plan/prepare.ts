@@ -89,6 +89,7 @@ export async function preparePlan(
     rejectsKept,
     known: await knownFaults(db, { connection: connection.name, feed: feed.name }),
     twoPeople: answers.twoPeople,
+    outOfScope: rules.outOfScope ?? 'hold',
     pinned,
     isFirst: employed === 0,
     ofSome: only !== undefined,
@@ -118,6 +119,13 @@ export async function preparePlan(
     endMissing:
       mapping.ok && (await isEndMissing(db, connection.name, { decider, end: accepted.end, today: planContext.today })),
     headcount: employed,
+    ...(rules.mapping.scope !== undefined && {
+      scope: {
+        rows: decider.account.outOfScope,
+        fallenOut: decider.fallenOut,
+        holds: (rules.outOfScope ?? 'hold') === 'hold',
+      },
+    }),
     pairs,
     ...(await recentOf(db, connection.name, { since: aDayAgo, inOrder, ofOne: only !== undefined })),
     usual: await usualOf(db, { connection: connection.name, feed: feed.name }),
@@ -300,11 +308,12 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, startsAfterLeaving: swapped } }: Decider,
+  { account: { older, outOfScope, startsAfterLeaving: swapped } }: Decider,
 ): readonly string[] {
   return [
     ...(reading.warnings?.() ?? []),
     ...(mapping.ok ? mapping.findings() : []),
+    ...(outOfScope === 0 ? [] : [`${outOfScope} rows are not in scope`]),
     ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
     ...(swapped.count === 0
       ? []

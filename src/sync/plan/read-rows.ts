@@ -30,6 +30,9 @@ export async function readRows(
         if ('noPerson' in told) {
           rows -= 1
           decider.passOver(told.identityId)
+        } else if ('outOfScope' in told) {
+          rows -= 1
+          decider.leaveOut(told)
         } else if (isReject(told)) decider.reject(told)
         else decider.see(told)
       }

@@ -8,7 +8,7 @@ import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
 import type { AskedPerson } from '../../store/schema.ts'
-import type { MappedRows } from './map-rows.ts'
+import type { MappedRows, OutOfScope } from './map-rows.ts'
 
 /** So many rows of one person are accounted for. */
 const rowsKept = 20
@@ -53,6 +53,18 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
     if (rows.length < rowsKept) rows.push(rowAccount(row.origin, told, mapping.cellsOf(row)))
   }
 
+  /** A row that is not in scope is shown with the others of the person, and is no reject. */
+  function seeOutside(row: SourceRow, { identityId }: OutOfScope, mapping: Extract<MappedRows, { ok: true }>): void {
+    if (identityId === null || !keys.has(identityId)) return
+    named++
+    if (rows.length >= rowsKept) return
+    const cells = mapping.cellsOf(row).map(({ name, column, text }) => ({
+      ...{ column, field: name, text: text ?? null },
+      ...{ value: null, keeps: false, reason: null },
+    }))
+    rows.push({ origin: row.origin, cells, reason: 'the row is not in scope' })
+  }
+
   function isMeant(told: Sighting | Reject): boolean {
     const { identityId } = told
     if (identityId?.includes('@') && digestOf(identityId) === asked.digest) return true
@@ -76,7 +88,8 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
         ...mapping,
         map(row) {
           const told = mapping.map(row)
-          if (told !== null && !('noPerson' in told)) see(row, told, mapping)
+          if (told !== null && 'outOfScope' in told) seeOutside(row, told, mapping)
+          else if (told !== null && !('noPerson' in told)) see(row, told, mapping)
           return told
         },
       }

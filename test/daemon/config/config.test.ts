@@ -26,6 +26,17 @@ connections:
 `
 
 describe('a configuration', () => {
+  test('says which rows of a source are meant, and whom it keeps safe', async () => {
+    await using folder = await exportFolder()
+    const scoped = minimal.replace('mode: snapshot', `mode: snapshot\n      scope: "Department != 'Stores'"`)
+
+    const config = await load(folder, `${scoped}    pinned: [E1, ' E2 ']\n`, { KEY: key })
+
+    expect([...config.connections.values()]).toMatchObject([
+      { pinned: ['E1', 'E2'], source: { mapping: { scope: "Department != 'Stores'" }, outOfScope: 'hold' } },
+    ])
+  })
+
   test('needs little: a key, a target, a source and the column of the key', async () => {
     await using folder = await exportFolder()
 
@@ -321,6 +332,11 @@ describe('the feeds of a connection', () => {
       'name a source, a webhook, or both',
     ],
     ['events that need a source', webhook.replace('fields:', 'thin: true\n      fields:'), 'need a source to read'],
+    [
+      'a scope that is no expression',
+      minimal.replace('mode: snapshot', "mode: snapshot\n      scope: 'Department !='"),
+      'connections.acme.source.scope',
+    ],
     [
       'an expression that is none',
       minimal.replace('Worker ID', "Worker ID\n        jobTitle: { expression: '$uppercase(' }"),

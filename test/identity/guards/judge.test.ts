@@ -4,31 +4,9 @@ import { type GuardFacts, noPeople, type PeopleCounts } from '../../../src/ident
 import { judge } from '../../../src/identity/guards/judge.ts'
 import { Guards, limitRows } from '../../../src/identity/guards/limits.ts'
 import { tally } from '../../../src/identity/guards/tally.ts'
+import { calm } from '../../helpers/guards/calm.ts'
 import { companySizes, tripPoints } from '../../helpers/guards/trip-points.ts'
 import { entry, nightly, record, reject, sighting } from '../../helpers/records.ts'
-
-const calm: GuardFacts = {
-  mode: 'snapshot',
-  rows: 1000,
-  size: null,
-  endMissing: false,
-  headcount: 1000,
-  ...noPeople,
-  recent: noPeople,
-  usual: null,
-  retractions: 0,
-  pinned: 0,
-  rejected: 0,
-  incomplete: 0,
-  knownFaulty: 0,
-  unlisted: { values: [], count: 0, known: 0 },
-  unreadableKeys: 0,
-  knownUnreadableKeys: 0,
-  absent: 0,
-  missingColumns: [],
-  pairs: [],
-  absence: 'separate',
-}
 
 function sizes({ rows, bytes = [0, 0] }: { rows: [number, number]; bytes?: [number, number] }): GuardFacts['size'] {
   const shrink = ([before, now]: [number, number]) => ({ before, now })
