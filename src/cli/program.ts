@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
+import { userName } from '../daemon/user-name.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
 import type { AlertsTestOptions } from './commands/alerts.ts'
@@ -188,7 +188,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
       ),
     )
 
-  waiting(deciding(common(add(program, 'approve', 'Let a held run deliver exactly the plan that it shows'))))
+  waiting(deciding(judging(add(program, 'approve', 'Let a held run deliver exactly the plan that it shows'))))
     .argument('<id>', 'the held run')
     .option('--digest <digest>', 'approve only the plan that this digest names')
     .option('--yes', 'approve the plan as it stands, without a question')
@@ -197,7 +197,7 @@ export function createProgram(exit: (code: Exit) => void): Command {
       ends(async (id: string, options: ApproveOptions) => (await import('./commands/approve.ts')).approve(id, options)),
     )
 
-  deciding(common(add(program, 'reject', 'Drop the plan of a held run')))
+  deciding(judging(add(program, 'reject', 'Drop the plan of a held run')))
     .argument('<id>', 'the held run')
     .action(
       ends(async (id: string, options: RejectOptions) => (await import('./commands/reject.ts')).reject(id, options)),
@@ -343,19 +343,17 @@ function waiting(command: Command): Command {
   )
 }
 
+/** Of a command that decides about a run that it names. */
+function judging(command: Command): Command {
+  return common(command)
+    .option('--reason <text>', 'why, for the record')
+    .option('--connection <name>', 'refuse a run of another connection')
+}
+
 function deciding(command: Command): Command {
   return command.addOption(
     new Option('--by <name>', 'who asks or decides, for the record').default(userName(), 'the user of this machine'),
   )
-}
-
-/** Who uses this machine. In a container that may be a number without a name. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }
 
 function wholeNumber(text: string): number {

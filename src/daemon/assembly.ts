@@ -23,6 +23,7 @@ import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
 import type { ControlContext } from './control/control.ts'
 import type { Scheduled } from './schedules/schedules.ts'
+import { userName } from './user-name.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
 export type Assembly = {
@@ -33,7 +34,12 @@ export type Assembly = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type AssemblyOptions = { readonly events: Events; readonly now: () => Date }
+export type AssemblyOptions = {
+  readonly events: Events
+  readonly now: () => Date
+  /** Who started this process. Default: the user of this machine. */
+  readonly startedBy?: string
+}
 
 const connectTimeoutMs = 10_000
 const poolSize = 16
@@ -41,7 +47,10 @@ const poolSize = 16
 const embeddedLockSeconds = 600
 
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
-export async function assemble(config: Config, { events, now }: AssemblyOptions): Promise<Assembly> {
+export async function assemble(
+  config: Config,
+  { events, now, startedBy = userName() }: AssemblyOptions,
+): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
   const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config)), { config, events, now })
   opening.use(audit)
@@ -51,7 +60,7 @@ export async function assemble(config: Config, { events, now }: AssemblyOptions)
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
-  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease }
+  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease, startedBy }
   const opened = opening.move()
   return { config, queue, sync, audit, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -162,8 +171,8 @@ export function openPlatform(
   }
 }
 
-export function toSyncConnection({ folder, dataDir }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, delivery } = connection
+export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
+  const { name, target, source, webhook, guards, pinned, digest, delivery } = connection
   return {
     name,
     target,
@@ -182,6 +191,8 @@ export function toSyncConnection({ folder, dataDir }: Config, connection: Connec
     },
     guards,
     pinned: new Set(pinned),
+    approvals,
+    configuration: digest,
     delivery,
   }
 }

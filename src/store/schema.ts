@@ -35,7 +35,12 @@ export type RunOptions = {
   /** What waits in held runs of events is planned again as well. */
   readonly held?: boolean
   /** The held run whose plan this one makes again, because facts about its people were accepted before it was approved. */
-  readonly again?: { readonly runId: string; readonly digest: string; readonly by: string }
+  readonly again?: {
+    readonly runId: string
+    readonly digest: string
+    readonly by: string
+    readonly because: string | null
+  }
 }
 
 /** A person who is asked for by key, or by the digest of an e-mail address until the source was read and the key is known. */
@@ -111,6 +116,10 @@ type RunsTable = {
   guards: NullableJson<Verdict[]>
   people_counts: NullableJson<PeopleCounts>
   digest: string | null
+  configuration: string | null
+  basis: string | null
+  requested_by: NullableJson<readonly string[]>
+  expires_at: Date | null
   moved: string | null
   set_aside: string | null
   fields: NullableJson<readonly string[]>
@@ -126,6 +135,7 @@ type RunsTable = {
   decided_by: string | null
   decided_at: Date | null
   values_removed_at: Date | null
+  decided_reason: string | null
 }
 
 type RosterTable = {
@@ -226,6 +236,8 @@ export type StoreSchema = {
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
     exports_accepted: Generated<number>
+    configuration: string | null
+    configured_by: string | null
     blocked_status: number | null
     blocked_code: string | null
     blocked_reason: string | null

@@ -51,6 +51,14 @@ export type SyncConnection = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
+  readonly approvals: {
+    /** So long a held plan can be approved. */
+    readonly expireHours: number
+    /** The person who approves is another one than the one who asked for the run or changed the configuration. */
+    readonly twoPeople: boolean
+  }
+  /** A digest of everything above and of how the feeds are read: a plan that was made by another one is made again. No secrets. */
+  readonly configuration: string
   readonly delivery: {
     readonly batchSize: number
     readonly batchBytes: number
@@ -68,4 +76,6 @@ export type SyncContext = {
   readonly events: Events
   readonly now: () => Date
   readonly lease: Lease
+  /** Who started this process; null where that is not known. */
+  readonly startedBy: string | null
 }

@@ -14,7 +14,6 @@ import { pendingCount, releaseEvents } from '../store/inbox/inbox.ts'
 import { laterKeys, personNamed } from '../store/key-answers.ts'
 import { dropPlan, stagePeople } from '../store/plans/plans.ts'
 import { headcount, rosterEntry, unretract } from '../store/roster/roster.ts'
-import { lockActiveRun } from '../store/runs/claims.ts'
 import {
   addHeldRun,
   addWaitingRun,
@@ -24,14 +23,13 @@ import {
   moveRun,
   type Run,
   type Trigger,
-  waitingRun,
 } from '../store/runs/runs.ts'
 import type { Db, RunOptions } from '../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
 import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
-import { afterCommit, commit, decideSource } from './run.ts'
+import { decideSource, expiryOf } from './run.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run. While another one of the connection is active it waits, and a run that waits already is joined. */
@@ -49,6 +47,9 @@ export async function requestRun(
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
   const now = ctx.now()
+  const requestedBy = request.by === undefined ? [] : [request.by]
+  if (request.trigger === 'operator' && connection.approvals.twoPeople && requestedBy.length === 0)
+    throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
     // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
@@ -61,20 +62,31 @@ export async function requestRun(
   const plansHeld = trigger === 'operator' && feed === 'webhook'
   const asked = { ...options, ...(plansHeld && { held: true }) }
   const runId = await db.transaction().execute(async (tx) => {
-    const id = await addWaitingRun(tx, { connection: connection.name, feed, trigger, options: asked, now })
+    const id = await addWaitingRun(tx, {
+      connection: connection.name,
+      feed,
+      trigger,
+      options: asked,
+      requestedBy,
+      now,
+    })
     const details = { feed, ...(options.full && { full: true }), ...(options.verify && { verify: true }) }
     if (trigger === 'operator')
       await record(tx, { act: 'run.requested', connection: connection.name, by, runId: id, details, now })
     return id
   })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
-  if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection)
+  if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection, requestedBy)
   await sweep(ctx)
   return await runOf(ctx, runId)
 }
 
 /** A person who asks for a run wants the events that came in as well. */
-async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnection): Promise<void> {
+async function requestEventsToo(
+  ctx: SyncContext,
+  { name, feeds }: SyncConnection,
+  requestedBy: readonly string[],
+): Promise<void> {
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
   if (!feeds.webhook || feeds.webhook.settings.thin || (await pendingCount(db, name)) === 0) return
@@ -83,82 +95,9 @@ async function requestEventsToo(ctx: SyncContext, { name, feeds }: SyncConnectio
     feed: 'webhook',
     trigger: 'operator',
     options: { held: true },
+    requestedBy,
     now: ctx.now(),
   })
-}
-
-/**
- * Lets a held run deliver exactly the plan that `digest` names. If facts about its people were accepted since, nothing is sent: the
- * plan is made again, by the run that is answered. That run delivers if nothing of the plan has changed or nothing holds it any more.
- */
-export async function approveRun(
-  ctx: SyncContext,
-  { runId, digest, by }: { runId: string; digest: string; by: string },
-): Promise<Run> {
-  const { db } = ctx.store
-  const run = await runOf(ctx, runId)
-  if (run.state !== 'held') {
-    const why = run.state === 'superseded' && run.reason !== null ? `: ${run.reason}` : ''
-    throw new Failure('conflict', `run ${runId} is ${run.state}, not held${why}`)
-  }
-  if (run.digest !== digest)
-    throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
-  const connection = connectionOf(ctx, run.connection)
-  const now = ctx.now()
-  const committed = await db.transaction().execute(async (tx) => {
-    const active = await lockActiveRun(tx, run.connection)
-    if (active !== null)
-      throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
-    const approved = { connection: run.connection, by, runId, details: { digest }, now }
-    const { moved = null } = (await getRun(tx, runId)) ?? {}
-    if (moved !== null) {
-      const again = await askAgain(tx, run, { digest, by, now })
-      await record(tx, { ...approved, act: 'run.approved', details: { digest, again } })
-      return { again }
-    }
-    if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, digest }))) {
-      throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
-    }
-    await record(tx, { ...approved, act: 'run.approved' })
-    const done = await commit(tx, run, connection, now)
-    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
-    return { batches: done }
-  })
-  if ('again' in committed) {
-    ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
-    await sweep(ctx)
-    return await runOf(ctx, committed.again)
-  }
-  ctx.events.runApproved({ runId, connection: run.connection, by, digest })
-  await afterCommit(ctx, run, committed.batches)
-  return await runOf(ctx, runId)
-}
-
-/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
-async function askAgain(
-  tx: Db,
-  { id: runId, connection, feed, options: { full, verify, person, revert } }: Run,
-  { digest, by, now }: { digest: string; by: string; now: Date },
-): Promise<string> {
-  const waiting = await waitingRun(tx, { connection, feed })
-  const other =
-    waiting?.options.again?.runId ?? (waiting && (feed === 'person' || feed === 'revert') ? waiting.id : runId)
-  if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
-  const options = {
-    ...(full !== undefined && { full }),
-    ...(verify !== undefined && { verify }),
-    ...(person !== undefined && { person }),
-    ...(revert !== undefined && { revert }),
-    again: { runId, digest, by },
-  }
-  return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, now })
-}
-
-/** Drops the plan of a held run. */
-export async function rejectRun(ctx: SyncContext, { runId, by }: { runId: string; by: string }): Promise<Run> {
-  const run = await endRun(ctx, { runId, by, to: 'rejected' })
-  ctx.events.runRejected({ runId, connection: run.connection, by })
-  return run
 }
 
 /** Ends a run that waits, is held or delivers. What was delivered stays; what was not is planned again by the next run. */
@@ -209,6 +148,8 @@ export async function retractPerson(
       counts: counted.counts(),
       guards,
       digest: planDigest([change]),
+      requestedBy: [by],
+      expiresAt: expiryOf(connection, ctx.now()),
       now: ctx.now(),
     })
     await stagePeople(tx, id, [{ identityId, entry: null, change, origin: null }])
@@ -304,16 +245,17 @@ export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string
   throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has: ${known}`)
 }
 
-async function endRun(
+/** Ends a run whose plan is not carried out any further. */
+export async function endRun(
   ctx: SyncContext,
-  { runId, by, to }: { runId: string; by: string; to: 'rejected' | 'cancelled' },
+  { runId, by, because, to }: { runId: string; by: string; because?: string | null; to: 'rejected' | 'cancelled' },
 ): Promise<Run> {
   const before = await runOf(ctx, runId)
   await ctx.store.db.transaction().execute(async (tx) => {
-    if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by }))) {
+    if (!(await moveRun(tx, { id: runId, to, now: ctx.now(), by, ...(because !== undefined && { because }) }))) {
       throw new Failure('conflict', `run ${runId} is ${before.state} and cannot be ${to}`)
     }
-    const details = before.digest === null ? {} : { digest: before.digest }
+    const details = { ...(before.digest !== null && { digest: before.digest }), ...(because && { reason: because }) }
     await record(tx, { act: `run.${to}`, connection: before.connection, by, runId, details, now: ctx.now() })
     await dropPlan(tx, runId, ctx.now())
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
@@ -324,7 +266,7 @@ async function endRun(
   return await runOf(ctx, runId)
 }
 
-async function runOf(ctx: SyncContext, runId: string): Promise<Run> {
+export async function runOf(ctx: SyncContext, runId: string): Promise<Run> {
   const run = await getRun(ctx.store.db, runId)
   if (!run) throw new Failure('not_found', `there is no run ${runId}`)
   return run

@@ -9,6 +9,7 @@ import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, reject
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
+import { noteConfiguration } from '../store/runs/configured.ts'
 import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
 import type { Db, RunAccount } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
@@ -16,6 +17,7 @@ import { workingOn } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { noteTarget } from './deliver/target.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
+import { basisOf } from './plan/basis.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
 import { preparePerson } from './plan/one-person.ts'
 import { preparePlan } from './plan/prepare.ts'
@@ -31,6 +33,7 @@ import { verifyAgainstPlatform } from './repair/verify.ts'
 const attemptsAtUnexpected = 5
 /** A source or platform that does not answer is tried again for some minutes. Then the run fails, so that an operator sees it. */
 const attemptsAtUnreachable = 10
+const hourMs = 60 * 60_000
 
 /**
  * The `run` job: reads the source, plans, judges, and makes due what may be sent. Run twice, or after a crash at any point, it
@@ -99,21 +102,27 @@ async function readAndPlan(
   // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
   await readBackLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })
 
+  // Before anything is read by it: what is said meanwhile makes it another one.
+  const basis = await basisOf(ctx, connection)
   const plan = await planOf(ctx, claim, connection, signal)
 
   const { setAside } = plan
   const now = ctx.now()
   const held = await db.transaction().execute(async (tx) => {
-    if (!(await markPlanned(tx, planned(claim, plan), { ...plan, verification }, now))) throw new Overtaken()
-    if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: connection.name, account: plan.account })
+    const { name, configuration } = connection
+    if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification }, now)))
+      throw new Overtaken()
+    if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: name, account: plan.account })
+    await noteConfiguration(tx, { connection: name, configuration, startedBy: ctx.startedBy })
     const { source, asOf, rows, counts, digest } = plan
     const read = source && { source: source.name, version: source.version, bytes: source.bytes }
-    const act = { connection: connection.name, by: rollcall, now }
-    const details = { ...read, asOf, rows, counts, digest }
+    const act = { connection: name, by: rollcall, now }
+    const details = { ...read, asOf, rows, counts, digest, configuration }
     await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
     const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
     await noteLeavers(tx, { ...stating, runId: claim.run.id })
-    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, now }))
+    const expiresAt = expiryOf(connection, now)
+    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, expiresAt, now }))
     if (setAside && aside !== null) {
       await noteLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
@@ -178,7 +187,9 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
     const reason = again ? `${failing}; ${again}` : failing
     await db.transaction().execute(async (tx) => {
-      if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, attempt: claim.attempt }))) throw new Overtaken()
+      const expiresAt = expiryOf(connection, now)
+      if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
+        throw new Overtaken()
       if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
       const details = { failed: failedGuards(run.guards ?? []), digest: run.digest }
       await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
@@ -195,7 +206,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       to: done > 0 ? 'delivering' : 'unchanged',
       now,
       attempt: claim.attempt,
-      ...(by !== null && { by }),
+      ...(by !== null && { by, because: approved?.because ?? null }),
     })
     if (!moved) throw new Overtaken()
     const details = { digest: run.digest, batches: done, ...(by !== null && { approvedBy: by }) }
@@ -208,6 +219,11 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
 function failedGuards(guards: readonly Verdict[]): string[] {
   return guards.flatMap(({ ok, name }) => (ok ? [] : [name]))
+}
+
+/** Until when a plan that is held now can be approved. */
+export function expiryOf({ approvals }: SyncConnection, now: Date): Date {
+  return new Date(now.getTime() + approvals.expireHours * hourMs)
 }
 
 /** Whether a person who approved `before` has seen every guard that fails now. */

@@ -3,6 +3,7 @@ import type { SyncContext } from './context.ts'
 import { deliver } from './deliver/deliver.ts'
 import { executeRun } from './run.ts'
 
+export { approveRun, hasMovedBasis, rejectRun } from './approvals.ts'
 export type { SyncContext } from './context.ts'
 export { lookUpTarget } from './deliver/target.ts'
 export { planPerson, requestPerson } from './person-runs.ts'
@@ -12,10 +13,8 @@ export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { readBackLeavers } from './repair/effective.ts'
 export {
-  approveRun,
   cancelRun,
   classValue,
-  rejectRun,
   requestRun,
   restorePerson,
   retractPerson,

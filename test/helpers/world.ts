@@ -168,6 +168,8 @@ export async function openWorld({
     feeds: { source: feed, ...(webhook && { webhook }) },
     guards: Guards.parse({}),
     pinned: new Set(),
+    approvals: { expireHours: 72, twoPeople: false },
+    configuration: 'as it was',
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
     ...overrides,
   }
@@ -193,6 +195,7 @@ export async function openWorld({
     },
     events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
     now: () => clock.now,
+    startedBy: null,
   }
 
   /** Works jobs off until none is left. Answers what failed; such a job is gone, as it is from a queue that gave it up. */

@@ -39,10 +39,10 @@ test('each act of a person is in the audit trail with its run, person, digest an
   const acme = { connection: 'acme', by }
   await world.night(staff(40))
   const first = await world.night(without(staff(40), ...staff(10).map(({ id }) => id)))
-  await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by })
+  await approveRun(world.sync, { runId: first.id, digest: first.digest ?? '', by, reason: 'as HR said' })
   await world.drain()
   const second = await world.night([])
-  await rejectRun(world.sync, { runId: second.id, by })
+  await rejectRun(world.sync, { runId: second.id, by, reason: 'it is empty' })
   const retraction = await retractPerson(world.sync, { ...acme, identityId: 'E0040', reason: 'a test account' })
   await approveRun(world.sync, { runId: retraction.id, digest: retraction.digest ?? '', by })
   await world.drain()
@@ -62,8 +62,8 @@ test('each act of a person is in the audit trail with its run, person, digest an
   const at = { id: expect.any(String), at: expect.stringMatching(/^2026-11-20T03:.*Z$/), ...acme }
   const person = { identityId: 'E0040' }
   expect(acts).toEqual([
-    { ...at, act: 'run.approved', runId: first.id, details: { digest: first.digest } },
-    { ...at, act: 'run.rejected', runId: second.id, details: { digest: second.digest } },
+    { ...at, act: 'run.approved', runId: first.id, details: { digest: first.digest, reason: 'as HR said' } },
+    { ...at, act: 'run.rejected', runId: second.id, details: { digest: second.digest, reason: 'it is empty' } },
     { ...at, act: 'retraction.requested', runId: retraction.id, ...person, details: { reason: 'a test account' } },
     { ...at, act: 'run.approved', runId: retraction.id, details: { digest: retraction.digest } },
     { ...at, act: 'retraction.undone', ...person },
@@ -84,7 +84,7 @@ test('what a person tried and could not do leaves no act behind', async () => {
   await using world = await openWorld({ client })
   const run = await world.night(staff(3))
 
-  await expect(rejectRun(world.sync, { runId: run.id, by: 'Ada' })).rejects.toThrow('cannot be rejected')
+  await expect(rejectRun(world.sync, { runId: run.id, by: 'Ada' })).rejects.toThrow('is finished, not held')
   await expect(restorePerson(world.sync, { connection: 'acme', identityId: 'E0001', by: 'Ada' })).rejects.toThrow(
     'no retracted person',
   )

@@ -2,10 +2,11 @@ import { createInterface } from 'node:readline/promises'
 import { Failure, failures } from '../../errors.ts'
 import { settle } from '../follow-run.ts'
 import { type CommonOptions, type Session, withSession } from '../session.ts'
-import { renderRunDetail, runDetail } from './run.ts'
+import { type RunDetail, renderRunDetail, runDetail } from './run.ts'
 
 export type ApproveOptions = CommonOptions & {
   readonly by: string
+  readonly reason?: string
   readonly digest?: string
   readonly yes?: boolean
   readonly showValues?: boolean
@@ -18,7 +19,8 @@ export async function approve(runId: string, options: ApproveOptions): Promise<n
   return await withSession(options, { works: true }, async (session) => {
     const digest = options.digest ?? (await seenDigest(session, runId, options))
     if (digest === null) return failures.run_held.exit
-    const run = await session.control.approveRun({ params: { runId }, body: { digest, by: options.by } })
+    const { by, reason, connection } = options
+    const run = await session.control.approveRun({ params: { runId }, body: { digest, by, reason, connection } })
     if (run.id !== runId)
       session.output.note(`Run ${runId} is not sent as it stands: its plan is made again, as run ${run.id}.`)
     return await settle(session, run, options.wait)
@@ -32,6 +34,12 @@ function refuseUnseen({ digest, yes, json }: ApproveOptions): void {
   throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
 }
 
+/** Before a person reads a plan in vain. */
+function refuseExpired({ id, expiresAt }: RunDetail): void {
+  if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return
+  throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt}: "rollcall sync" plans again`)
+}
+
 /** The digest of the plan as it stands, once the person has seen it and said yes; null for a no. */
 async function seenDigest(
   { control, output, signal }: Session,
@@ -43,6 +51,7 @@ async function seenDigest(
     const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : ''
     throw new Failure('conflict', `run ${runId} is ${detail.state}, not held${why}`)
   }
+  refuseExpired(detail)
   if (options.yes) return detail.digest
   output.note(renderRunDetail(detail, output.paint))
   using prompt = createInterface({ input: process.stdin, output: process.stderr })

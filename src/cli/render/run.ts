@@ -129,7 +129,7 @@ function outcomeLines(run: Run, paint: Paint): string {
       ].join('\n')
     case 'held':
       return [
-        `${paint('yellow', '‖')} ${subject} held: ${shown(run.reason ?? 'a person must approve the plan')}`,
+        `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${moment(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
         `  rollcall run ${run.id}      shows the plan`,
         `  rollcall approve ${run.id}  lets it go`,
         `  rollcall reject ${run.id}   drops it`,
@@ -162,6 +162,7 @@ function setAside(run: Run, paint: Paint): string[] {
 function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['trigger', `${run.trigger}${optionsText(run)}`],
+    ['asked by', run.requestedBy.length === 0 ? null : shown(run.requestedBy.join(', '))],
     ['reads', readsText(run)],
     ['created', moment(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
@@ -177,12 +178,19 @@ function runFacts(run: Run): string[][] {
     ['problems', run.problems > 0 ? number(run.problems) : null],
     ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
     ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
-    ['decided', run.decidedBy && `by ${shown(run.decidedBy)}${run.decidedAt ? `, ${moment(run.decidedAt)}` : ''}`],
+    ['expires', run.state === 'held' && run.expiresAt ? moment(run.expiresAt) : null],
+    ['decided', run.decidedBy && decidedText(run)],
     ['took', run.durationMs === null ? null : duration(run.durationMs)],
     ['reason', run.reason && shown(run.reason)],
     ['values', run.valuesRemovedAt && `no longer kept since ${moment(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+}
+
+function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {
+  const when = decidedAt === null ? '' : `, ${moment(decidedAt)}`
+  const why = decidedReason === null ? '' : `: ${shown(decidedReason)}`
+  return `by ${shown(decidedBy ?? '')}${when}${why}`
 }
 
 function sizeText({ bytes, textBytes }: NonNullable<Run['source']>): string {

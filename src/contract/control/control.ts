@@ -36,6 +36,11 @@ const ofConnection = z.object({ connection: z.string() })
 const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
 const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
+const Because = z.string().trim().min(1).max(500).optional().describe('Why, for the record.')
+const OfConnection = z
+  .string()
+  .optional()
+  .describe('The connection that the person takes the run to be of. Another one is refused.')
 
 const PersonText = z.string().min(1).max(320)
 const ofPeriod = {
@@ -136,7 +141,7 @@ export const control = operations({
       person: PersonText.optional().describe(
         'Read the source for this one person, by key or e-mail address, and deliver no one else. It goes with no other option.',
       ),
-      by: By.optional(),
+      by: By.optional().describe('The person who asks, for the record.'),
     }),
     success: { 201: Run },
     errors: [400, 401, 404, 409, 500, 503],
@@ -182,9 +187,9 @@ export const control = operations({
     method: 'POST',
     path: '/runs/:runId/approval',
     summary:
-      'Let a held run deliver exactly the plan that the digest names. If facts about its people were accepted since, the answer is the run that makes the plan again.',
+      'Let a held run deliver exactly the plan that the digest names. If what the plan rests on has changed since, the answer is the run that makes the plan again.',
     params: ofRun,
-    body: z.strictObject({ digest: z.string(), by: By }),
+    body: z.strictObject({ digest: z.string(), by: By, reason: Because, connection: OfConnection }),
     success: { 200: Run },
     errors: [400, 401, 404, 409, 500, 503],
   },
@@ -193,7 +198,7 @@ export const control = operations({
     path: '/runs/:runId/rejection',
     summary: 'Drop the plan of a held run.',
     params: ofRun,
-    body: z.strictObject({ by: By }),
+    body: z.strictObject({ by: By, reason: Because, connection: OfConnection }),
     success: { 200: Run },
     errors: [400, 401, 404, 409, 500, 503],
   },

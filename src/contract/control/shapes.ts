@@ -90,7 +90,7 @@ export const RunOptions = z.object({
     .describe('The run that this one takes back, and why.'),
   held: z.boolean().optional().describe('Plan again what waits in held runs of events.'),
   again: z
-    .object({ runId: z.string(), digest: z.string(), by: z.string() })
+    .object({ runId: z.string(), digest: z.string(), by: z.string(), because: z.string().nullable() })
     .optional()
     .describe('The held run whose plan this one makes again, and who approved which plan.'),
 })
@@ -158,11 +158,15 @@ export const Run = z
     state: RunState,
     options: RunOptions,
     digest: z.string().nullable().describe('Names the plan; an approval must repeat it.'),
+    configuration: z
+      .string()
+      .nullable()
+      .describe('Names the configuration of the connection by which the plan was made.'),
     moved: z
       .string()
       .nullable()
       .describe(
-        'What was accepted about the people of a held plan since it was made. An approval then makes it again.',
+        'What of that on which a held plan rests has changed since it was made: facts about its people, or the configuration. An approval then makes it again.',
       ),
     setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
@@ -188,8 +192,16 @@ export const Run = z
     valuesRemovedAt: Instant.nullable().describe(
       'When the personal values of its changes were removed; null: they are kept.',
     ),
+    requestedBy: z
+      .array(z.string())
+      .readonly()
+      .describe('The people who asked for the run; none: a schedule, a file or an event did.'),
+    expiresAt: Instant.nullable().describe(
+      'Until when a held plan can be approved. After that a new run has to plan again.',
+    ),
     decidedBy: z.string().nullable().describe('Who approved, rejected or cancelled the run.'),
     decidedAt: Instant.nullable(),
+    decidedReason: z.string().nullable().describe('Why, in the words of that person.'),
     durationMs: Count.nullable(),
   })
   .meta({ id: 'Run' })

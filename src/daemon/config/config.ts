@@ -11,6 +11,7 @@ import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
 import { type AlertsFile, channelSecrets, smtpPorts } from './alert-settings.ts'
+import { configurationDigest } from './configuration-digest.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
 import { type Presets, readPresets } from './presets.ts'
@@ -56,6 +57,7 @@ export type Config = {
   /** How long the store keeps values of finished runs, and the runs themselves. */
   readonly retention: Retention
   readonly alerts: AlertSettings
+  readonly approvals: ConfigFile['approvals']
   readonly connections: ReadonlyMap<string, ConnectionConfig>
 }
 
@@ -92,6 +94,8 @@ export type ConnectionConfig = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: readonly string[]
+  /** A digest of how it is read and guarded. */
+  readonly digest: string
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
   readonly leavers: { readonly boundHours: number }
 }
@@ -113,9 +117,9 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
   const document = await parseConfig(text, { env, folder })
   refuse(shown, document.problems)
   const presets = await readPresets()
-  const { platform, dataDir, server, alerts, retention, connections } = checked(shown, document, presets)
+  const { platform, dataDir, server, alerts, retention, approvals, connections } = checked(shown, document, presets)
   const attempts = Object.entries(connections).map(([name, settings]) =>
-    toConnection(name, settings, { document, presets }),
+    toConnection(name, settings, { document, presets, approvals }),
   )
   refuse(shown, unknownConnections({ alerts, connections }, document))
   refuse(
@@ -142,6 +146,7 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     audit: { signingKey: optionalSecretAt(document, ['audit', 'signingKey']) },
     retention,
     alerts: toAlertSettings(alerts, { document, folder }),
+    approvals,
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
   }
 }
@@ -258,7 +263,11 @@ function hasPassword(address: string): boolean {
 }
 
 type Attempt = { readonly connection?: ConnectionConfig; readonly problems: readonly Problem[] }
-type Known = { readonly document: ConfigDocument; readonly presets: Presets }
+type Known = {
+  readonly document: ConfigDocument
+  readonly presets: Presets
+  readonly approvals: ConfigFile['approvals']
+}
 
 function toConnection(name: string, settings: ConnectionSettings, known: Known): Attempt {
   const at: Path = ['connections', name]
@@ -269,7 +278,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
   if (problems.length > 0) return { problems }
 
   const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
-  const connection: ConnectionConfig = {
+  const connection: Omit<ConnectionConfig, 'digest'> = {
     name,
     target: settings.target,
     source:
@@ -301,7 +310,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     delivery: settings.delivery,
     leavers: settings.leavers,
   }
-  return { connection, problems: [] }
+  return { connection: { ...connection, digest: configurationDigest(connection, known.approvals) }, problems: [] }
 }
 
 /** Connections that a channel of alerts names and the configuration does not have. */

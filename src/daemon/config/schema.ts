@@ -116,6 +116,25 @@ const Retention = z
   })
   .describe('How long the store keeps what it no longer needs.')
 
+const Approvals = z
+  .strictObject({
+    expireHours: z
+      .int()
+      .min(1)
+      .max(8760)
+      .default(72)
+      .describe(
+        'For how long a held plan can be approved. After that it has to be planned again on what is known then.',
+      ),
+    twoPeople: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the person who approves has to be another one than the one who asked for the run or brought in the configuration.',
+      ),
+  })
+  .describe('What an approval of a held plan needs.')
+
 const Target = z
   .union(
     [
@@ -289,6 +308,7 @@ export const ConfigFile = z.strictObject({
   alerts: Alerts.prefault({}),
   audit: Audit.prefault({}),
   retention: Retention.prefault({}),
+  approvals: Approvals.prefault({}),
   connections: z
     .record(
       z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),

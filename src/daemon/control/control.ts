@@ -17,7 +17,7 @@ import { listLeavers } from '../../store/leavers/list.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { getRun, listRuns, type RunState, settledStates } from '../../store/runs/runs.ts'
+import { getRun, listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { holdBackOf } from '../../sync/hold-backs.ts'
@@ -25,6 +25,7 @@ import {
   approveRun,
   cancelRun,
   classValue,
+  hasMovedBasis,
   planOnly,
   planPerson,
   rejectRun,
@@ -110,7 +111,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   },
 
   async getRun(ctx, { params }) {
-    return { status: 200, body: await existingRun(ctx, params.runId) }
+    const run = await existingRun(ctx, params.runId)
+    const moved = run.moved ?? ((await hasMovedBasis(ctx.sync, run)) ? movedBasis : null)
+    return { status: 200, body: { ...run, moved } }
   },
 
   async listChanges(ctx, { params: { runId }, query: { after, limit, values } }) {
@@ -172,12 +175,12 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, signal: ctx.signal }) }
   },
 
-  async approveRun(ctx, { params: { runId }, body: { digest, by } }) {
-    return { status: 200, body: await approveRun(ctx.sync, { runId, digest, by }) }
+  async approveRun(ctx, { params: { runId }, body }) {
+    return { status: 200, body: await approveRun(ctx.sync, { runId, ...body }) }
   },
 
-  async rejectRun(ctx, { params: { runId }, body: { by } }) {
-    return { status: 200, body: await rejectRun(ctx.sync, { runId, by }) }
+  async rejectRun(ctx, { params: { runId }, body }) {
+    return { status: 200, body: await rejectRun(ctx.sync, { runId, ...body }) }
   },
 
   async cancelRun(ctx, { params: { runId }, body: { by } }) {

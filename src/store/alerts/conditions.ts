@@ -126,11 +126,20 @@ async function overdue(db: Db, { connections, overdueMinutes, now }: ConditionSe
   })
 }
 
-async function held(db: Db, { connections }: ConditionSettings): Promise<Condition[]> {
+async function held(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<
-    { name: string; code: string; reason: string; since: Date; runId: string; runs: number } & Waiting
+    {
+      name: string
+      code: string
+      reason: string
+      since: Date
+      runId: string
+      runs: number
+      expiresAt: Date | null
+    } & Waiting
   >`
     select distinct on (runs.connection) runs.connection as name, runs.id as "runId", coalesce(runs.reason, '') as reason,
+      runs.expires_at as "expiresAt",
       (select string_agg(guard ->> 'name', ',' order by guard ->> 'name')
         from json_array_elements(runs.guards) guard where not (guard ->> 'ok')::boolean) as code,
       tally.runs, tally.since, tally.people, tally.leavers
@@ -142,15 +151,22 @@ async function held(db: Db, { connections }: ConditionSettings): Promise<Conditi
     ) tally on tally.connection = runs.connection
     where runs.state = 'held'
     order by runs.connection, runs.created_at desc, runs.id`.execute(db)
-  return rows.map(({ name, runs, reason, ...condition }) => ({
+  return rows.map(({ name, runs, reason, expiresAt, ...condition }) => ({
     ...condition,
     connection: name,
     kind: 'held',
     reason:
       runs === 1
-        ? `a run waits for an approval: ${reason}`
-        : `${runs} runs wait for an approval; the newest: ${reason}`,
+        ? `a run waits for an approval${expiryText(expiresAt, now)}: ${reason}`
+        : `${runs} runs wait for an approval${expiryText(expiresAt, now)}; the newest: ${reason}`,
   }))
+}
+
+/** An expired plan can no longer be approved, and stays held, so that its departures are in sight, until a run plans them again. */
+function expiryText(expiresAt: Date | null, now: Date): string {
+  if (expiresAt === null) return ''
+  const at = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return expiresAt > now ? ` until ${at}` : `, and its plan has expired at ${at}: run again`
 }
 
 function planned(...kinds: readonly string[]) {

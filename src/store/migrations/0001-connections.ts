@@ -20,6 +20,10 @@ create table connections (
   accepted_end json,
   exports_accepted integer not null default 0,
 
+  -- The digest of the configuration under which the newest plan was made, and who started the process that first planned by it.
+  configuration text,
+  configured_by text,
+
   blocked_status integer,
   blocked_code text,
   blocked_reason text,

@@ -40,16 +40,25 @@ create table runs (
   -- What the limits of people counted in the plan, by which later plans are measured; null where nothing was judged.
   people_counts json,
   digest text,
+  -- The digest of the connection's configuration, and of that with all else that people have said how to read its source.
+  configuration text,
+  basis text,
   -- What was accepted about the people of a held plan since it was made: an approval then has the plan made again.
   moved text,
   -- The held run of the people of this run that a guard stopped.
   set_aside uuid,
+
+  -- The people who asked for the run.
+  requested_by json,
+  -- Until when a held plan can be approved.
+  expires_at timestamptz,
 
   created_at timestamptz not null,
   started_at timestamptz,
   finished_at timestamptz,
   decided_by text,
   decided_at timestamptz,
+  decided_reason text,
   -- When the values of its changes were removed, because they are kept for a while only; keys and counts stay.
   values_removed_at timestamptz
 );

@@ -134,6 +134,9 @@ export type PlanSummary = {
   /** Keys that are gone and keys that are new which look like one person each. */
   readonly pairs: readonly Pair[]
   readonly digest: string
+  /** What the plan was made by, as digests: the connection's configuration, and that with all else that people have said. */
+  readonly configuration: string
+  readonly basis: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
   /** The keys that the source named last of people who have not left, in their order. */
@@ -164,6 +167,8 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       guards: JSON.stringify(plan.guards),
       people_counts: JSON.stringify(plan.people),
       digest: plan.digest,
+      configuration: plan.configuration,
+      basis: plan.basis,
       fields: JSON.stringify(plan.fields),
       end_keys: JSON.stringify(plan.endKeys),
       warnings: JSON.stringify(plan.warnings),

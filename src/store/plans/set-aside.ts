@@ -35,16 +35,17 @@ const peopleAtOnce = 1000
  */
 export async function storeSetAside(
   tx: Db,
-  { runId, setAside, now }: { runId: string; setAside: SetAside; now: Date },
+  { runId, setAside, expiresAt, now }: { runId: string; setAside: SetAside; expiresAt: Date; now: Date },
 ): Promise<string | null> {
   const { people, events } = setAside
   const held = people.length > 0 ? randomUUID() : null
   if (held !== null) {
     await sql`
       insert into runs (id, connection, feed, trigger, options, state, reason, mode, source, as_of, rows, records, warnings, verification,
-        counts, people_counts, guards, digest, created_at, started_at)
+        counts, people_counts, guards, digest, configuration, basis, requested_by, expires_at, created_at, started_at)
       select ${held}, connection, feed, trigger, '{}', 'held', ${heldReason(setAside.guards)}, mode, source, as_of, rows, ${people.length},
-        '[]', 'null', ${JSON.stringify(setAside.counts)}, ${JSON.stringify(setAside.counted)}, ${JSON.stringify(setAside.guards)}, ${setAside.digest}, ${now}, ${now}
+        '[]', 'null', ${JSON.stringify(setAside.counts)}, ${JSON.stringify(setAside.counted)}, ${JSON.stringify(setAside.guards)}, ${setAside.digest}, configuration, basis, requested_by,
+        ${expiresAt}, ${now}, ${now}
       from runs where id = ${runId}`.execute(tx)
     await tx.updateTable('runs').set({ set_aside: held }).where('id', '=', runId).execute()
     for (let start = 0; start < people.length; start += peopleAtOnce) {

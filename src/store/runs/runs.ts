@@ -57,6 +57,8 @@ export type Run = {
   readonly counts: PlanCounts | null
   readonly guards: Verdict[] | null
   readonly digest: string | null
+  /** The digest of the connection's configuration when the plan was made; null: the plan rests on no configuration. */
+  readonly configuration: string | null
   /** What was accepted about the people of the held plan since it was made, so that an approval has it made again. */
   readonly moved: string | null
   /** The held run of the people of this run that a guard stopped. */
@@ -80,8 +82,14 @@ export type Run = {
   /** When the values of its changes were removed: what needs them has to say so. null: they are kept. */
   readonly valuesRemovedAt: string | null
   readonly durationMs: number | null
+  /** The people who asked for the run. */
+  readonly requestedBy: readonly string[]
+  /** Until when a held plan can be approved. */
+  readonly expiresAt: string | null
   readonly decidedBy: string | null
   readonly decidedAt: string | null
+  /** Why, in the words of that person. */
+  readonly decidedReason: string | null
 }
 
 /** Makes the connection's row where there is none yet. */
@@ -96,7 +104,14 @@ export async function ensureConnection(db: Db, name: string): Promise<void> {
 /** Adds the waiting run of one feed, or joins the one that waits already: its options are widened by the new ones. */
 export async function addWaitingRun(
   db: Db,
-  run: { connection: string; feed: FeedName; trigger: Trigger; options: RunOptions; now: Date },
+  run: {
+    connection: string
+    feed: FeedName
+    trigger: Trigger
+    options: RunOptions
+    requestedBy?: readonly string[]
+    now: Date
+  },
 ): Promise<string> {
   const row = await db
     .insertInto('runs')
@@ -107,13 +122,14 @@ export async function addWaitingRun(
       trigger: run.trigger,
       state: 'waiting',
       options: JSON.stringify(run.options),
+      requested_by: JSON.stringify(run.requestedBy ?? []),
       created_at: run.now,
     })
     .onConflict((conflict) =>
-      conflict
-        .columns(['connection', 'feed'])
-        .where('state', '=', 'waiting')
-        .doUpdateSet({ options: sql`runs.options || excluded.options` }),
+      conflict.columns(['connection', 'feed']).where('state', '=', 'waiting').doUpdateSet({
+        options: sql`runs.options || excluded.options`,
+        requested_by: sql`(runs.requested_by::jsonb || excluded.requested_by::jsonb)::json`,
+      }),
     )
     .returning('id')
     .executeTakeFirstOrThrow()
@@ -160,7 +176,16 @@ export async function waitingRun(
 /** Adds a run that reads no source and waits for approval at once. */
 export async function addHeldRun(
   db: Db,
-  run: { connection: string; options: RunOptions; counts: PlanCounts; guards: Verdict[]; digest: string; now: Date },
+  run: {
+    connection: string
+    options: RunOptions
+    counts: PlanCounts
+    guards: Verdict[]
+    digest: string
+    requestedBy: readonly string[]
+    expiresAt: Date
+    now: Date
+  },
 ): Promise<string> {
   const id = randomUUID()
   await db
@@ -177,6 +202,8 @@ export async function addHeldRun(
       rows: 0,
       records: 0,
       reason: heldReason(run.guards),
+      requested_by: JSON.stringify(run.requestedBy),
+      expires_at: run.expiresAt,
       created_at: run.now,
       started_at: run.now,
     })
@@ -201,6 +228,10 @@ export async function moveRun(
     reason?: string
     failure?: string
     by?: string
+    /** Why that person decided so. */
+    because?: string | null
+    /** Until when a plan that is held now can be approved. */
+    expiresAt?: Date
     digest?: string
     attempt?: number
   },
@@ -215,6 +246,8 @@ export async function moveRun(
       ...(run.reason !== undefined && { reason: run.reason }),
       ...(run.failure !== undefined && { failure: run.failure }),
       ...(run.by !== undefined && { decided_by: run.by, decided_at: run.now }),
+      ...(run.because !== undefined && { decided_reason: run.because }),
+      ...(run.expiresAt !== undefined && { expires_at: run.expiresAt }),
     })
     .where('id', '=', run.id)
     .where('state', 'in', statesBefore(run.to))
@@ -224,10 +257,36 @@ export async function moveRun(
   return result.numUpdatedRows > 0n
 }
 
-/** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision. */
+/** Marks a held run whose plan was made by another basis: an approval then has it made again. */
+export async function noteMovedBasis(tx: Db, { runId, basis }: { runId: string; basis: string }): Promise<void> {
+  await tx
+    .updateTable('runs')
+    .set({ moved: movedBasis })
+    .where('id', '=', runId)
+    .where('state', '=', 'held')
+    .where('moved', 'is', null)
+    .where(sql<boolean>`basis <> ${basis}`)
+    .execute()
+}
+
+/** By what a held run's plan was made; null where it is not held, or rests on nothing of the kind. */
+export async function basisOfHeld(db: Db, runId: string): Promise<string | null> {
+  const run = await db
+    .selectFrom('runs')
+    .select('basis')
+    .where('id', '=', runId)
+    .where('state', '=', 'held')
+    .executeTakeFirst()
+  return run?.basis ?? null
+}
+
+/** What is said of a held plan whose connection is configured otherwise by now. */
+export const movedBasis = 'the configuration of the connection, or what its values mean, has changed since'
+
+/** Whether a plan of this feed is made right now; of a source also, whether one waits for a person's decision and can be approved still. */
 export async function hasUndecidedRun(
   db: Db,
-  { connection, feed }: { connection: string; feed: FeedName },
+  { connection, feed, now }: { connection: string; feed: FeedName; now: Date },
 ): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -235,7 +294,7 @@ export async function hasUndecidedRun(
     .where('connection', '=', connection)
     .where('feed', '=', feed)
     .where('state', 'in', feed === 'webhook' ? ['reading', 'planned'] : ['reading', 'planned', 'held'])
-    .where(sql<boolean>`not options ? 'retract'`)
+    .where(sql<boolean>`not options ? 'retract' and not (state = 'held' and ${hasExpired(now)})`)
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
@@ -243,11 +302,11 @@ export async function hasUndecidedRun(
 
 /**
  * Whether a run of the roster has looked at what was due at that time, or is about to. One that failed has not; only one that failed
- * a moment ago counts, so that it is not tried again at once.
+ * a moment ago counts, so that it is not tried again at once. One whose plan was held until it expired has to look again.
  */
 export async function hasRosterRunSince(
   db: Db,
-  { connection, since, failedBefore }: { connection: string; since: Date; failedBefore: Date },
+  { connection, since, failedBefore, now }: { connection: string; since: Date; failedBefore: Date; now: Date },
 ): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -257,11 +316,17 @@ export async function hasRosterRunSince(
     .where(
       sql<boolean>`case when state in ('waiting', 'reading') then true
         when state = 'failed' then finished_at > ${failedBefore}
+        when state = 'held' and ${hasExpired(now)} then false
         else as_of >= ${since} end`,
     )
     .limit(1)
     .executeTakeFirst()
   return run !== undefined
+}
+
+/** True in SQL of a held run that can no longer be approved. */
+function hasExpired(now: Date) {
+  return sql<boolean>`coalesce(expires_at <= ${now}, false)`
 }
 
 /** A run of events that waits for a person's decision, and the guards that stopped it. */
@@ -378,6 +443,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     counts: row.counts,
     guards: row.guards,
     digest: row.digest,
+    configuration: row.configuration,
     moved: row.moved,
     setAside: row.set_aside,
     warnings: row.warnings ?? [],
@@ -394,7 +460,10 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     finishedAt: row.finished_at?.toISOString() ?? null,
     valuesRemovedAt: row.values_removed_at?.toISOString() ?? null,
     durationMs: row.started_at && row.finished_at ? row.finished_at.getTime() - row.started_at.getTime() : null,
+    requestedBy: [...new Set(row.requested_by ?? [])],
+    expiresAt: row.expires_at?.toISOString() ?? null,
     decidedBy: row.decided_by,
     decidedAt: row.decided_at?.toISOString() ?? null,
+    decidedReason: row.decided_reason,
   }
 }

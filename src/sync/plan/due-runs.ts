@@ -23,7 +23,7 @@ export async function addDueRuns(ctx: SyncContext, only?: { readonly connection:
   let added = false
   for (const { connection, since } of await connectionsWithDueLeavers(db, { now, ...only })) {
     if (!ctx.connections.has(connection)) continue
-    if (await hasRosterRunSince(db, { connection, since, failedBefore })) continue
+    if (await hasRosterRunSince(db, { connection, since, failedBefore, now })) continue
     const runId = await addWaitingRun(db, { connection, feed: 'roster', trigger: 'schedule', options: {}, now })
     ctx.events.runRequested({ runId, connection, trigger: 'schedule' })
     added = true

@@ -20,7 +20,7 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
     const feed = ctx.connections.get(fresh.connection)?.feeds.webhook
     if (!feed || !isDue(fresh, feed, now)) continue
     const run = { connection: fresh.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
-    if (await hasUndecidedRun(db, run)) continue
+    if (await hasUndecidedRun(db, { ...run, now })) continue
     await askForRun(ctx, run)
     asked++
   }

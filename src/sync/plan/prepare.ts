@@ -60,7 +60,7 @@ export async function preparePlan(
     signal: AbortSignal
     onProgress: Progress
   },
-): Promise<Omit<PlanSummary, 'verification'> & { readonly setAside: SetAside | null }> {
+): Promise<Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly setAside: SetAside | null }> {
   const { db } = ctx.store
   const { rules } = feed
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))

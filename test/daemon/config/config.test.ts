@@ -370,7 +370,7 @@ describe('a mistake is refused with its place and what helps', () => {
       'a setting unlike any other',
       'platform:',
       'colour: blue\nplatform:',
-      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, audit, retention, connections)',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, audit, retention, approvals, connections)',
     ],
     [
       'an unknown field',

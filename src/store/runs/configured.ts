@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** Notes by which configuration a connection's plans are made now, and who started the process that was the first to do so. */
+export async function noteConfiguration(
+  tx: Db,
+  { connection, configuration, startedBy }: { connection: string; configuration: string; startedBy: string | null },
+): Promise<void> {
+  await tx
+    .updateTable('connections')
+    .set({ configuration, configured_by: startedBy })
+    .where('name', '=', connection)
+    .where(sql<boolean>`configuration is distinct from ${configuration}`)
+    .execute()
+}
+
+/**
+ * Who started the first process that planned by this configuration; null if the newest accepted plan of the connection was made by it
+ * already, or that is not known.
+ */
+export async function configuredBy(
+  db: Db,
+  { connection, configuration }: { connection: string; configuration: string },
+): Promise<string | null> {
+  const accepted = await db
+    .selectFrom('runs')
+    .select('configuration')
+    .where('connection', '=', connection)
+    .where('state', 'in', ['delivering', 'finished', 'finished_with_problems', 'unchanged'])
+    .where('configuration', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (accepted?.configuration === configuration) return null
+  const known = await db
+    .selectFrom('connections')
+    .select('configured_by')
+    .where('name', '=', connection)
+    .where('configuration', '=', configuration)
+    .executeTakeFirst()
+  return known?.configured_by ?? null
+}

@@ -1,0 +1,149 @@
+import { Failure } from '../errors.ts'
+import { foldValue } from '../identity/mapping/fold-value.ts'
+import { record } from '../store/audit/trail.ts'
+import { lockActiveRun } from '../store/runs/claims.ts'
+import { configuredBy } from '../store/runs/configured.ts'
+import {
+  addWaitingRun,
+  basisOfHeld,
+  getRun,
+  moveRun,
+  noteMovedBasis,
+  type Run,
+  waitingRun,
+} from '../store/runs/runs.ts'
+import type { Db } from '../store/schema.ts'
+import type { SyncContext } from './context.ts'
+import { basisOf } from './plan/basis.ts'
+import { connectionOf, endRun, runOf } from './requests.ts'
+import { afterCommit, commit } from './run.ts'
+import { sweep } from './sweep.ts'
+
+/** What a person decides about a held run. */
+export type Decision = {
+  readonly runId: string
+  readonly by: string
+  /** Why, for the record. */
+  readonly reason?: string | undefined
+  /** The connection that the person takes the run to be of. */
+  readonly connection?: string | undefined
+}
+
+/**
+ * Lets a held run deliver exactly the plan that `digest` names. If what the plan rests on has moved since, nothing is sent: facts about
+ * its people were accepted, or its connection is configured otherwise. The plan is then made again, by the run that is answered. That
+ * run delivers if nothing of the plan has changed or nothing holds it any more.
+ */
+export async function approveRun(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
+  const { db } = ctx.store
+  const { runId, digest, by, reason: because = null } = decision
+  const run = await heldRun(ctx, decision)
+  if (run.digest !== digest)
+    throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
+  const connection = connectionOf(ctx, run.connection)
+  const now = ctx.now()
+  refuseExpired(run, now)
+  if (connection.approvals.twoPeople) await refuseSamePerson(db, run, by)
+  const basis = await basisOf(ctx, connection)
+  const committed = await db.transaction().execute(async (tx) => {
+    const active = await lockActiveRun(tx, run.connection)
+    if (active !== null)
+      throw new Failure('conflict', `run ${active} of "${run.connection}" is active; approve when it has ended`)
+    await noteMovedBasis(tx, { runId, basis })
+    const { moved = null } = (await getRun(tx, runId)) ?? {}
+    const said = { digest, ...(because !== null && { reason: because }) }
+    const approved = { act: 'run.approved', connection: run.connection, by, runId, now } as const
+    if (moved !== null) {
+      const again = await askAgain(tx, run, { digest, by, because, now })
+      await record(tx, { ...approved, details: { ...said, again } })
+      return { again }
+    }
+    if (!(await moveRun(tx, { id: runId, to: 'delivering', now, by, because, digest }))) {
+      throw new Failure('conflict', `run ${runId} is no longer held with this plan`)
+    }
+    await record(tx, { ...approved, details: said })
+    const done = await commit(tx, run, connection, now)
+    if (done === 0) await moveRun(tx, { id: runId, to: 'finished', now })
+    return { batches: done }
+  })
+  if ('again' in committed) {
+    ctx.events.runRequested({ runId: committed.again, connection: run.connection, trigger: 'operator' })
+    await sweep(ctx)
+    return await runOf(ctx, committed.again)
+  }
+  ctx.events.runApproved({ runId, connection: run.connection, by, digest })
+  await afterCommit(ctx, run, committed.batches)
+  return await runOf(ctx, runId)
+}
+
+/** Drops the plan of a held run. */
+export async function rejectRun(ctx: SyncContext, decision: Decision): Promise<Run> {
+  const { runId, by, reason: because = null } = decision
+  await heldRun(ctx, decision)
+  const run = await endRun(ctx, { runId, by, because, to: 'rejected' })
+  ctx.events.runRejected({ runId, connection: run.connection, by })
+  return run
+}
+
+async function heldRun(ctx: SyncContext, { runId, connection }: Decision): Promise<Run> {
+  const run = await runOf(ctx, runId)
+  if (connection !== undefined && run.connection !== connection)
+    throw new Failure('conflict', `run ${runId} is of the connection "${run.connection}", not of "${connection}"`)
+  if (run.state === 'held') return run
+  throw new Failure('conflict', `run ${runId} is ${run.state}, not held${whyNotHeld(run)}`)
+}
+
+function whyNotHeld({ state, reason, decidedBy, decidedAt }: Run): string {
+  if (state === 'superseded') return reason === null ? '' : `: ${reason}`
+  if (decidedBy === null) return ''
+  const what = state === 'rejected' || state === 'cancelled' ? state : 'approved'
+  return `: ${decidedBy} ${what} it${decidedAt === null ? '' : ` at ${decidedAt}`}`
+}
+
+function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): void {
+  if (expiresAt === null || Date.parse(expiresAt) > now.getTime()) return
+  const helps = options.retract
+    ? 'reject it, and ask for the retraction again'
+    : `"rollcall sync --connection ${connection}" plans again on what is known now`
+  throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
+}
+
+/** Names are what people say of themselves: they are compared without regard to case and blanks. */
+async function refuseSamePerson(db: Db, run: Run, by: string): Promise<void> {
+  const isSame = (name: string | null) => name !== null && foldValue(name) === foldValue(by)
+  const rule = '"approvals.twoPeople" wants another person to approve it'
+  if (run.requestedBy.some(isSame)) throw new Failure('conflict', `${by} asked for run ${run.id}: ${rule}`)
+  const { connection, configuration } = run
+  if (configuration !== null && isSame(await configuredBy(db, { connection, configuration })))
+    throw new Failure('conflict', `run ${run.id} was planned by a configuration that ${by} brought in: ${rule}`)
+}
+
+/** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
+async function askAgain(
+  tx: Db,
+  { id: runId, connection, feed, options: { full, verify, person, revert }, requestedBy }: Run,
+  { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
+): Promise<string> {
+  const waiting = await waitingRun(tx, { connection, feed })
+  const other =
+    waiting?.options.again?.runId ?? (waiting && (feed === 'person' || feed === 'revert') ? waiting.id : runId)
+  if (other !== runId) throw new Failure('conflict', `run ${other} is being planned again; approve when that has ended`)
+  const options = {
+    ...(full !== undefined && { full }),
+    ...(verify !== undefined && { verify }),
+    ...(person !== undefined && { person }),
+    ...(revert !== undefined && { revert }),
+    again: { runId, digest, by, because },
+  }
+  return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
+}
+
+/** True if the plan of a held run was made by another configuration than the connection has now, or people said otherwise since. */
+export async function hasMovedBasis(
+  ctx: SyncContext,
+  run: { readonly id: string; readonly connection: string },
+): Promise<boolean> {
+  const connection = ctx.connections.get(run.connection)
+  const basis = await basisOfHeld(ctx.store.db, run.id)
+  return connection !== undefined && basis !== null && basis !== (await basisOf(ctx, connection))
+}
