@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Failure, failures } from '../../errors.ts'
 import { settle } from '../follow-run.ts'
 import { type CommonOptions, type Session, withSession } from '../session.ts'
-import { type RunDetail, renderRunDetail, runDetail } from './run.ts'
+import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
 export type ApproveOptions = CommonOptions & {
   readonly by: string
@@ -46,14 +46,15 @@ async function seenDigest(
   runId: string,
   options: ApproveOptions,
 ): Promise<string | null> {
-  const detail = await runDetail(control, runId, { values: options.showValues ?? false })
+  // The plan is shown on a terminal alone, which is where values may be shown.
+  const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
     const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : ''
     throw new Failure('conflict', `run ${runId} is ${detail.state}, not held${why}`)
   }
   refuseExpired(detail)
   if (options.yes) return detail.digest
-  output.note(renderRunDetail(detail, output.paint))
+  output.note(renderQuestion(detail, output.paint))
   using prompt = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await prompt.question(`\nDeliver this plan to the platform, as ${options.by}? [y/N] `, { signal })
   if (/^y(es)?$/i.test(answer.trim())) return detail.digest

@@ -1,41 +1,85 @@
-import type { ChangeView, RejectView, Run } from '../../contract/control/shapes.ts'
+import type { ChangeView, RejectView, Run, RunSummary } from '../../contract/control/shapes.ts'
 import type { Control } from '../control-client.ts'
 import { allPages } from '../pages.ts'
-import { renderChanges, renderRejects } from '../render/plan.ts'
-import { renderRun, renderVerification } from '../render/run.ts'
+import { renderChanges, renderRejects, renderSummary } from '../render/plan.ts'
+import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean }
 
-/** A run with everything that its plan says. */
-export type RunDetail = Run & { readonly changes: readonly ChangeView[]; readonly rejects: readonly RejectView[] }
+/** A run with everything that its plan says. Of a large plan `summary` says what it does; `changes` may then hold examples alone. */
+export type RunDetail = Run & {
+  readonly changes: readonly ChangeView[]
+  readonly rejects: readonly RejectView[]
+  readonly summary: RunSummary | null
+}
+
+/** So many people can be read one by one. */
+const readable = 200
+/** So many of each kind are shown of a plan that has more people than that. */
+const examplesShown = 20
 
 export async function run(id: string, options: RunDetailOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
-    output.result(await runDetail(control, id, { values: output.mayShowValues(options) }), renderRunDetail)
+    const showing = { values: output.mayShowValues(options), whole: output.json }
+    output.result(await runDetail(control, id, showing), renderRunDetail)
     return 0
   })
 }
 
-/** Reads a run with all its changes and rejects, page by page. */
-export async function runDetail(control: Control, runId: string, { values }: { values: boolean }): Promise<RunDetail> {
+/** Reads a run with its rejects and changes; of a large plan, unless it is wanted `whole`, a summary and the first of each kind. */
+export async function runDetail(
+  control: Control,
+  runId: string,
+  { values, whole }: { values: boolean; whole: boolean },
+): Promise<RunDetail> {
   const found = await control.getRun({ params: { runId } })
-  const changes = await allPages((after?: string) =>
-    control.listChanges({ params: { runId }, query: { after, limit: 1000, values } }),
-  )
+  const isLarge = changesIn(found) > readable
+  const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
+  const changes =
+    isLarge && !whole
+      ? await firstOfEach(control, runId, values)
+      : await allPages((after?: string) =>
+          control.listChanges({ params: { runId }, query: { after, limit: 1000, values } }),
+        )
   const rejects = await allPages((after?: number) =>
     control.listRejects({ params: { runId }, query: { after, limit: 1000 } }),
   )
-  return { ...found, changes, rejects }
+  return { ...found, changes, rejects, summary }
+}
+
+function changesIn({ counts }: Run): number {
+  if (counts === null) return 0
+  const { join, update, leave, return: returns, correct, retract } = counts
+  return join + update + leave + returns + correct + retract
+}
+
+async function firstOfEach(control: Control, runId: string, values: boolean): Promise<ChangeView[]> {
+  const kinds = ['leave', 'return', 'retract', 'correct', 'join', 'update'] as const
+  const pages = await Promise.all(
+    kinds.map((kind) => control.listChanges({ params: { runId }, query: { kind, limit: examplesShown, values } })),
+  )
+  return pages.flatMap(({ data }) => data)
 }
 
 export function renderRunDetail(detail: RunDetail, paint: Paint): string {
   const parts = [
     renderRun(detail, paint),
     detail.verification ? renderVerification(detail.verification, paint) : '',
-    renderChanges(detail.changes, paint),
+    ...renderPeople(detail, paint),
     renderRejects(detail.rejects, detail.source?.name ?? 'source', paint),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** What a person reads who is asked to approve: totals, what the guards say against it, and whom it is about. */
+export function renderQuestion(detail: RunDetail, paint: Paint): string {
+  const parts = [renderJudgement(detail, paint), ...renderPeople(detail, paint)]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+function renderPeople({ changes, summary, counts }: RunDetail, paint: Paint): string[] {
+  if (summary === null) return [renderChanges(changes, paint)]
+  return [renderSummary(summary, paint), renderChanges(changes, paint, counts ?? undefined)]
 }

@@ -1,16 +1,26 @@
-import type { ChangeView, FieldChange, PlanDocument, RejectView, Verdict } from '../../contract/control/shapes.ts'
+import type {
+  ChangeView,
+  FieldChange,
+  PlanDocument,
+  RejectView,
+  RunSummary,
+  Verdict,
+} from '../../contract/control/shapes.ts'
 import { counted, day, moment, number, type Paint, type Style, shown } from './text.ts'
 
 type Kind = ChangeView['kind']
 
-/** How each kind of change is presented. Who leaves, returns or is taken back is always named; long lists of additions are cut. */
+/**
+ * How each kind of change is presented, those first that do the most harm where they are wrong. Who leaves, returns or is taken back is
+ * always named; long lists of additions are cut.
+ */
 const sections: readonly { kind: Kind; title: string; sign: string; style: Style; cut: boolean }[] = [
-  { kind: 'join', title: 'Joiners', sign: '+', style: 'green', cut: true },
-  { kind: 'update', title: 'Movers', sign: '~', style: 'cyan', cut: true },
   { kind: 'leave', title: 'Leavers', sign: '-', style: 'red', cut: false },
   { kind: 'return', title: 'Returns', sign: '>', style: 'green', cut: false },
-  { kind: 'correct', title: 'Corrections', sign: '=', style: 'yellow', cut: false },
   { kind: 'retract', title: 'Retractions', sign: 'x', style: 'red', cut: false },
+  { kind: 'correct', title: 'Corrections', sign: '=', style: 'yellow', cut: false },
+  { kind: 'join', title: 'Joiners', sign: '+', style: 'green', cut: true },
+  { kind: 'update', title: 'Movers', sign: '~', style: 'cyan', cut: true },
 ]
 const shownAdditions = 50
 
@@ -28,20 +38,78 @@ export function renderPlan(plan: PlanDocument, paint: Paint): string {
   ])
 }
 
-/** The changes in sections, one line for each person. */
-export function renderChanges(changes: readonly ChangeView[], paint: Paint): string {
+/** The changes in sections, by person. `counts` says how many there are of each kind where `changes` holds the first of them alone. */
+export function renderChanges(
+  changes: readonly ChangeView[],
+  paint: Paint,
+  counts?: { readonly [K in Kind]: number },
+): string {
   return blocks(
     sections.map((section) => {
       const members = changes.filter((change) => change.kind === section.kind)
+      const all = counts?.[section.kind] ?? members.length
       if (members.length === 0) return ''
       const named = section.cut ? members.slice(0, shownAdditions) : members
-      const lines = named.map((change) => `  ${paint(section.style, section.sign)} ${renderChange(change)}`)
-      if (named.length < members.length) {
-        lines.push(paint('dim', `    … and ${number(members.length - named.length)} more, listed with --json`))
+      const lines = named.flatMap((change) => [
+        `  ${paint(section.style, section.sign)} ${renderChange(change)}`,
+        ...aboutPerson(change).map((line) => `      ${line}`),
+      ])
+      if (named.length < all) {
+        lines.push(paint('dim', `    … and ${number(all - named.length)} more, listed with --json`))
       }
-      return [paint('bold', `${section.title} (${number(members.length)})`), ...lines].join('\n')
+      return [paint('bold', `${section.title} (${number(all)})`), ...lines].join('\n')
     }),
   )
+}
+
+/** Who the person is, where that may be shown, and why the change is planned. */
+function aboutPerson({ person = {}, why }: ChangeView): string[] {
+  const value = (name: string) => (typeof person[name] === 'string' ? short(person[name]) : null)
+  const name = [value('firstName'), value('lastName')].filter((part) => part !== null).join(' ')
+  const manager = value('managerName') ?? value('managerId')
+  const parts = [name || null, value('jobTitle'), manager && `manager ${manager}`, value('email')]
+  const who = parts.filter((part) => part !== null).join(' · ')
+  return [...(who === '' ? [] : [who]), ...(why === undefined ? [] : [shown(why)])]
+}
+
+const shortLength = 60
+
+/** A value that leaves room for others beside it. */
+function short(text: string): string {
+  const signs = [...text]
+  return shown(signs.length > shortLength ? `${signs.slice(0, shortLength - 1).join('')}…` : text)
+}
+
+/** What a large plan does by field, and which managers' people leave. */
+export function renderSummary({ fields, managers, managersCount }: RunSummary, paint: Paint): string {
+  const byField = fields.flatMap((field) => [
+    `  ${field.field}: ${counted(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
+    ...field.ways.map(({ way, people }) => `      ${number(people)}: ${shown(way)}`),
+    ...(field.ways.length > 0 ? [] : field.values.flatMap(replacement)),
+    `      such as ${field.examples.map(shown).join(', ')}`,
+  ])
+  const more = managersCount - managers.length
+  const byManager = managers.map(({ manager, leavers, examples }) => {
+    const who = manager === null ? 'no manager' : typeof manager === 'object' ? 'a manager' : short(String(manager))
+    return `  ${who}: ${counted(leavers, 'leaver')}, such as ${examples.map(shown).join(', ')}`
+  })
+  return blocks([
+    byField.length === 0 ? '' : [paint('bold', 'By field'), ...byField].join('\n'),
+    byManager.length === 0
+      ? ''
+      : [
+          paint('bold', 'By manager'),
+          ...byManager,
+          ...(more > 0 ? [`  … and ${number(more)} more managers`] : []),
+        ].join('\n'),
+  ])
+}
+
+function replacement({ from, to, people }: RunSummary['fields'][number]['values'][number]): string[] {
+  if (typeof from === 'object' && from !== null) return []
+  if (typeof to === 'object' && to !== null) return []
+  const text = (value: string | boolean | null) => (typeof value === 'string' ? `"${short(value)}"` : (value ?? 'none'))
+  return [`      ${number(people)}: ${text(from)} → ${text(to)}`]
 }
 
 /** What an operator should look at in the source, a line each. */
@@ -49,7 +117,8 @@ export function renderWarnings(warnings: readonly string[], paint: Paint): strin
   return warnings.map((warning) => `  ${paint('yellow', '!')} ${shown(warning)}`).join('\n')
 }
 
-export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
+/** The verdicts of the guards; `title` stands above them. */
+export function renderGuards(guards: readonly Verdict[], paint: Paint, title = 'Guards'): string {
   if (guards.length === 0) return ''
   const width = Math.max(...guards.map((guard) => guard.name.length))
   const lines = guards.flatMap((guard) => {
@@ -60,7 +129,7 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint): string {
       ...below.map((line) => `${' '.repeat(width + 6)}${shown(line)}`),
     ]
   })
-  return [paint('bold', 'Guards'), ...lines].join('\n')
+  return [paint('bold', title), ...lines].join('\n')
 }
 
 export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {

@@ -45,6 +45,34 @@ export function renderRun(run: Run, paint: Paint): string {
   return [title, ...facts.map((line) => `  ${line}`), ...blocks].join('\n')
 }
 
+/** What is to be decided about a held run: its totals in a line, and what the guards say against it. */
+export function renderJudgement(run: Run, paint: Paint): string {
+  const source = run.source === null ? 'nothing new was read' : shown(run.source.name)
+  const rejected = (run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0)
+  const notes = [
+    ...(run.moved === null ? [] : [`${shown(run.moved)}; an approval makes the plan again`]),
+    ...(run.expiresAt === null ? [] : [`It can be approved until ${moment(run.expiresAt)}.`]),
+    ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${shown(run.requestedBy.join(', '))}.`]),
+    ...(rejected === 0 ? [] : [`rollcall run ${run.id} lists the rows that cannot be read.`]),
+  ]
+  const failed = renderGuards(
+    (run.guards ?? []).filter(({ ok }) => !ok),
+    paint,
+    'Held because of',
+  )
+  return [
+    `${paint('bold', run.connection)} · ${source}${run.asOf === null ? '' : ` · as of ${moment(run.asOf)}`}`,
+    run.counts ? countsText(leaversFirst(run.counts)) : '',
+    ...notes.map((note) => paint('dim', note)),
+    ...(failed === '' ? [] : ['', failed]),
+  ].join('\n')
+}
+
+/** The counts in the order in which the people are shown. */
+function leaversFirst({ leave, return: returns, retract, correct, ...others }: Counts): Counts {
+  return { leave, return: returns, retract, correct, ...others }
+}
+
 const differences = [
   ['lost', 'Lost: the platform no longer has them; they are sent again'],
   ['changed', 'Changed: the platform holds something else than it acknowledged; they are sent again'],

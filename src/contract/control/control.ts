@@ -6,6 +6,7 @@ import { holdBackOperations } from './hold-backs.ts'
 import { keyOperations } from './keys.ts'
 import { Leaver, LeaverPack, LeaverReport } from './leavers.ts'
 import {
+  ChangeKind,
   ChangeView,
   ClassedValue,
   EventState,
@@ -18,6 +19,7 @@ import {
   RejectView,
   Run,
   RunAccount,
+  RunSummary,
   Status,
   Unserved,
   ValueMeaning,
@@ -115,10 +117,24 @@ export const control = operations({
   listChanges: {
     method: 'GET',
     path: '/runs/:runId/changes',
-    summary: 'The changes of a run by key.',
+    summary: 'The changes of a run by key: all of them, or those of one kind.',
     params: ofRun,
-    query: z.object({ after: z.string().optional(), limit: Limit.default(500), values: Values }),
+    query: z.object({
+      kind: ChangeKind.optional(),
+      after: z.string().optional(),
+      limit: Limit.default(500),
+      values: Values,
+    }),
     success: { 200: page(ChangeView, z.string()) },
+    errors: [400, 401, 404, 500, 503],
+  },
+  summarizeRun: {
+    method: 'GET',
+    path: '/runs/:runId/summary',
+    summary: 'What the plan of a run does by field and by manager, for a plan that is too large to be read by person.',
+    params: ofRun,
+    query: z.object({ values: Values }),
+    success: { 200: RunSummary },
     errors: [400, 401, 404, 500, 503],
   },
   listRejects: {

@@ -208,6 +208,10 @@ export const Run = z
 export type Run = z.infer<typeof Run>
 
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
+const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
+
+export const RecordView = z.record(z.string(), FieldView)
+export type RecordView = z.infer<typeof RecordView>
 
 export const FieldChange = z
   .union([
@@ -224,10 +228,53 @@ export const ChangeView = z
     identityId: z.string(),
     fields: z.record(z.string(), FieldChange).optional(),
     reason: z.string().optional().describe('Why a person is retracted.'),
+    why: z
+      .string()
+      .optional()
+      .describe('Of leavers, returns and corrections: on what evidence, and from which row. No personal values.'),
+    person: RecordView.optional().describe(
+      'Of leavers, returns and retractions: name, title, manager and e-mail, where personal values are asked for.',
+    ),
     carried: z.boolean().describe('An earlier accepted run already contained this change and could not deliver it.'),
   })
   .meta({ id: 'Change' })
 export type ChangeView = z.infer<typeof ChangeView>
+
+const FirstKeys = z.array(z.string()).readonly().describe('The first of them by key.')
+
+export const RunSummary = z
+  .object({
+    fields: z
+      .array(
+        z.object({
+          field: z.string(),
+          people: Count.describe('Whose value becomes another; joiners are left out.'),
+          blanked: Count.describe('Those who lose their value.'),
+          filled: Count.describe('Those who get their first.'),
+          ways: z
+            .array(z.object({ way: z.string(), people: Count }))
+            .readonly()
+            .describe(
+              'By how many days dates move, and from which domain addresses move to which: the commonest ways.',
+            ),
+          values: z
+            .array(z.object({ from: FieldView, to: FieldView, people: Count }))
+            .readonly()
+            .describe('The commonest replacements of one value by another.'),
+          examples: FirstKeys,
+        }),
+      )
+      .readonly(),
+    managers: z
+      .array(
+        z.object({ manager: FieldView.describe('Null: no manager is known.'), leavers: Count, examples: FirstKeys }),
+      )
+      .readonly()
+      .describe('The managers with the most leavers.'),
+    managersCount: Count.describe('How many managers have leavers.'),
+  })
+  .meta({ id: 'RunSummary' })
+export type RunSummary = z.infer<typeof RunSummary>
 
 export const RejectView = z
   .object({
@@ -334,11 +381,6 @@ export const FailureView = z
   })
   .meta({ id: 'Failure' })
 export type FailureView = z.infer<typeof FailureView>
-
-const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
-
-export const RecordView = z.record(z.string(), FieldView)
-export type RecordView = z.infer<typeof RecordView>
 
 export const PersonChange = z.object({
   runId: z.string(),

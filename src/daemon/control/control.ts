@@ -14,8 +14,10 @@ import { listProblems, noProblems, type ProblemTallies, problemTallies } from '.
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
+import { summarizePlan } from '../../store/plans/summary.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
+import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
 import { getRun, listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
 import type { Purpose } from '../../store/runs/slots.ts'
@@ -55,6 +57,7 @@ import {
   problemPlaceText,
   problemView,
   rejectView,
+  summaryView,
   unservedPlace,
   unservedPlaceText,
   unservedView,
@@ -116,11 +119,25 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { ...run, moved } }
   },
 
-  async listChanges(ctx, { params: { runId }, query: { after, limit, values } }) {
-    await existingRun(ctx, runId)
-    const changes = await changesOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
-    const data = changes.map(({ change }) => changeView(change, { values }))
+  async listChanges(ctx, { params: { runId }, query: { kind, after, limit, values } }) {
+    const { connection } = await existingRun(ctx, runId)
+    const { db } = ctx.sync.store
+    const narrowed = { ...(kind !== undefined && { kind }), ...(after !== undefined && { after }) }
+    const changes = await changesOf(db, runId, { ...narrowed, limit })
+    // A retraction holds no record: who it is about stands in the roster.
+    const retracted = values
+      ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
+      : []
+    const known = await rosterEntries(db, { connection, identityIds: retracted })
+    const data = changes.map(({ change, origin }) =>
+      changeView(change, { values, origin, record: known.get(change.identityId)?.wanted ?? null }),
+    )
     return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.identityId ?? null) } }
+  },
+
+  async summarizeRun(ctx, { params: { runId }, query }) {
+    await existingRun(ctx, runId)
+    return { status: 200, body: summaryView(await summarizePlan(ctx.sync.store.db, runId), query) }
   },
 
   async listRejects(ctx, { params: { runId }, query: { after, limit } }) {

@@ -10,6 +10,7 @@ import {
   type Problem,
   type RecordView,
   type RejectView,
+  type RunSummary,
   type Unserved,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges } from '../../identity/change.ts'
@@ -18,6 +19,7 @@ import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../..
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
+import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
 import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
@@ -28,11 +30,69 @@ const hidden = { hidden: true } as const
 
 export type Showing = { readonly values: boolean }
 
-/** A change as the control API shows it. */
-export function changeView(change: Change, showing: Showing): ChangeView {
+/** Who a person is, as far as those need it who decide about them. */
+const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
+
+/** The kinds of change of which each person is judged. */
+const judgedKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
+
+/** A change as the control API shows it. `record`: who a retraction is about. */
+export function changeView(
+  change: Change,
+  { origin = null, record = null, ...showing }: Showing & { origin?: Origin | null; record?: IdentityRecord | null },
+): ChangeView {
   const { kind, identityId, carried } = change
-  if (kind === 'retract') return { kind, identityId, reason: change.reason, carried }
-  return { kind, identityId, fields: fieldsView(change.fields, showing), carried }
+  const person = (of: IdentityRecord | null) =>
+    showing.values && of !== null && judgedKinds.has(kind) && { person: shownPerson(of) }
+  if (kind === 'retract') return { kind, identityId, reason: change.reason, ...person(record), carried }
+  const why = evidenceOf(change, origin)
+  const fields = fieldsView(change.fields, showing)
+  return { kind, identityId, fields, ...(why !== null && { why }), ...person(change.record), carried }
+}
+
+function shownPerson(record: IdentityRecord): RecordView {
+  return Object.fromEntries(personFields.flatMap((name) => (record[name] ? [[name, record[name]]] : [])))
+}
+
+/** On what evidence somebody is separated, comes back or gets another leaving date, and where it stands; null for other changes. */
+function evidenceOf(change: Exclude<Change, { kind: 'retract' }>, origin: Origin | null): string | null {
+  const at = originText(origin)
+  const place = at === null ? '' : `: ${at}`
+  switch (change.kind) {
+    case 'leave':
+    case 'correct':
+      if (!change.inferred) return at === null ? 'a date that was stated before' : `the date is stated${place}`
+      return at === null ? 'missing from the source' : `has left, without a date${place}`
+    case 'return':
+      return `employed again${place}`
+    case 'join':
+    case 'update':
+      return null
+    default:
+      return change.kind satisfies never
+  }
+}
+
+/** A summary as the control API shows it. Counts, dates and domains are open. */
+export function summaryView({ fields, managers, managersCount }: StoredSummary, { values }: Showing): RunSummary {
+  const shownField = (name: string) => values || openFields.has(name)
+  return {
+    fields: fields.map((summary) => ({
+      ...summary,
+      values: summary.values.map(({ from, to, people }) =>
+        shownField(summary.field) ? { from, to, people } : { from: concealed(from), to: concealed(to), people },
+      ),
+    })),
+    managers: managers.map((summary) => ({
+      ...summary,
+      manager: values ? summary.manager : concealed(summary.manager),
+    })),
+    managersCount,
+  }
+}
+
+function concealed<T>(value: T | null): typeof hidden | null {
+  return value === null ? null : hidden
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
@@ -47,7 +107,7 @@ export function classedView({ field, value, meaning, by, classedAt }: ClassedEnt
 
 /** A plan as the control API shows it. */
 export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
-  const changes = plan.changes.map(({ change }) => changeView(change, showing))
+  const changes = plan.changes.map(({ change, origin }) => changeView(change, { ...showing, origin }))
   return {
     ...plan,
     guards: [...plan.guards],

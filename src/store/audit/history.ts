@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Change, FieldChanges } from '../../identity/change.ts'
+import type { Change, ChangeKind, FieldChanges } from '../../identity/change.ts'
 import type { Origin, Reject, RosterEntry } from '../../identity/record.ts'
 import type { RejectedEvent } from '../inbox/inbox.ts'
 import { laterKeys } from '../key-answers.ts'
@@ -22,19 +22,19 @@ export type AccountedChange = {
   readonly answer: Answer | null
 }
 
-/** A run's changes in key order, from behind `after`. */
+/** A run's changes in key order, from behind `after`: all of them, or those of one kind. */
 export async function changesOf(
   db: Db,
   runId: string,
-  { after = '', limit = 500 }: { after?: string; limit?: number } = {},
+  { after = '', limit = 500, kind }: { after?: string; limit?: number; kind?: ChangeKind } = {},
 ): Promise<AccountedChange[]> {
-  const rows = await accounted(db)
+  let query = accounted(db)
     .where('changes.run_id', '=', runId)
     .where('changes.identity_id', '>', after)
     .orderBy('changes.identity_id')
     .limit(limit)
-    .execute()
-  return rows.map(toAccounted)
+  if (kind !== undefined) query = query.where('changes.kind', '=', kind)
+  return (await query.execute()).map(toAccounted)
 }
 
 /** A run's rejects in the order of their lines or events, from behind the place `after`. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { renderField, renderPlan } from '../../../src/cli/render/plan.ts'
-import { type Paint, plain } from '../../../src/cli/render/text.ts'
+import { renderChanges, renderField, renderPlan, renderSummary } from '../../../src/cli/render/plan.ts'
+import { type Paint, plain, wrapped } from '../../../src/cli/render/text.ts'
 import { changeView, counts, planDocument } from '../../helpers/control-documents.ts'
 
 const marked: Paint = (style, text) => `<${style}>${text}</${style}>`
 
-test('a plan names joiners, movers, leavers, returns, corrections and retractions in sections of their own', () => {
+test('a plan names leavers first, then returns, retractions, corrections, joiners and movers, in sections of their own', () => {
   const plan = planDocument({
     rows: 1000,
     records: 997,
@@ -62,23 +62,23 @@ test('a plan names joiners, movers, leavers, returns, corrections and retraction
   expect(text).toBe(`acme · people.csv · as of 2026-11-20 01:00 UTC
 1,000 rows, 997 records, 1 rejected, 0 with a bad cell, 991 unchanged
 
-Joiners (1)
-  + 1001  email, startedAt → 2026-12-01
-
-Movers (1)
-  ~ 1002  jobTitle
-
 Leavers (1)
   - 1222  separatedAt → 2026-11-20 (inferred)
 
 Returns (1)
   > 1300  separatedAt 2026-03-31 → none
 
+Retractions (1)
+  x 1500  sent in error
+
 Corrections (1)
   = 1400  separatedAt 2026-10-31 → 2026-11-05 (still due from an earlier run)
 
-Retractions (1)
-  x 1500  sent in error
+Joiners (1)
+  + 1001  email, startedAt → 2026-12-01
+
+Movers (1)
+  ~ 1002  jobTitle
 
 Guards
   ✔ leavers      1 of at most 50
@@ -109,6 +109,80 @@ test('a long list of joiners is cut, a long list of leavers is not', () => {
   expect(lines).toContain('    … and 10 more, listed with --json')
   expect(lines.filter((line) => line.startsWith('  - '))).toHaveLength(60)
 })
+
+test('a leaver is shown with who it is and why, in lines that fit a terminal whatever HR wrote', () => {
+  const fields = { separatedAt: { from: null, to: '2026-11-20T00:00:00.000Z' } }
+  const person = {
+    firstName: 'Ana\u001b[31m',
+    lastName: `<b>${'x'.repeat(200)}</b>`,
+    jobTitle: '=HYPERLINK("http://x.example")',
+    managerName: 'Bo Cale\u202e',
+    email: 'ana@acme.example',
+  }
+
+  const text = wrapped(
+    renderChanges([changeView({ fields, person, why: 'the date is stated: people.csv:41' })], plain),
+    80,
+  )
+
+  expect(text).toBe(`Leavers (1)
+  - 1222  separatedAt → 2026-11-20
+      Ana\\u001b[31m <b>${'x'.repeat(56)}…
+        · =HYPERLINK("http://x.example") · manager Bo Cale\\u202e ·
+        ana@acme.example
+      the date is stated: people.csv:41`)
+})
+
+test('a large plan is summarised by field and by manager, with examples', () => {
+  const text = renderSummary(
+    {
+      fields: [
+        {
+          field: 'startedAt',
+          people: 1998,
+          blanked: 0,
+          filled: 2,
+          ways: [{ way: '-1 days', people: 1996 }],
+          values: [],
+          examples: ['1001', '1002', '1003'],
+        },
+        {
+          field: 'jobTitle',
+          people: 3,
+          blanked: 2,
+          filled: 0,
+          ways: [],
+          values: [{ from: 'Lead', to: null, people: 2 }],
+          examples: ['1001'],
+        },
+        { field: 'lastName', people: 1, blanked: 0, filled: 0, ways: [], values: [hiddenValues], examples: ['1007'] },
+      ],
+      managers: [
+        { manager: 'Bo Cale', leavers: 31, examples: ['1001', '1005'] },
+        { manager: null, leavers: 1, examples: ['1009'] },
+      ],
+      managersCount: 14,
+    },
+    plain,
+  )
+
+  expect(text).toBe(`By field
+  startedAt: 1,998 people, 2 get it first
+      1,996: -1 days
+      such as 1001, 1002, 1003
+  jobTitle: 3 people, 2 lose it
+      2: "Lead" → none
+      such as 1001
+  lastName: 1 person
+      such as 1007
+
+By manager
+  Bo Cale: 31 leavers, such as 1001, 1005
+  no manager: 1 leaver, such as 1009
+  … and 12 more managers`)
+})
+
+const hiddenValues = { from: { hidden: true }, to: { hidden: true }, people: 1 } as const
 
 test('what comes from a file cannot steer the terminal', () => {
   const plan = planDocument({ changes: [changeView({ kind: 'join', identityId: '\u001b[2J1\u202e' })] })
