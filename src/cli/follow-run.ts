@@ -14,8 +14,14 @@ const standingMs = 2000
 
 /** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
 export async function settle(session: Session, run: Run, waitSeconds: number): Promise<number> {
+  const { control, output } = session
   const settled = await settledRun(session, run, waitSeconds)
-  session.output.result(settled, renderOutcome)
+  if (settled.state === 'held' && settled.wentOn !== null) {
+    const going = await control.getRun({ params: { runId: settled.wentOn } })
+    const gone = await settledRun(session, going, waitSeconds)
+    if (!output.quiet) output.note(renderOutcome(gone, output.paint))
+  }
+  output.result(settled, renderOutcome)
   return exitOf(settled)
 }
 

@@ -172,7 +172,7 @@ export function openPlatform(
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, digest, delivery } = connection
+  const { name, target, source, webhook, guards, pinned, onHold, digest, delivery } = connection
   return {
     name,
     target,
@@ -191,6 +191,7 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
     },
     guards,
     pinned: new Set(pinned),
+    onHold,
     approvals,
     configuration: digest,
     delivery,

@@ -41,4 +41,6 @@ export type Verdict = {
   readonly people?: readonly string[]
   /** Where it failed: how the values of a field move, and what usually causes that. No values of people. */
   readonly hints?: readonly string[]
+  /** Where it failed: the kinds of change that it puts in doubt; left out: all of them. */
+  readonly taints?: readonly ChangeKind[]
 }

@@ -122,6 +122,7 @@ type RunsTable = {
   expires_at: Date | null
   moved: string | null
   set_aside: string | null
+  went_on: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>

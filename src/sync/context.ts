@@ -3,6 +3,7 @@ import type { WebhookSettings } from '../connectors/webhook/settings.ts'
 import type { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
 import type { Client } from '../http/client/client.ts'
+import type { ChangeKind } from '../identity/change.ts'
 import type { Guards } from '../identity/guards/limits.ts'
 import type { Trap } from '../identity/lint/lint.ts'
 import type { Mapping } from '../identity/mapping/mapping.ts'
@@ -51,6 +52,8 @@ export type SyncConnection = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: ReadonlySet<string>
+  /** The kinds of change of a held plan that go on at once where no guard puts them in doubt. */
+  readonly onHold: { readonly send: readonly ChangeKind[] }
   readonly approvals: {
     /** So long a held plan can be approved. */
     readonly expireHours: number

@@ -1,10 +1,12 @@
 import { Failure } from '../errors.ts'
 import type { Verdict } from '../identity/change.ts'
+import { doubtsValues, untainted } from '../identity/guards/taints.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
+import { storeGoingOn } from '../store/plans/go-on.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
@@ -186,16 +188,21 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
   if (failing !== '' && by === null) {
     const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
     const reason = again ? `${failing}; ${again}` : failing
-    await db.transaction().execute(async (tx) => {
+    const wentOn = await db.transaction().execute(async (tx) => {
       const expiresAt = expiryOf(connection, now)
       if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
         throw new Overtaken()
       if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
-      const details = { failed: failedGuards(run.guards ?? []), digest: run.digest }
+      const part = run.feed === 'source' ? await goOn(tx, run, connection, now) : null
+      // The rest has another digest than the plan that was made.
+      const { digest } = (part && (await getRun(tx, run.id))) ?? run
+      const details = { failed: failedGuards(run.guards ?? []), digest, ...(part && { wentOn: part.run.id }) }
       await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
+      return part
     })
     ctx.events.runHeld({ ...about, reason })
-    await enqueueWaiting(ctx, run.connection)
+    if (wentOn) await afterCommit(ctx, wentOn.run, wentOn.batches)
+    else await enqueueWaiting(ctx, run.connection)
     return
   }
 
@@ -219,6 +226,25 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
 function failedGuards(guards: readonly Verdict[]): string[] {
   return guards.flatMap(({ ok, name }) => (ok ? [] : [name]))
+}
+
+/** Sends what the connection lets go on of a plan that is held now, as a run of its own; null: there is no such thing. */
+async function goOn(
+  tx: Db,
+  { id: runId, guards }: Run,
+  connection: SyncConnection,
+  now: Date,
+): Promise<{ readonly run: Run; readonly batches: number } | null> {
+  const verdicts = guards ?? []
+  const kinds = untainted(verdicts, connection.onHold.send)
+  const id = await storeGoingOn(tx, { runId, kinds, withoutValues: doubtsValues(verdicts), now })
+  const run = id === null ? null : await getRun(tx, id)
+  if (run === null) return null
+  const batches = await commit(tx, run, connection, now)
+  await moveRun(tx, { id: run.id, to: batches > 0 ? 'delivering' : 'unchanged', now })
+  const details = { digest: run.digest, batches, of: runId, kinds }
+  await record(tx, { act: 'run.passed', connection: run.connection, by: rollcall, runId: run.id, details, now })
+  return { run, batches }
 }
 
 /** Until when a plan that is held now can be approved. */

@@ -68,7 +68,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     leavers: [top],
     runs: [top, 'workers'],
     deliveries: [top, 'runs', 'workers', 'leavers', 'audit/trail.ts'],
-    plans: [top, 'runs', 'deliveries', 'inbox', 'rejects', 'audit/trail.ts'],
+    plans: [top, 'runs', 'deliveries', 'inbox', 'rejects', 'roster', 'audit/trail.ts'],
     audit: [top, 'plans', 'roster', 'inbox'],
     retention: [top, 'audit/trail.ts', 'runs', 'roster'],
   },

@@ -45,6 +45,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     configuration: null,
     moved: null,
     setAside: null,
+    wentOn: null,
     asOf: '2026-11-20T01:00:00.000Z',
     source: { name: 'people.csv', bytes: 52_100 },
     rows: 1000,

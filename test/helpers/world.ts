@@ -168,6 +168,7 @@ export async function openWorld({
     feeds: { source: feed, ...(webhook && { webhook }) },
     guards: Guards.parse({}),
     pinned: new Set(),
+    onHold: { send: [] },
     approvals: { expireHours: 72, twoPeople: false },
     configuration: 'as it was',
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },

@@ -158,6 +158,7 @@ function outcomeLines(run: Run, paint: Paint): string {
     case 'held':
       return [
         `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${moment(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
+        ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${run.wentOn}`]),
         `  rollcall run ${run.id}      shows the plan`,
         `  rollcall approve ${run.id}  lets it go`,
         `  rollcall reject ${run.id}   drops it`,
@@ -198,6 +199,7 @@ function runFacts(run: Run): string[][] {
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.setAside && `run ${run.setAside}`],
+    ['went on', run.wentOn && `run ${run.wentOn}`],
     ['digest', run.digest],
     ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],

@@ -66,6 +66,13 @@ export const Verdict = z.object({
     .readonly()
     .optional()
     .describe('How the values of a field move where a guard failed, and what usually causes that.'),
+  taints: z
+    .array(z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract']))
+    .readonly()
+    .optional()
+    .describe(
+      'The kinds of change that a failed guard puts in doubt. The others may go on where the connection says so.',
+    ),
 })
 export type Verdict = z.infer<typeof Verdict>
 
@@ -169,6 +176,12 @@ export const Run = z
         'What of that on which a held plan rests has changed since it was made: facts about its people, or the configuration. An approval then makes it again.',
       ),
     setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
+    wentOn: z
+      .string()
+      .nullable()
+      .describe(
+        'The run of those changes of this held one that no failed guard puts in doubt, and that went on at once.',
+      ),
     asOf: Instant.nullable().describe('When the facts of the source were true.'),
     source: SourceView.nullable().describe('What was read; null also where there was nothing new.'),
     rows: Count.nullable(),

@@ -5,6 +5,7 @@ import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
+import type { ChangeKind } from '../../identity/change.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
@@ -20,6 +21,7 @@ import {
   type ConnectionSettings,
   connectionSecrets,
   jsonSchema,
+  kindsSent,
   possibleSecrets,
   regions,
   type SourceSettings,
@@ -94,6 +96,8 @@ export type ConnectionConfig = {
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: readonly string[]
+  /** What goes on of a held plan. */
+  readonly onHold: { readonly send: readonly ChangeKind[] }
   /** A digest of how it is read and guarded. */
   readonly digest: string
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
@@ -307,6 +311,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
         : { cron: settings.verify.cron, timeZone: settings.verify.timeZone ?? timeZone },
     guards: settings.guards,
     pinned: settings.pinned,
+    onHold: { send: kindsSent(settings.onHold) },
     delivery: settings.delivery,
     leavers: settings.leavers,
   }

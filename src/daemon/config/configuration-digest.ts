@@ -20,18 +20,28 @@ export function configurationDigest(
     target,
     guards,
     pinned,
+    onHold,
     source,
     webhook,
   }: {
     readonly target: object
     readonly guards: object
     readonly pinned: readonly string[]
+    readonly onHold: object
     readonly source: Feed | null
     readonly webhook: Feed | null
   },
   approvals: ConfigFile['approvals'],
 ): string {
-  const rules = { target, guards, pinned, approvals, source: feed('source', source), webhook: feed('webhook', webhook) }
+  const rules = {
+    target,
+    guards,
+    pinned,
+    onHold,
+    approvals,
+    source: feed('source', source),
+    webhook: feed('webhook', webhook),
+  }
   return fingerprint(inOrder(rules))
 }
 

@@ -5,6 +5,7 @@ import { CsvSource } from '../../connectors/folder/settings.ts'
 import { HttpSource } from '../../connectors/http/settings.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import type { ChangeKind } from '../../identity/change.ts'
 import { Guards } from '../../identity/guards/limits.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
@@ -213,6 +214,32 @@ const Leavers = z.strictObject({
     ),
 })
 
+/** The kinds of change as people call them. */
+const sentOnHold = {
+  leavers: 'leave',
+  joiners: 'join',
+  movers: 'update',
+  returns: 'return',
+  corrections: 'correct',
+} as const satisfies Readonly<Record<string, ChangeKind>>
+
+const OnHold = z
+  .strictObject({
+    send: z
+      .array(z.enum(Object.keys(sentOnHold) as (keyof typeof sentOnHold)[]))
+      .default([])
+      .describe(
+        'The kinds of change that are sent at once where a plan of the source is held and no failed guard puts them in doubt: leavers, ' +
+          'joiners, movers, returns, corrections.',
+      ),
+  })
+  .describe('What goes on while a plan waits for an approval.')
+
+/** The kinds of change that these words mean. */
+export function kindsSent({ send }: z.infer<typeof OnHold>): ChangeKind[] {
+  return [...new Set(send)].map((word) => sentOnHold[word])
+}
+
 const Verify = z.union(
   [
     z.literal('never'),
@@ -251,6 +278,7 @@ const Connection = z
       .array(z.string().trim().min(1).max(191))
       .default([])
       .describe('The keys of people who are never separated or deleted without an approval that names them.'),
+    onHold: OnHold.prefault({}),
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })

@@ -10,6 +10,8 @@ const alike = { share: 0.9, count: 3 }
 /** So many different values, or ways to move, are told apart in one field. */
 const valuesKept = 100_000
 const dayMs = 86_400_000
+/** What a hint says where values change places between people. */
+export const ofOtherPeople = 'values are those of other people'
 
 /** How the values of one field move: of how many people, and how many of those in each way. */
 type Movement = {
@@ -128,7 +130,7 @@ function hintOf({ all, blank, swapped, misread, caseAlone, days, domains, to, ba
     return `${misread} of ${all} read as text in the wrong encoding. The encoding of the export may have changed`
   const lost = balance.values().reduce((sum, count) => sum + Math.max(0, count), 0)
   if (balance.size < valuesKept && to.size > 1 && isMost(all - lost)) {
-    return `${all - lost} of ${all} values are those of other people. The column may have been sorted without its keys`
+    return `${all - lost} of ${all} ${ofOtherPeople}. The column may have been sorted without its keys`
   }
   if (isMost(caseAlone)) return `${caseAlone} of ${all} differ in upper and lower case alone`
   const [route, routed] = most(domains)

@@ -14,7 +14,7 @@ export const acts = {
     'a run read its source, or its events, to the end and planned: what it read, the counts and the digest of the plan',
   'run.held': 'guards stopped the plan, which waits for a person',
   'run.passed':
-    'a plan was accepted and is delivered; with "approvedBy" because a person had approved it before it was made again',
+    'a plan was accepted and is delivered; with "approvedBy" because a person had approved it before it was made again; with "of" as the part of a held plan that no failed guard puts in doubt',
   'run.superseded': 'a held plan became void, because a newer plan exists',
   'run.finished': 'everything of a run was answered',
   'run.failed': 'a run ended without a plan that could be accepted',

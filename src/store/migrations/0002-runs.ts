@@ -47,6 +47,8 @@ create table runs (
   moved text,
   -- The held run of the people of this run that a guard stopped.
   set_aside uuid,
+  -- The run of the changes of this held one that no guard put in doubt, and that went on at once.
+  went_on uuid,
 
   -- The people who asked for the run.
   requested_by json,

@@ -330,7 +330,8 @@ export async function commitPlan(
  * Marks every held plan that speaks of the same people as this one: its differences start from what was true before, and times alone
  * cannot tell which of its facts still count. An export speaks of everybody, so an accepted one moves every held plan. The held plan
  * of an export is also moved where older facts are accepted about people that it does no more than list. What the roster itself has
- * known, a leaving date whose day has come, is no such fact. A retraction that a person asked for rests on nothing but that word.
+ * known, a leaving date whose day has come, is no such fact. What went on of the held plan itself is none either. A retraction that a person
+ * asked for rests on nothing but that word.
  */
 async function noteMoved(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
   await sql`
@@ -357,6 +358,7 @@ async function noteMoved(tx: Db, { runId, connection }: { runId: string; connect
             where told.value::timestamptz < held.as_of and entry.wanted -> told.key is distinct from roster.wanted -> told.key))
       ) overtaken
       where held.connection = ${connection} and held.state = 'held' and held.id <> ours.id and not held.options ? 'retract'
+        and held.went_on is distinct from ours.id
       group by held.id
     )
     update runs set moved = case people when 1 then 'facts about 1 person of it were' else 'facts about ' || people || ' of its people were' end

@@ -63,6 +63,8 @@ export type Run = {
   readonly moved: string | null
   /** The held run of the people of this run that a guard stopped. */
   readonly setAside: string | null
+  /** The run of the changes of this held one that went on at once. */
+  readonly wentOn: string | null
   /** What an operator should look at in the source. */
   readonly warnings: string[]
   readonly verification: Verification | null
@@ -446,6 +448,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     configuration: row.configuration,
     moved: row.moved,
     setAside: row.set_aside,
+    wentOn: row.went_on,
     warnings: row.warnings ?? [],
     verification: row.verification,
     unserved: row.unserved,

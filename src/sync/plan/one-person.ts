@@ -28,7 +28,10 @@ export async function preparePerson(
   connection: SyncConnection,
   { asked, stage, signal, onProgress }: { asked: AskedPerson; stage: Stage; signal: AbortSignal; onProgress: Progress },
 ): Promise<
-  Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly setAside: null; readonly account: { readonly person: PersonAccount } }
+  Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
+    readonly setAside: null
+    readonly account: { readonly person: PersonAccount }
+  }
 > {
   const { db } = ctx.store
   const { name } = connection

@@ -7,6 +7,7 @@ import { planHasher } from '../../identity/digest.ts'
 import { isEmployed } from '../../identity/employment.ts'
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
+import { withTaints } from '../../identity/guards/taints.ts'
 import { withClassed } from '../../identity/mapping/classed.ts'
 import { expressionsOf } from '../../identity/mapping/mapping.ts'
 import { type FieldName, fieldNames } from '../../identity/record.ts'
@@ -133,7 +134,7 @@ export async function preparePlan(
     absence: rules.absence,
   })
   const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || !ofRowsThatStand.has(name))
-  const verdicts = [...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain)
+  const verdicts = withTaints([...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const hasher = planHasher()

@@ -29,7 +29,10 @@ export async function prepareRevert(
   connection: SyncConnection,
   { revert, stage, signal }: { revert: NonNullable<RunOptions['revert']>; stage: Stage; signal: AbortSignal },
 ): Promise<
-  Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly setAside: null; readonly account: { readonly revert: RevertAccount } }
+  Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
+    readonly setAside: null
+    readonly account: { readonly revert: RevertAccount }
+  }
 > {
   const { db } = ctx.store
   const now = ctx.now()

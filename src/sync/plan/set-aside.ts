@@ -69,7 +69,7 @@ function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
 
 /** The verdicts on what goes on: what was set aside stops nothing more. */
 export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
-  return verdicts.map(({ reason, people: _, hints: __, ...verdict }) => ({
+  return verdicts.map(({ reason, people: _, hints: __, taints: ___, ...verdict }) => ({
     ...verdict,
     ok: true,
     ...(verdict.ok && reason && { reason }),

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
+import type { WantedSide } from '../../identity/decide.ts'
+import type { PlannedPerson } from '../../identity/decider.ts'
+import { planHasher } from '../../identity/digest.ts'
+import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
+import { partEmployment } from '../../identity/part-employment.ts'
+import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
+import { rosterEntries } from '../roster/roster.ts'
+import type { Db } from '../schema.ts'
+import { stagedChanges, stagePeople, toChange } from './plans.ts'
+
+const peopleAtOnce = 1000
+
+/** What the limits of people count of each kind of change. */
+const countedAs: { readonly [K in ChangeKind]?: Exclude<keyof PeopleCounts, 'changed' | 'blanked'> } = {
+  leave: 'leavers',
+  join: 'joiners',
+  return: 'returns',
+  correct: 'redates',
+}
+
+/**
+ * Takes these kinds of change out of a plan that is held now, and makes a planned run of them, in the transaction that holds the rest.
+ * With `withoutValues`, of people who are known only what is said about their employment goes on. Both plans get the digest and the counts of what they
+ * then hold. Answers the new run; null where the plan has no such change.
+ */
+export async function storeGoingOn(
+  tx: Db,
+  {
+    runId,
+    kinds,
+    withoutValues,
+    now,
+  }: { runId: string; kinds: readonly ChangeKind[]; withoutValues: boolean; now: Date },
+): Promise<string | null> {
+  const { rows: found } = await sql`
+    select 1 from changes where run_id = ${runId} and kind = any(${kinds}) limit 1`.execute(tx)
+  if (found.length === 0) return null
+  const id = randomUUID()
+  // It speaks of its own people alone, and settles nothing of the source.
+  await sql`
+    insert into runs (id, connection, feed, trigger, options, state, mode, as_of, rows, records, warnings, verification, guards,
+      configuration, requested_by, set_aside, created_at, started_at)
+    select ${id}, connection, feed, trigger, '{}', 'planned', 'delta', as_of, rows, 0, '[]', 'null',
+      (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
+      configuration, requested_by, id, ${now}, ${now}
+    from runs where id = ${runId}`.execute(tx)
+  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds })
+  await sql`
+    update plan_entries set run_id = ${id} from changes
+    where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
+      and changes.kind = any(${kinds})`.execute(tx)
+  await sql`update changes set run_id = ${id} where run_id = ${runId} and kind = any(${kinds})`.execute(tx)
+  await noteWentOn(tx, { runId, id, kinds })
+  return id
+}
+
+type PartedRow = {
+  identity_id: string
+  kind: string
+  record: IdentityRecord
+  fields: unknown
+  inferred: boolean
+  carried: boolean
+  reason: string | null
+  origin: Origin | null
+  connection: string
+  entry: WantedSide | null
+}
+
+/** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
+async function partPeople(
+  tx: Db,
+  { from, to, kinds }: { from: string; to: string; kinds: readonly ChangeKind[] },
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const { rows } = await sql<PartedRow>`
+      select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred, changes.carried, changes.reason,
+        changes.origin, runs.connection,
+        case when entry.run_id is not null then json_build_object(
+          'wanted', entry.wanted, 'inferred', entry.inferred, 'deferredTo', entry.deferred_to, 'clearedDate', entry.cleared_date,
+          'deferredZone', entry.deferred_zone, 'asOf', entry.as_of, 'employmentAsOf', entry.employment_as_of,
+          'fieldTimes', entry.field_times, 'absences', entry.absences) end as entry
+      from changes join runs on runs.id = changes.run_id
+      left join plan_entries entry on entry.run_id = changes.run_id and entry.identity_id = changes.identity_id
+      where changes.run_id = ${from} and changes.kind = any(${kinds}) and changes.kind <> 'join'
+        and changes.identity_id > ${after}
+        and exists (select 1 from jsonb_object_keys(changes.fields) told (field) where told.field <> 'separatedAt')
+      order by changes.identity_id limit ${peopleAtOnce}`.execute(tx)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.identity_id
+    const known = await rosterEntries(tx, {
+      connection: last.connection,
+      identityIds: rows.map(({ identity_id }) => identity_id),
+    })
+    const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id)))
+    const keys = parted.map(({ first: { identityId } }) => identityId)
+    await stagePeople(
+      tx,
+      to,
+      parted.map(({ first }) => first),
+    )
+    await sql`delete from changes where run_id = ${from} and identity_id = any(${keys})`.execute(tx)
+    await stagePeople(
+      tx,
+      from,
+      parted.map(({ rest }) => rest),
+    )
+  }
+}
+
+function partedPerson(
+  row: PartedRow,
+  known: RosterEntry | undefined,
+): { readonly first: PlannedPerson; readonly rest: PlannedPerson }[] {
+  const { identity_id: identityId, origin } = row
+  const change = toChange(row)
+  if (change.kind === 'retract' || known === undefined) return []
+  const parted = partEmployment(known, change, row.entry)
+  if (parted === null) return []
+  const { first, rest } = parted
+  return [{ first: { identityId, ...first, origin }, rest: { identityId, entry: null, change: rest, origin } }]
+}
+
+/** Notes with both runs what they hold now. */
+async function noteWentOn(
+  tx: Db,
+  { runId, id, kinds }: { runId: string; id: string; kinds: readonly ChangeKind[] },
+): Promise<void> {
+  const held = await tx
+    .selectFrom('runs')
+    .select(['counts', 'people_counts'])
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow()
+  const before: PeopleCounts = held.people_counts ?? noPeople
+  const moved = kinds.flatMap((kind) => countedAs[kind] ?? [])
+  const picked = (keep: boolean) =>
+    Object.fromEntries(
+      Object.entries(before).map(([name, count]) => {
+        if (typeof count !== 'number') return [name, keep ? count : noPeople.changed]
+        return [name, moved.some((counted) => counted === name) === keep ? 0 : count]
+      }),
+    )
+  const ofHeld = await kindCounts(tx, runId)
+  const ofPart = await kindCounts(tx, id)
+  const others = { unchanged: 0, rejected: 0, incomplete: 0 }
+  await noteCounts(tx, id, { ...ofPart, ...others }, picked(false))
+  await noteCounts(tx, runId, { ...others, ...held.counts, ...ofHeld }, picked(true))
+  await tx.updateTable('runs').set({ went_on: id }).where('id', '=', runId).execute()
+}
+
+async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, ChangeKind>> {
+  // People who are sent again without a difference are no change.
+  const { rows } = await sql<{ kind: ChangeKind; people: number }>`
+    select kind, count(*)::int as people from changes where run_id = ${runId} and (kind = 'retract' or fields <> '{}') group by kind`.execute(
+    tx,
+  )
+  const counted = new Map(rows.map(({ kind, people }) => [kind, people]))
+  return Object.fromEntries(changeKinds.map((kind) => [kind, counted.get(kind) ?? 0])) as Pick<PlanCounts, ChangeKind>
+}
+
+async function noteCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {
+  const hasher = planHasher()
+  for await (const page of stagedChanges(tx, runId)) for (const { change } of page) hasher.add(change)
+  await tx
+    .updateTable('runs')
+    .set({ counts: JSON.stringify(counts), people_counts: JSON.stringify(people), digest: hasher.digest() })
+    .where('id', '=', runId)
+    .execute()
+}

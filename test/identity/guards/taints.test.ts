@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { changeKinds, type Verdict } from '../../../src/identity/change.ts'
+import { doubtsValues, untainted, withTaints } from '../../../src/identity/guards/taints.ts'
+
+const verdict = (name: string, given: Partial<Verdict> = {}): Verdict => ({
+  name,
+  actual: 9,
+  limit: 5,
+  ok: false,
+  ...given,
+})
+const taintsOf = (...verdicts: Verdict[]) => withTaints(verdicts).map(({ taints }) => taints)
+
+test.each([
+  ['leavers', ['leave', 'join']],
+  ['returns', ['leave', 'return', 'correct']],
+  ['emailChanges', ['join', 'update']],
+  ['fieldChanges', ['join', 'update']],
+  ['retractions', ['retract']],
+  ['rejectedRows', changeKinds],
+  ['missingColumn', changeKinds],
+  ['unreadableKeys', changeKinds],
+  ['shrinkRows', changeKinds],
+  ['endMissing', changeKinds],
+  ['staleExport', changeKinds],
+  ['a guard that is new', changeKinds],
+])('%s puts %j in doubt', (name, taints) => {
+  expect(taintsOf(verdict(name))).toEqual([taints])
+})
+
+test('a verdict that is well puts nothing in doubt', () => {
+  const verdicts = withTaints([verdict('leavers', { ok: true }), verdict('blanks')])
+
+  expect(verdicts[0]).not.toHaveProperty('taints')
+  expect(untainted(verdicts, ['leave', 'join', 'return'])).toEqual(['leave', 'return'])
+  expect(untainted([verdict('leavers')], changeKinds)).toEqual([])
+})
+
+test('one column that was sorted doubts its values; two doubt the keys, and with them everything', () => {
+  const sorted = (field: string) => `${field}: 9 of 9 values are those of other people. The column may have been sorted`
+
+  expect(taintsOf(verdict('fieldChanges', { hints: [sorted('firstName')] }))).toEqual([['join', 'update']])
+  expect(taintsOf(verdict('fieldChanges', { hints: [sorted('firstName'), sorted('jobTitle')] }))).toEqual([changeKinds])
+  expect(
+    taintsOf(
+      verdict('fieldChanges', { hints: [sorted('firstName')] }),
+      verdict('emailChanges', { hints: [sorted('email')] }),
+    ),
+  ).toEqual([changeKinds, changeKinds])
+})
+
+test('values are in doubt by guards of values alone', () => {
+  expect(doubtsValues([verdict('returns'), verdict('blanks', { ok: true })])).toBe(false)
+  expect(doubtsValues([verdict('returns'), verdict('blanks')])).toBe(true)
+})
