@@ -79,11 +79,13 @@ export function createProgram(exit: (code: Exit) => void): Command {
   one(common(add(program, 'plan', 'Show what a run would do now, and do nothing')))
     .option('--person <key>', 'only what would become of this person, by key or e-mail address, and why')
     .option('--show-values', 'show personal values, not only the names of their fields')
+    .option('--out <file>', 'keep the plan in a file instead, for "sync --plan"')
     .action(ends(async (options: PlanOptions) => (await import('./commands/plan.ts')).plan(options)))
 
   waiting(deciding(one(common(add(program, 'sync', 'Read the source and deliver every difference')))))
     .option('--person <key>', 'deliver this person alone, by key or e-mail address, and show row, decision and answer')
     .option('--show-values', 'show personal values of that person, not only the names of their fields')
+    .option('--plan <file>', 'deliver exactly the plan that "plan --out" has kept, or nothing')
     .action(ends(async (options: SyncOptions) => (await import('./commands/sync.ts')).sync(options)))
 
   waiting(deciding(one(common(add(program, 'resync', 'Run by hand, also what no difference asks for')))))

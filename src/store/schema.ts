@@ -19,7 +19,21 @@ export type RunSource = {
   readonly more?: boolean
 }
 
+/** A plan that a person has kept, and what it was made from. */
+export type KeptPlan = {
+  readonly digest: string
+  /** The version of the source; null where there was nothing new to read. */
+  readonly version: string | null
+  readonly basis: string
+  /** The newest accepted run at that time. */
+  readonly accepted: string | null
+}
+
 export type RunOptions = {
+  /** The plan that the run must come to; with any other it fails. */
+  readonly plan?: KeptPlan
+  /** What was asked for while this run waited. It becomes a run of its own, since this one may be refused. */
+  readonly joined?: RunOptions
   /** Send all people again, also those without a difference. */
   readonly full?: boolean
   /** Read the platform's list first and repair every difference. */

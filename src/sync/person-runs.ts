@@ -48,7 +48,7 @@ export async function requestPerson(
 export async function planPerson(
   ctx: SyncContext,
   request: { connection: string; person: string; signal: AbortSignal },
-): Promise<PlanDocument & { readonly person: PersonAccount }> {
+): Promise<Omit<PlanDocument, 'kept'> & { readonly person: PersonAccount }> {
   const connection = connectionOf(ctx, request.connection)
   mustHaveSource(connection)
   await ensureConnection(ctx.store.db, connection.name)

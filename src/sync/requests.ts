@@ -58,7 +58,8 @@ export async function requestRun(
   }
   const { trigger, feed = mainFeed(connection), options = {}, by = 'operator' } = request
   // Also where the source then turns out to be missing: these departures are known without it.
-  if (trigger === 'operator') await addDueRuns(ctx, { connection: connection.name })
+  // A run that must come to a kept plan reads what the plan was made from, and nothing beside it.
+  if (trigger === 'operator' && !options.plan) await addDueRuns(ctx, { connection: connection.name })
   const plansHeld = trigger === 'operator' && feed === 'webhook'
   const asked = { ...options, ...(plansHeld && { held: true }) }
   const runId = await db.transaction().execute(async (tx) => {
@@ -70,13 +71,20 @@ export async function requestRun(
       requestedBy,
       now,
     })
-    const details = { feed, ...(options.full && { full: true }), ...(options.verify && { verify: true }) }
+    if (options.plan && (await getRun(tx, id))?.options.plan === undefined)
+      throw new Failure('conflict', `run ${id} of "${connection.name}" waits already; ask again when it has ended`)
+    const details = {
+      feed,
+      ...(options.plan && { plan: options.plan.digest }),
+      ...(options.full && { full: true }),
+      ...(options.verify && { verify: true }),
+    }
     if (trigger === 'operator')
       await record(tx, { act: 'run.requested', connection: connection.name, by, runId: id, details, now })
     return id
   })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
-  if (trigger === 'operator' && feed === 'source') await requestEventsToo(ctx, connection, requestedBy)
+  if (trigger === 'operator' && feed === 'source' && !options.plan) await requestEventsToo(ctx, connection, requestedBy)
   await sweep(ctx)
   return await runOf(ctx, runId)
 }

@@ -12,7 +12,15 @@ import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { noteConfiguration } from '../store/runs/configured.ts'
-import { addWaitingRun, type FeedName, getRun, heldReason, moveRun, type Run } from '../store/runs/runs.ts'
+import {
+  addWaitingRun,
+  type FeedName,
+  getRun,
+  heldReason,
+  moveRun,
+  type Run,
+  type Trigger,
+} from '../store/runs/runs.ts'
 import type { Db, RunAccount } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import { workingOn } from '../store/workers/leases.ts'
@@ -21,6 +29,7 @@ import { noteTarget } from './deliver/target.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { basisOf } from './plan/basis.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
+import { refuseOtherPlan } from './plan/kept-plan.ts'
 import { preparePerson } from './plan/one-person.ts'
 import { preparePlan } from './plan/prepare.ts'
 import type { Progress } from './plan/read-rows.ts'
@@ -95,6 +104,13 @@ async function readAndPlan(
     if (!(await holdsRun(tx, claim))) throw new Overtaken()
     await clearPlan(tx, claim.run.id)
   })
+  const { plan: kept, joined } = claim.run.options
+  if (joined) {
+    const { feed, trigger } = claim.run
+    const { requestedBy = [] } = (await getRun(db, claim.run.id)) ?? {}
+    const asked = { feed: feed as FeedName, trigger: trigger as Trigger, options: joined, requestedBy, now: ctx.now() }
+    await addWaitingRun(db, { connection: connection.name, ...asked })
+  }
   await noteTarget(ctx, connection)
   const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
@@ -109,6 +125,10 @@ async function readAndPlan(
   const plan = await planOf(ctx, claim, connection, signal)
 
   const { setAside } = plan
+  if (kept) {
+    const made = { connection: connection.name, basis, digest: plan.digest, version: plan.source?.version ?? null }
+    await refuseOtherPlan(db, kept, made)
+  }
   const now = ctx.now()
   const held = await db.transaction().execute(async (tx) => {
     const { name, configuration } = connection
@@ -158,7 +178,7 @@ async function planOf(
     stage,
     everybody: options.full ?? false,
     // What is made again was set aside before.
-    splits: again && !replaces ? null : { behindHeld: !replaces },
+    splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
     signal,
     onProgress,
   })

@@ -14,6 +14,7 @@ export function planDocument(given: Partial<PlanDocument> = {}): PlanDocument {
     source: { name: 'people.csv', bytes: 52_100 },
     asOf: '2026-11-20T01:00:00.000Z',
     digest: 'sha256:abc',
+    kept: { digest: 'sha256:abc', version: '1', basis: 'b', accepted: null },
     rows: 1000,
     records: 1000,
     counts: counts({ unchanged: 1000 }),

@@ -1,23 +1,38 @@
-import { failures } from '../../errors.ts'
+import { Failure, failures } from '../../errors.ts'
+import { writePlanFile } from '../plan-file.ts'
 import { renderPersonPlan } from '../render/person-account.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
-export type PlanOptions = CommonOptions & { readonly showValues?: boolean; readonly person?: string }
+export type PlanOptions = CommonOptions & {
+  readonly showValues?: boolean
+  readonly person?: string
+  readonly out?: string
+}
 
 /** Shows what a run would do now; the exit code tells whether it would be held. */
 export async function plan(options: PlanOptions): Promise<number> {
   return await withSession(options, {}, async ({ config, control, output }) => {
     const params = { connection: connectionNamed(options, config) }
-    const query = { values: output.mayShowValues(options) }
-    const { person } = options
+    const { person, out } = options
+    // A file of one's own is no log and no pipe.
+    const query = { values: output.mayShowValues(options) || (out !== undefined && (options.showValues ?? false)) }
+    if (person !== undefined && out !== undefined)
+      throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
     if (person !== undefined) {
       const document = await control.planPerson({ params, query, body: { person } })
       output.result(document, renderPersonPlan)
       return exitOf(document)
     }
     const document = await control.planConnection({ params, query })
-    output.result(document, renderPlan)
+    if (out === undefined) output.result(document, renderPlan)
+    else {
+      await writePlanFile(out, document)
+      output.result(
+        { file: out, digest: document.digest },
+        () => `The plan is kept in ${out}: rollcall sync --plan ${out}`,
+      )
+    }
     return exitOf(document)
   })
 }

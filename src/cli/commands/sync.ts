@@ -1,5 +1,7 @@
-import type { PersonAccount, Run } from '../../contract/control/shapes.ts'
+import type { KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
 import { exitOf, settle, settledRun } from '../follow-run.ts'
+import { readPlanFile } from '../plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
@@ -11,17 +13,22 @@ export type SyncOptions = CommonOptions & {
   readonly verify?: boolean
   readonly person?: string
   readonly showValues?: boolean
+  /** The file of a plan that the run must come to. */
+  readonly plan?: string
   readonly wait: number
   readonly by: string
 }
 
 /** Asks for a run and stays until it has come to rest. */
-export async function sync(options: SyncOptions): Promise<number> {
+export async function sync({ plan: file, ...options }: SyncOptions): Promise<number> {
+  const plan = file === undefined ? undefined : await keptIn(file, options)
   return await withSession(options, { works: true }, async (session) => {
-    const connection = connectionNamed(options, session.config)
+    const connection = plan?.connection ?? connectionNamed(options, session.config)
     const { full = false, verify = false, person, by } = options
+    if (person !== undefined && plan) throw new Failure('usage', '--plan is of all people: leave out --person')
     if (person !== undefined) return await syncPerson(session, { ...options, connection, person })
-    const run = await session.control.startRun({ params: { connection }, body: { full, verify, by } })
+    const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
+    const run = await session.control.startRun({ params: { connection }, body })
     return await settle(session, run, options.wait)
   })
 }
@@ -44,4 +51,15 @@ async function syncPerson(
 
 function renderPersonRun({ person, ...run }: PersonRun, paint: Paint): string {
   return [...(person ? [renderPersonAccount(person, paint)] : []), renderOutcome(run, paint)].join('\n\n')
+}
+
+/** The plan that a file holds, and whose it is. */
+async function keptIn(file: string, options: CommonOptions): Promise<{ connection: string; kept: KeptPlan }> {
+  const { connection, kept } = await readPlanFile(file)
+  if (options.connection !== undefined && options.connection !== connection)
+    throw new Failure(
+      'conflict',
+      `${file} holds a plan of the connection "${connection}", not of "${options.connection}"`,
+    )
+  return { connection, kept }
 }

@@ -12,6 +12,7 @@ import {
   EventState,
   FailureView,
   InboxEvent,
+  KeptPlan,
   Person,
   PersonPlan,
   PlanDocument,
@@ -157,6 +158,7 @@ export const control = operations({
       person: PersonText.optional().describe(
         'Read the source for this one person, by key or e-mail address, and deliver no one else. It goes with no other option.',
       ),
+      plan: KeptPlan.optional().describe('The run fails unless it comes to exactly this plan.'),
       by: By.optional().describe('The person who asks, for the record.'),
     }),
     success: { 201: Run },

@@ -76,7 +76,19 @@ export const Verdict = z.object({
 })
 export type Verdict = z.infer<typeof Verdict>
 
+export const KeptPlan = z
+  .strictObject({
+    digest: z.string().describe('Names the plan.'),
+    version: z.string().nullable().describe('Names the source as it was read; null: there was nothing new.'),
+    basis: z.string().describe('Names the configuration of the connection, and what people said that its values mean.'),
+    accepted: z.string().nullable().describe('The newest accepted run when the plan was made.'),
+  })
+  .describe('A plan, and what it was made from.')
+export type KeptPlan = z.infer<typeof KeptPlan>
+
 export const RunOptions = z.object({
+  plan: KeptPlan.optional().describe('The plan that the run must come to; with any other it fails.'),
+  joined: z.unknown().optional().describe('What was asked for while this run waited. It becomes a run of its own.'),
   full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),
   verify: z.boolean().optional().describe('Read the list of the platform first and repair every difference.'),
   retract: z
@@ -331,6 +343,7 @@ export const PlanDocument = z
     counts: Counts,
     guards: z.array(Verdict),
     warnings: Warnings,
+    kept: KeptPlan.describe('Give it as `plan` to a run that must come to exactly this plan.'),
     changes: z.array(ChangeView),
     rejects: z.array(RejectView),
   })
@@ -463,7 +476,7 @@ export const PersonAccount = z
   .meta({ id: 'PersonAccount' })
 export type PersonAccount = z.infer<typeof PersonAccount>
 
-export const PersonPlan = PlanDocument.extend({ person: PersonAccount }).meta({ id: 'PersonPlan' })
+export const PersonPlan = PlanDocument.omit({ kept: true }).extend({ person: PersonAccount }).meta({ id: 'PersonPlan' })
 export type PersonPlan = z.infer<typeof PersonPlan>
 
 const NamedPeople = z.object({ count: Count, keys: z.array(z.string()).readonly() })

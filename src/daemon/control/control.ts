@@ -147,16 +147,16 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
   },
 
-  async startRun(ctx, { params: { connection }, body: { full, verify, person, by } }) {
+  async startRun(ctx, { params: { connection }, body: { full, verify, person, plan, by } }) {
     knownConnection(ctx, connection)
     if (person !== undefined) {
-      if (full || verify) throw new Failure('usage', 'a run of one person is neither full nor does it verify')
+      if (full || verify || plan) throw new Failure('usage', 'a run of one person takes no other option')
       return {
         status: 201,
         body: await requestPerson(ctx.sync, { connection, person, ...(by !== undefined && { by }) }),
       }
     }
-    const options = { ...(full && { full }), ...(verify && { verify }) }
+    const options = { ...(full && { full }), ...(verify && { verify }), ...(plan && { plan }) }
     return {
       status: 201,
       body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...(by !== undefined && { by }) }),

@@ -6,7 +6,6 @@ import {
   type Person,
   type PersonAccount,
   type PersonChange,
-  type PlanDocument,
   type Problem,
   type RecordView,
   type RejectView,
@@ -106,7 +105,7 @@ export function classedView({ field, value, meaning, by, classedAt }: ClassedEnt
 }
 
 /** A plan as the control API shows it. */
-export function planView(plan: PreparedPlan, showing: Showing): PlanDocument {
+export function planView<T extends Omit<PreparedPlan, 'kept'>>(plan: T, showing: Showing) {
   const changes = plan.changes.map(({ change, origin }) => changeView(change, { ...showing, origin }))
   return {
     ...plan,

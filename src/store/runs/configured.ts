@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
+const acceptedStates = ['delivering', 'finished', 'finished_with_problems', 'unchanged'] as const
+
 /** Notes by which configuration a connection's plans are made now, and who started the process that was the first to do so. */
 export async function noteConfiguration(
   tx: Db,
@@ -26,7 +28,7 @@ export async function configuredBy(
     .selectFrom('runs')
     .select('configuration')
     .where('connection', '=', connection)
-    .where('state', 'in', ['delivering', 'finished', 'finished_with_problems', 'unchanged'])
+    .where('state', 'in', acceptedStates)
     .where('configuration', 'is not', null)
     .orderBy('created_at', 'desc')
     .limit(1)
@@ -39,4 +41,18 @@ export async function configuredBy(
     .where('configuration', '=', configuration)
     .executeTakeFirst()
   return known?.configured_by ?? null
+}
+
+/** The newest run of the connection whose plan was accepted; null if there is none. */
+export async function newestAccepted(db: Db, connection: string): Promise<string | null> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', '=', connection)
+    .where('state', 'in', acceptedStates)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return run?.id ?? null
 }

@@ -128,10 +128,16 @@ export async function addWaitingRun(
       created_at: run.now,
     })
     .onConflict((conflict) =>
-      conflict.columns(['connection', 'feed']).where('state', '=', 'waiting').doUpdateSet({
-        options: sql`runs.options || excluded.options`,
-        requested_by: sql`(runs.requested_by::jsonb || excluded.requested_by::jsonb)::json`,
-      }),
+      conflict
+        .columns(['connection', 'feed'])
+        .where('state', '=', 'waiting')
+        .doUpdateSet({
+          // A run that must come to a kept plan is not widened, and a run that waits for others is not bound to one.
+          options: sql`case when runs.options ? 'plan'
+            then runs.options || jsonb_build_object('joined', coalesce(runs.options -> 'joined', '{}') || excluded.options - 'plan')
+            else runs.options || excluded.options - 'plan' end`,
+          requested_by: sql`(runs.requested_by::jsonb || excluded.requested_by::jsonb)::json`,
+        }),
     )
     .returning('id')
     .executeTakeFirstOrThrow()

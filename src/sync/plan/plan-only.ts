@@ -2,9 +2,11 @@ import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import type { Reject } from '../../identity/record.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
+import type { KeptPlan } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
 import { connectionOf } from '../requests.ts'
 import { mainFeed, openFeed } from './feeds.ts'
+import { keptPlan } from './kept-plan.ts'
 import { preparePlan } from './prepare.ts'
 import { memoryStage } from './stage.ts'
 
@@ -20,6 +22,8 @@ export type PlanDocument = {
   readonly counts: PlanCounts
   readonly guards: readonly Verdict[]
   readonly changes: readonly StagedChange[]
+  /** Names the plan and what it was made from, for a run that must come to it. */
+  readonly kept: KeptPlan
   readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]
 }
@@ -28,6 +32,7 @@ export type PlanDocument = {
 export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = connectionOf(ctx, name)
   await ensureConnection(ctx.store.db, name)
+  const made = await keptPlan(ctx, connection)
   const stage = memoryStage()
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
   const prepared = await preparePlan(ctx, connection, {
@@ -41,5 +46,6 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   const { setAside: _, standing: __, pairs: ___, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
-  return { connection: name, ...plan, changes }
+  const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }
+  return { connection: name, ...plan, kept, changes }
 }

@@ -1,0 +1,45 @@
+import { Failure } from '../../errors.ts'
+import { newestAccepted } from '../../store/runs/configured.ts'
+import type { Db, KeptPlan } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
+import { basisOf } from './basis.ts'
+
+/** What names a plan and all that it was made from. */
+export async function keptPlan(
+  ctx: Pick<SyncContext, 'store' | 'platform'>,
+  connection: SyncConnection,
+): Promise<Pick<KeptPlan, 'basis' | 'accepted'>> {
+  return {
+    basis: await basisOf(ctx, connection),
+    accepted: await newestAccepted(ctx.store.db, connection.name),
+  }
+}
+
+/** Refuses a plan that is another one than a person has kept, and says what differs. */
+export async function refuseOtherPlan(
+  db: Db,
+  kept: KeptPlan,
+  now: {
+    readonly connection: string
+    readonly basis: string
+    readonly digest: string
+    readonly version: string | null
+  },
+): Promise<void> {
+  const difference = await differenceOf(db, kept, now)
+  if (difference === null) return
+  throw new Failure('conflict', `this is not the plan that was kept: ${difference}; plan again`)
+}
+
+async function differenceOf(
+  db: Db,
+  kept: KeptPlan,
+  now: { connection: string; basis: string; digest: string; version: string | null },
+): Promise<string | null> {
+  if (now.basis !== kept.basis) return 'the configuration of the connection, or what its values mean, has changed since'
+  if (now.version !== kept.version) return 'the source was replaced since'
+  if (now.digest === kept.digest) return null
+  const accepted = await newestAccepted(db, now.connection)
+  if (accepted !== kept.accepted) return `facts were accepted since, by run ${accepted}`
+  return `its digest is ${now.digest} now, and was ${kept.digest}; a leaving date may have come, or the platform answered since`
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { planOnly, requestRun } from '../../../src/sync/sync.ts'
+import { databases } from '../../helpers/servers/databases.ts'
+import { change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe.each(databases)('a plan that was kept, on $name,', ({ place }) => {
+  async function open() {
+    const stack = new AsyncDisposableStack()
+    const { client } = await host.tenant()
+    const { at } = stack.use(await place())
+    const world = stack.use(await openWorld({ at, client }))
+    await world.night(staff(20), { asOf: '2026-11-19T01:00:00.000Z' })
+    world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+    world.hrSays(without(staff(20), 'E0007'), '2026-11-20T01:00:00.000Z')
+    const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+    const ask = async () => {
+      const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options: { plan: kept } })
+      await world.drain()
+      return await world.runOf(id)
+    }
+    const separated = async () => (await peopleOn(client)).get('E0007')?.separatedAt ?? null
+    return { world, kept, ask, separated, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  test('is what the run delivers', async () => {
+    await using opened = await open()
+
+    const run = await opened.ask()
+
+    expect(run).toMatchObject({ state: 'finished', digest: opened.kept.digest, counts: { leave: 1 } })
+    expect(await opened.separated()).toBe('2026-11-20T00:00:00.000Z')
+  })
+
+  test('that a guard stops is held as ever', async () => {
+    await using opened = await open()
+    const { world } = opened
+    world.hrSays(staff(8), '2026-11-20T02:00:00.000Z')
+    const { kept } = await planOnly(world.sync, 'acme', new AbortController().signal)
+
+    const asked = { connection: 'acme', trigger: 'operator', options: { plan: kept } } as const
+    const { id } = await requestRun(world.sync, asked)
+    await world.drain()
+
+    expect(await world.runOf(id)).toMatchObject({ state: 'held', digest: kept.digest })
+  })
+
+  test.each([
+    {
+      what: 'the source was replaced',
+      meanwhile: async ({ world }: Opened) => world.hrSays(without(staff(20), 'E0007'), '2026-11-20T02:00:00.000Z'),
+      says: 'the source was replaced since',
+    },
+    {
+      what: 'the configuration is another one',
+      meanwhile: async ({ world }: Opened) => Object.assign(world.connection, { configuration: 'another' }),
+      says: 'the configuration of the connection, or what its values mean, has changed since',
+    },
+    {
+      what: 'facts were accepted',
+      meanwhile: async ({ world }: Opened) => {
+        const rows = world.source.rows
+        await world.night(change(staff(20), { id: 'E0008', title: 'Lead' }), { asOf: '2026-11-19T02:00:00.000Z' })
+        Object.assign(world.source, { rows, asOf: '2026-11-20T01:00:00.000Z' })
+      },
+      says: 'facts were accepted since, by run ',
+    },
+  ])('is refused where $what since, and sends nothing', async ({ meanwhile, says }) => {
+    await using opened = await open()
+    await meanwhile(opened)
+
+    const run = await opened.ask()
+
+    expect(run).toMatchObject({ state: 'failed', failure: 'conflict' })
+    expect(run.reason).toContain(`this is not the plan that was kept: ${says}`)
+    expect(await opened.separated()).toBeNull()
+  })
+
+  test('binds no run that waits for others, and none that joins it', async () => {
+    await using opened = await open()
+    const { world, kept } = opened
+    const options = { plan: kept }
+    await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+    await expect(requestRun(world.sync, { connection: 'acme', trigger: 'operator', options })).rejects.toThrow(
+      'waits already; ask again when it has ended',
+    )
+    await world.drain()
+    const bound = await requestRun(world.sync, { connection: 'acme', trigger: 'operator', options })
+    const joined = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+    await world.drain()
+    await world.minute()
+
+    expect(joined.id).toBe(bound.id)
+    expect((await world.runOf(bound.id)).state).toBe('failed')
+    const runs = await world.sync.store.db.selectFrom('runs').select(['state']).orderBy('created_at').execute()
+    expect(runs.map(({ state }) => state).toSorted()).toEqual(['failed', 'finished', 'finished', 'unchanged'])
+  })
+
+  type Opened = Awaited<ReturnType<typeof open>>
+})
