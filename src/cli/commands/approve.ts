@@ -49,7 +49,8 @@ async function seenDigest(
   // The plan is shown on a terminal alone, which is where values may be shown.
   const detail = await runDetail(control, runId, { values: options.showValues ?? false, whole: false })
   if (detail.state !== 'held' || detail.digest === null) {
-    const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : ''
+    const decided = detail.decidedBy === null ? '' : `: ${detail.decidedBy} decided it at ${detail.decidedAt}`
+    const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : decided
     throw new Failure('conflict', `run ${runId} is ${detail.state}, not held${why}`)
   }
   refuseExpired(detail)
