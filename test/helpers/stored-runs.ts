@@ -15,12 +15,26 @@ export type StoredRun = {
   readonly options?: object
   /** When what it read was true. Without it, there was nothing new to read. */
   readonly asOf?: Date
+  /** Until when its plan can be approved. */
+  readonly expiresAt?: Date
 }
 
 /** Writes a run as it stands in the store. A run that failed was not planned, every other one was. */
 export async function storeRun(
   db: Db,
-  { connection = 'acme', feed = 'source', state, at, digest, options = {}, guards, counts, asOf, ...texts }: StoredRun,
+  {
+    connection = 'acme',
+    feed = 'source',
+    state,
+    at,
+    digest,
+    options = {},
+    guards,
+    counts,
+    asOf,
+    expiresAt,
+    ...texts
+  }: StoredRun,
 ): Promise<string> {
   const id = randomUUID()
   const isOver = !['held', 'delivering'].includes(state)
@@ -38,6 +52,7 @@ export async function storeRun(
       counts: counts ? JSON.stringify(counts) : null,
       source: asOf ? JSON.stringify({ name: 'people.csv' }) : null,
       as_of: asOf ?? null,
+      expires_at: expiresAt ?? null,
       created_at: at,
       started_at: at,
       finished_at: isOver ? at : null,

@@ -76,6 +76,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       alertViews(world.sync.store.db, {
         connections: ['acme'],
         overdueMinutes: 60,
+        leaverBounds: new Map(),
         freshness: [],
         link: null,
         now: world.clock.now,

@@ -16,7 +16,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
     keysBlock('Taken back by it, and left so. `rollcall restore KEY` sends one again', retracted, paint),
     leftBlock(left, paint),
     [
-      `${paint('yellow', '!')} The next export is read as ever. If HR has not mended it, the same changes are planned again, under the same guards. `rollcall hold-back KEY` keeps single people.`,
+      `${paint('yellow', '!')} The next export is read as ever. If HR has not mended it, the same changes are planned again, under the same guards. \`rollcall hold-back KEY\` keeps single people.`,
     ],
   ]
   return blocks.flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])).join('\n\n')

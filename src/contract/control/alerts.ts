@@ -8,6 +8,7 @@ export const AlertKind = z.enum([
   'blocked',
   'overdue',
   'held',
+  'expiring',
   'run_failed',
   'problems',
   'unserved',

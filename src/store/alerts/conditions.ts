@@ -7,6 +7,7 @@ export const conditionKinds = [
   'blocked',
   'overdue',
   'held',
+  'expiring',
   'run_failed',
   'problems',
   'unserved',
@@ -59,6 +60,7 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   blocked,
   overdue,
   held,
+  expiring,
   run_failed: runFailed,
   problems,
   unserved: notServed,
@@ -167,6 +169,30 @@ function expiryText(expiresAt: Date | null, now: Date): string {
   if (expiresAt === null) return ''
   const at = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return expiresAt > now ? ` until ${at}` : `, and its plan has expired at ${at}: run again`
+}
+
+/** Held runs whose plan can be approved for a third of its time only, at most for a day, or no longer. */
+async function expiring(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const { rows } = await sql<{ name: string; runId: string; since: Date; expiresAt: Date } & Waiting>`
+    with held as (
+      select *, expires_at - least(interval '1 day', (expires_at - coalesce(started_at, created_at)) / 3) as ending_at
+      from runs where state = 'held' and connection = any(${connections})
+    )
+    select distinct on (connection) connection as name, id as "runId", ending_at as since, expires_at as "expiresAt",
+      ${planned('join', 'update', 'leave', 'return', 'correct', 'retract')} as people,
+      ${planned('leave', 'correct')} as leavers
+    from held where ending_at <= ${now}
+    order by connection, expires_at desc, id`.execute(db)
+  return rows.map(({ name, expiresAt, ...condition }) => ({
+    ...condition,
+    connection: name,
+    kind: 'expiring',
+    code: expiresAt > now ? 'expiring' : 'expired',
+    reason:
+      expiresAt > now
+        ? `the plan of a held run can be approved until ${minute(expiresAt)} only`
+        : `the plan of a held run expired ${minute(expiresAt)} and can no longer be approved: run again`,
+  }))
 }
 
 function planned(...kinds: readonly string[]) {

@@ -272,7 +272,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
           'decided_by',
           'decided_at',
         ],
-        'values_removed_at',
+        ...['configuration', 'basis', 'went_on', 'requested_by', 'expires_at', 'decided_reason', 'values_removed_at'],
       ],
     },
   ],
@@ -315,7 +315,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: [
         ...['name', 'target_key', 'target_id', 'target_lease', 'lacks_update', 'accepted_source', 'accepted_as_of'],
         ...['accepted_fields', 'accepted_rows', 'accepted_end', 'exports_accepted', 'blocked_status', 'blocked_code'],
-        ...['blocked_reason', 'blocked_at', 'probe_at'],
+        ...['blocked_reason', 'blocked_at', 'probe_at', 'configuration', 'configured_by'],
       ],
     },
   ],

@@ -3,6 +3,7 @@ import { type ControlContext, controlHandlers } from '../../../src/daemon/contro
 import type { ChangeKind } from '../../../src/identity/change.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { requestRun, retractPerson } from '../../../src/sync/sync.ts'
+import { quietAlerts } from '../../helpers/alert-settings.ts'
 import { change, type Host, openWorld, staff, startHost, type World } from '../../helpers/world.ts'
 
 let host: Host
@@ -58,7 +59,8 @@ const contextOf = ({ sync }: World): ControlContext => ({
   sync,
   audit: { seal: unused, verify: unused, replaceKey: unused, trouble: unused },
   schedules: [],
-  alerts: { overdueMinutes: 60 },
+  alerts: quietAlerts,
+  watched: { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() },
   about: { version: '0', daemon: null, database: '', queue: '', platform: '' },
   signal: new AbortController().signal,
 })

@@ -195,6 +195,40 @@ describe.each(databases)('conditions on $name', ({ place }) => {
     ])
   })
 
+  test.each([
+    ['is soon over', -24 * 60, 'expiring', 'can be approved until 2026-11-21 12:00 UTC only'],
+    ['is over', 30, 'expired', 'expired 2026-11-20 11:30 UTC and can no longer be approved: run again'],
+  ] as const)('a held run whose time %s is one more', async (_what, minutes, code, reason) => {
+    const at = ago(minutes + 72 * 60)
+    const runId = await run({ state: 'held', at, counts: { leave: 9 }, expiresAt: ago(minutes) })
+    await run({ connection: 'beta', state: 'held', at: ago(0), expiresAt: ago(-72 * 60) })
+
+    const found = await look()
+
+    expect(found.filter(({ kind }) => kind === 'expiring')).toEqual([
+      {
+        connection: 'acme',
+        kind: 'expiring',
+        code,
+        reason: `the plan of a held run ${reason}`,
+        since: ago(minutes + 24 * 60),
+        people: 9,
+        leavers: 9,
+        runId,
+      },
+    ])
+  })
+
+  test('a plan that can be approved for an hour is reminded of in its last twenty minutes', async () => {
+    const kinds = async (left: number) => {
+      await store.db.deleteFrom('runs').execute()
+      await run({ state: 'held', at: ago(60 - left), expiresAt: ago(-left) })
+      return (await look()).map(({ kind }) => kind)
+    }
+
+    expect([await kinds(21), await kinds(20)]).toEqual([['held'], ['held', 'expiring']])
+  })
+
   test('a failed run is one until the source has been read again, whatever became of that plan', async () => {
     const failed = { state: 'failed', failure: 'source_unreachable', reason: 'cannot reach hr.example' }
     await run({ ...failed, at: ago(3000) })
