@@ -99,6 +99,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
     ])
     expect(after).toMatchObject([
       { kind: 'held', leavers: 10, reason: expect.stringContaining('has expired at 2026-11-20 08:02 UTC: run again') },
+      { kind: 'expiring', code: 'expired', leavers: 10 },
     ])
     expect(await world.runOf(held.id)).toMatchObject({ state: 'superseded' })
     expect(await separated()).toBe(10)
