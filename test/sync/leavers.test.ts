@@ -260,10 +260,10 @@ describe('the clock of a leaver', () => {
     await rejectRun(world.sync, { runId: held.id, by: 'ana' })
     const rejected = await late('2026-11-21T23:01:00.000Z')
     const again = await world.night(nearlyAll, { asOf: '2026-11-21T01:00:00.000Z' })
-    const seenAgain = await late('2026-11-25T03:00:00.000Z')
+    const seenAgain = await late('2026-11-24T20:00:00.000Z')
     await approveRun(world.sync, { runId: again.id, digest: again.digest ?? '', by: 'ana' })
     await world.drain()
-    const acknowledged = await late('2026-11-25T03:01:00.000Z')
+    const acknowledged = await late('2026-11-24T20:01:00.000Z')
 
     expect([within, rejected, acknowledged]).toEqual([[], [], []])
     expect(over).toMatchObject([
