@@ -204,7 +204,8 @@ function cellView(
   { text, value, ...cell }: CellAccount,
   { values }: Showing,
 ): PersonAccount['rows'][number]['cells'][number] {
-  const isShown = values || openFields.has(cell.field)
+  // Where columns have moved, a cell that is no date may hold anything.
+  const isShown = values || (openFields.has(cell.field) && cell.reason === null)
   const normalised = text !== null && typeof value === 'string' && !worded.has(cell.field) && text !== value
   return {
     ...cell,
