@@ -15,7 +15,12 @@ export type Decided = {
 
 /** Why a decision about one person is as it is, in sentences. They hold days of employment and no other value. */
 export function explain(decided: Decided, ctx: PlanContext): string[] {
-  return [...evidenceOf(decided, ctx), outcomeOf(decided)]
+  return [...evidenceOf(decided, ctx), ...heldBackOf(decided), outcomeOf(decided)]
+}
+
+function heldBackOf({ entry, side }: Decided): string[] {
+  const held = (side ?? entry)?.heldLeaving ?? null
+  return held === null ? [] : [`an operator holds the leaving of ${dayOf(held.separatedAt)} back until ${held.until}`]
 }
 
 function evidenceOf({ entry, seen, side }: Decided, ctx: PlanContext): string[] {
