@@ -9,6 +9,11 @@ export type Kept = {
   readonly columns: readonly string[]
 }
 
+/** Columns by their names, with blanks between them. */
+function named(columns: string): readonly string[] {
+  return columns.split(' ')
+}
+
 const values = '`retention.valuesDays` after the run ended'
 const history = '`retention.historyDays` after the run ended'
 const known = 'as long as the person is known; values of people who have left until `rollcall forget`'
@@ -24,26 +29,16 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what HR says of a person, newest facts first, with their times',
       until: known,
-      columns: [
-        'wanted',
-        'inferred',
-        'deferred_to',
-        'cleared_date',
-        'deferred_zone',
-        'due_at',
-        'held_leaving',
-        'field_times',
-      ],
+      columns: named('wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving field_times'),
     },
-    { holds: 'words', what: 'why a person was retracted', until: known, columns: ['retracted_reason'] },
+    { holds: 'words', what: 'why a person was retracted', until: known, columns: named('retracted_reason') },
     {
       holds: 'keys',
       what: 'that the person is known, and since when',
       until: forEver,
-      columns: [
-        ...['connection', 'identity_id', 'as_of', 'employment_as_of', 'absences', 'exports_before', 'retracted_at'],
-        ...['uncertain', 'recheck_at', 'forgotten_at'],
-      ],
+      columns: named(
+        'connection identity_id as_of employment_as_of absences exports_before retracted_at uncertain recheck_at forgotten_at',
+      ),
     },
   ],
   acknowledged: [
@@ -51,7 +46,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what the platform has of people of whom HR wants something else',
       until: 'the platform has acknowledged what HR wants',
-      columns: ['connection', 'identity_id', 'confirmed', 'run_id'],
+      columns: named('connection identity_id confirmed run_id'),
     },
   ],
   plan_entries: [
@@ -59,21 +54,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'what a plan would make of the roster',
       until: 'the plan is accepted or dropped',
-      columns: [
-        ...[
-          'run_id',
-          'identity_id',
-          'wanted',
-          'inferred',
-          'deferred_to',
-          'cleared_date',
-          'deferred_zone',
-          'due_at',
-          'held_leaving',
-          'as_of',
-        ],
-        ...['employment_as_of', 'field_times', 'absences'],
-      ],
+      columns: named(
+        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of field_times absences',
+      ),
     },
   ],
   changes: [
@@ -81,29 +64,21 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'the record that was sent, and each difference',
       until: values,
-      columns: ['record', 'fields'],
+      columns: named('record fields'),
     },
-    { holds: 'words', what: "the platform's answer; its message may quote values", until: values, columns: ['answer'] },
+    {
+      holds: 'words',
+      what: "the platform's answer; its message may quote values",
+      until: values,
+      columns: named('answer'),
+    },
     {
       holds: 'keys',
       what: 'whose change it was, the date of leaving, and what became of it',
       until: history,
-      columns: [
-        ...[
-          'run_id',
-          'identity_id',
-          'kind',
-          'separated_at',
-          'inferred',
-          'carried',
-          'reason',
-          'origin',
-          'batch',
-          'state',
-          'step',
-        ],
-        ...['requests', 'sent_at', 'answered_at'],
-      ],
+      columns: named(
+        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at',
+      ),
     },
   ],
   rejects: [
@@ -111,21 +86,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'rows that could not be used: place and reason',
       until: values,
-      columns: [
-        ...[
-          'run_id',
-          'seq',
-          'line',
-          'column_name',
-          'reason',
-          'identity_id',
-          'event',
-          'cell_only',
-          'may_leave',
-          'fingerprint',
-        ],
-        'unlisted',
-      ],
+      columns: named('run_id seq line column_name reason identity_id event cell_only may_leave fingerprint unlisted'),
     },
   ],
   standing_rejects: [
@@ -133,21 +94,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'what is wrong with the newest export',
       until: 'an export is accepted without the fault',
-      columns: [
-        ...[
-          'connection',
-          'fingerprint',
-          'identity_id',
-          'line',
-          'column_name',
-          'field',
-          'reason',
-          'source',
-          'cell_only',
-          'may_leave',
-        ],
-        ...['unlisted', 'times', 'accepted_times', 'unserved', 'run_id', 'first_at', 'last_at'],
-      ],
+      columns: named(
+        'connection fingerprint identity_id line column_name field reason source cell_only may_leave unlisted times accepted_times unserved run_id first_at last_at',
+      ),
     },
   ],
   key_answers: [
@@ -155,7 +104,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'what people said of two keys of HR',
       until: 'somebody takes the answer back',
-      columns: ['connection', 'former', 'identity_id', 'same', 'answered_by', 'answered_at'],
+      columns: named('connection former identity_id same answered_by answered_at'),
     },
   ],
   key_pairs: [
@@ -163,7 +112,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'keys of a plan that look like one person',
       until: history,
-      columns: ['run_id', 'former', 'identity_id', 'in_common', 'clear'],
+      columns: named('run_id former identity_id in_common clear'),
     },
   ],
   hold_backs: [
@@ -171,7 +120,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'words',
       what: 'whose leaving an operator holds back, until when and why',
       until: 'it is ended, another one is placed after its day, or `rollcall forget`',
-      columns: ['connection', 'identity_id', 'until', 'reason', 'held_by', 'held_at'],
+      columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
   leavers: [
@@ -179,11 +128,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'the clock of each departure: days, times, and what the platform showed',
       until: forEver,
-      columns: [
-        ...['id', 'connection', 'identity_id', 'run_id', 'effective_on', 'effective_at', 'inferred', 'joined_left'],
-        ...['former_dates', 'stated_at', 'first_seen_at', 'accepted_at', 'sent_at', 'acknowledged_at', 'visible_at'],
-        ...['check_at', 'checks', 'checked_at', 'found_status', 'finding', 'found_detail', 'ended_at', 'ended_as'],
-      ],
+      columns: named(
+        'id connection identity_id run_id effective_on effective_at inferred joined_left former_dates stated_at first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at found_status finding found_detail ended_at ended_as',
+      ),
     },
   ],
   run_accounts: [
@@ -191,7 +138,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'the row of a person that an operator asked for, and what a reverted run left',
       until: `${values}; the newest 200 of a connection`,
-      columns: ['run_id', 'account'],
+      columns: named('run_id account'),
     },
   ],
   problems: [
@@ -199,7 +146,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'words',
       what: 'people whom the platform refuses; its message may quote values',
       until: 'the platform has acknowledged the person',
-      columns: ['connection', 'identity_id', 'run_id', 'kind', 'status', 'message', 'first_at', 'last_at', 'times'],
+      columns: named('connection identity_id run_id kind status message first_at last_at times'),
     },
   ],
   inbox: [
@@ -207,26 +154,13 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'values',
       what: 'events as HR sent them',
       until: 'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came',
-      columns: ['body'],
+      columns: named('body'),
     },
     {
       holds: 'none',
       what: 'by which a repetition is known, and what became of the event',
       until: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
-      columns: [
-        ...[
-          'id',
-          'connection',
-          'dedup_key',
-          'event_id',
-          'signed_at',
-          'received_at',
-          'state',
-          'run_id',
-          'reason',
-          'joined',
-        ],
-      ],
+      columns: named('id connection dedup_key event_id signed_at received_at state run_id reason joined'),
     },
   ],
   runs: [
@@ -234,46 +168,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
       until: history,
-      columns: [
-        ...[
-          'id',
-          'connection',
-          'feed',
-          'trigger',
-          'options',
-          'state',
-          'reason',
-          'failure',
-          'attempt',
-          'lease',
-          'source',
-          'mode',
-        ],
-        ...[
-          'as_of',
-          'rows',
-          'records',
-          'fields',
-          'end_keys',
-          'warnings',
-          'verification',
-          'unserved',
-          'counts',
-          'guards',
-        ],
-        ...[
-          'people_counts',
-          'digest',
-          'moved',
-          'set_aside',
-          'created_at',
-          'started_at',
-          'finished_at',
-          'decided_by',
-          'decided_at',
-        ],
-        ...['configuration', 'basis', 'went_on', 'requested_by', 'expires_at', 'decided_reason', 'values_removed_at'],
-      ],
+      columns: named(
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on requested_by expires_at decided_reason values_removed_at',
+      ),
     },
   ],
   deliveries: [
@@ -281,22 +178,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'words',
       what: 'batches: counts, times, the last failure',
       until: history,
-      columns: [
-        ...[
-          'run_id',
-          'batch',
-          'kind',
-          'state',
-          'due_at',
-          'attempts',
-          'lease',
-          'uncertain',
-          'requests',
-          'people',
-          'confirmed',
-        ],
-        ...['refused', 'answer', 'sent_at', 'answered_at', 'failures', 'failing_since', 'last_code', 'last_failure'],
-      ],
+      columns: named(
+        'run_id batch kind state due_at attempts lease uncertain requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure',
+      ),
     },
   ],
   takeovers: [
@@ -304,7 +188,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'batches taken over from another process',
       until: 'that process has ended',
-      columns: ['run_id', 'batch', 'lease'],
+      columns: named('run_id batch lease'),
     },
   ],
   connections: [
@@ -312,11 +196,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'the newest accepted export, the keys at its end, and what blocks the connection',
       until: forEver,
-      columns: [
-        ...['name', 'target_key', 'target_id', 'target_lease', 'lacks_update', 'accepted_source', 'accepted_as_of'],
-        ...['accepted_fields', 'accepted_rows', 'accepted_end', 'exports_accepted', 'blocked_status', 'blocked_code'],
-        ...['blocked_reason', 'blocked_at', 'probe_at', 'configuration', 'configured_by'],
-      ],
+      columns: named(
+        'name target_key target_id target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by',
+      ),
     },
   ],
   taken_sources: [
@@ -324,7 +206,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'exports that were accepted or refused, by version',
       until: '`retention.historyDays` after that',
-      columns: ['connection', 'version', 'source', 'outcome', 'taken_at', 'settled_at'],
+      columns: named('connection version source outcome taken_at settled_at'),
     },
   ],
   classed_values: [
@@ -332,7 +214,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'what people said that values of a status mean',
       until: forEver,
-      columns: ['connection', 'field', 'value', 'meaning', 'classed_by', 'classed_at'],
+      columns: named('connection field value meaning classed_by classed_at'),
     },
   ],
   unlisted_values: [
@@ -340,7 +222,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'values of a status that were accepted without a meaning',
       until: forEver,
-      columns: ['connection', 'field', 'value', 'first_at'],
+      columns: named('connection field value first_at'),
     },
   ],
   slots: [
@@ -348,7 +230,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'nights that were run',
       until: '`retention.historyDays` after that',
-      columns: ['connection', 'slot', 'taken_at'],
+      columns: named('connection slot taken_at'),
     },
   ],
   alerts: [
@@ -356,22 +238,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'what is or was wrong, in counts',
       until: '90 days after it was over',
-      columns: [
-        ...[
-          'id',
-          'connection',
-          'kind',
-          'code',
-          'reason',
-          'since',
-          'people',
-          'leavers',
-          'run_id',
-          'raised_at',
-          'absent_since',
-        ],
-        'cleared_at',
-      ],
+      columns: named('id connection kind code reason since people leavers run_id raised_at absent_since cleared_at'),
     },
   ],
   notifications: [
@@ -379,10 +246,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'how far each channel was told of an alert, and which of its recipients are left',
       until: '90 days after the alert was over',
-      columns: [
-        ...['alert_id', 'channel', 'next_at', 'claimed_until', 'sent', 'attempts', 'sent_code', 'notified_at'],
-        ...['last_failure', 'left_to'],
-      ],
+      columns: named('alert_id channel next_at claimed_until sent attempts sent_code notified_at last_failure left_to'),
     },
   ],
   alert_messages: [
@@ -390,16 +254,16 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'when a channel was sent a message, for its limit',
       until: 'a day after it was sent',
-      columns: ['channel', 'sent_at', 'summary'],
+      columns: named('channel sent_at summary'),
     },
   ],
-  leases: [{ holds: 'none', what: 'processes at work', until: 'a day after they ended', columns: ['id', 'seen_at'] }],
+  leases: [{ holds: 'none', what: 'processes at work', until: 'a day after they ended', columns: named('id seen_at') }],
   request_budget: [
     {
       holds: 'none',
       what: 'requests of this minute',
       until: 'the minute is over',
-      columns: ['key', 'points', 'expire'],
+      columns: named('key points expire'),
     },
   ],
   audit_pending: [
@@ -407,7 +271,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'acts that are not signed yet',
       until: 'the next signature, after seconds',
-      columns: ['id', 'entry', 'mac'],
+      columns: named('id entry mac'),
     },
   ],
   audit_trail: [
@@ -415,7 +279,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'acts: keys, counts, digests, reasons that people typed',
       until: forEver,
-      columns: ['ordinal', 'entry', 'hash'],
+      columns: named('ordinal entry hash'),
     },
   ],
   audit_heads: [
@@ -423,10 +287,8 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'none',
       what: 'signatures of the audit trail',
       until: forEver,
-      columns: ['ordinal', 'key', 'previous', 'hash', 'at', 'signature'],
+      columns: named('ordinal key previous hash at signature'),
     },
   ],
-  migrations: [
-    { holds: 'none', what: 'the version of the tables', until: forEver, columns: ['name', 'applied_at', 'sha256'] },
-  ],
+  migrations: [{ holds: 'none', what: 'the version of the tables', until: forEver, columns: named('name applied_at sha256') }],
 }
