@@ -19,7 +19,7 @@ export type ClaimedDelivery = {
   readonly isBlocked: boolean
   /** The platform refuses people of the connection, or did so before; some of them may be in this batch. */
   readonly hasProblems: boolean
-  /** People of its run leave, and the platform has not acknowledged it; some of them may be in this batch. */
+  /** Some people of the batch have a leaving date. */
   readonly hasLeavers: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
@@ -79,7 +79,8 @@ async function claimFrom(
       blocked_at is not null as "isBlocked",
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems",
       exists (
-        select 1 from leavers where leavers.run_id = claimed.run_id and acknowledged_at is null and ended_at is null) as "hasLeavers"
+        select 1 from changes
+        where changes.run_id = claimed.run_id and changes.batch = claimed.batch and separated_at is not null) as "hasLeavers"
     from claimed join connections on connections.name = claimed.connection`.execute(db)
   return rows[0] ?? null
 }

@@ -160,6 +160,18 @@ function blocked(connection: string): RawBuilder<boolean> {
   return sql<boolean>`(select blocked_at is not null from connections where name = ${connection})`
 }
 
+/** Whether anything of a run is due still. */
+export async function isDue(db: Db, runId: string): Promise<boolean> {
+  const due = await db
+    .selectFrom('deliveries')
+    .select('batch')
+    .where('run_id', '=', runId)
+    .where('state', '=', 'due')
+    .limit(1)
+    .executeTakeFirst()
+  return due !== undefined
+}
+
 /** Ends a run once nothing of it is due any more. True for one caller only, if several find that at once. */
 export async function closeRun(db: Db, runId: string, now: Date): Promise<boolean> {
   const { open, refused } = await db

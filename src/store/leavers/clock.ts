@@ -172,10 +172,11 @@ export function leaversOfBatch(
   return sql`
     update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}), acknowledged_at = ${answeredAt},
       check_at = ${firstCheck(answeredAt)}
-    from changes
-    where leavers.connection = ${connection} and leavers.run_id = ${runId} and changes.run_id = leavers.run_id
-      and changes.batch = ${batch} and changes.identity_id = leavers.identity_id and changes.state in ('due', 'confirmed')
-      and changes.separated_at is not null and leavers.acknowledged_at is null and leavers.ended_at is null`
+    where leavers.connection = ${connection} and leavers.run_id = ${runId} and acknowledged_at is null and ended_at is null
+      and leavers.identity_id = any(array(
+        select identity_id from changes
+        where changes.run_id = ${runId} and changes.batch = ${batch} and changes.state in ('due', 'confirmed')
+          and changes.separated_at is not null))`
 }
 
 /** When the platform's personnel is read first, in SQL. Nothing is to be seen there before the last day is over. */

@@ -290,5 +290,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('ordinal key previous hash at signature'),
     },
   ],
-  migrations: [{ holds: 'none', what: 'the version of the tables', until: forEver, columns: named('name applied_at sha256') }],
+  migrations: [
+    { holds: 'none', what: 'the version of the tables', until: forEver, columns: named('name applied_at sha256') },
+  ],
 }

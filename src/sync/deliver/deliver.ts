@@ -37,7 +37,7 @@ import { record, rollcall } from '../../store/audit/trail.ts'
 import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
 import { type ClaimedDelivery, claimDelivery, pendingChanges } from '../../store/deliveries/claim.ts'
 import { hasten } from '../../store/deliveries/due.ts'
-import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt } from '../../store/deliveries/end.ts'
+import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from '../../store/deliveries/end.ts'
 import { forgetAnswered } from '../../store/deliveries/outcomes.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
@@ -226,6 +226,8 @@ export async function finishRun(
   { runId, connection }: { readonly runId: string; readonly connection: string },
 ): Promise<void> {
   const { db } = ctx.store
+  // Each batch but the last ends here, without a transaction.
+  if (await isDue(db, runId)) return
   const run = await db.transaction().execute(async (tx) => {
     if (!(await closeRun(tx, runId, ctx.now()))) return null
     const closed = await getRun(tx, runId)
