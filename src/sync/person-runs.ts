@@ -3,14 +3,14 @@ import { record } from '../store/audit/trail.ts'
 import { freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
 import type { StagedChange } from '../store/plans/plans.ts'
-import { addOwnRun, ensureConnection, getRun, type Run, waitingRun } from '../store/runs/runs.ts'
+import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../store/runs/runs.ts'
 import type { PersonAccount } from '../store/schema.ts'
 import type { SyncContext } from './context.ts'
 import { preparePerson } from './plan/one-person.ts'
 import type { PlanDocument } from './plan/plan-only.ts'
 import { memoryStage } from './plan/stage.ts'
 import { askedPerson } from './plan/watch-person.ts'
-import { connectionOf } from './requests.ts'
+import { connectionOf, mustKnowWhoAsks } from './requests.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
@@ -22,12 +22,14 @@ export async function requestPerson(
   const connection = connectionOf(ctx, request.connection)
   const { name } = connection
   mustHaveSource(connection)
+  const requestedBy = request.by === undefined ? [] : [request.by]
+  mustKnowWhoAsks(connection, requestedBy)
   const now = ctx.now()
   const person = askedPerson(request.person)
   await ensureConnection(db, name)
   await freeConnection(db, name)
   await hasten(db, { connection: name, now })
-  const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, now } as const
+  const run = { connection: name, feed: 'person', trigger: 'operator', options: { person }, requestedBy, now } as const
   const { by = 'operator' } = request
   const { identityId } = person
   const added = await db.transaction().execute(async (tx) => {
@@ -37,6 +39,7 @@ export async function requestPerson(
     return id
   })
   const runId = added ?? (await joined(ctx, name, person.digest))
+  if (added === null) await noteRequested(db, { runId, requestedBy })
   if (added !== null) ctx.events.runRequested({ runId, connection: name, trigger: 'operator' })
   await sweep(ctx)
   const asked = await getRun(db, runId)

@@ -48,8 +48,7 @@ export async function requestRun(
   const connection = connectionOf(ctx, request.connection)
   const now = ctx.now()
   const requestedBy = request.by === undefined ? [] : [request.by]
-  if (request.trigger === 'operator' && connection.approvals.twoPeople && requestedBy.length === 0)
-    throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
+  if (request.trigger === 'operator') mustKnowWhoAsks(connection, requestedBy)
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
     // A person who asks for a run says that what stood in the way is gone; if not, the next answer tells.
@@ -244,6 +243,12 @@ export async function restorePerson(
 /** Whether a pin names this person, by the first key or by one that HR has issued since. */
 async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: string): Promise<boolean> {
   return [identityId, ...(await laterKeys(db, { connection: name, identityId }))].some((key) => pinned.has(key))
+}
+
+/** A person who asks for a run may not approve it under `twoPeople`, so that it has to be known who asks. */
+export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly string[]): void {
+  if (approvals.twoPeople && requestedBy.length === 0)
+    throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
 }
 
 export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {

@@ -35,6 +35,7 @@ export async function requestRevert(
       feed: 'revert',
       trigger: 'operator',
       options: { revert },
+      requestedBy: [by],
       now,
     })
     if (added === null)

@@ -4,7 +4,16 @@ import { Failure } from '../../src/errors.ts'
 import { Guards } from '../../src/identity/guards/limits.ts'
 import type { Run } from '../../src/store/runs/runs.ts'
 import type { SyncConnection } from '../../src/sync/context.ts'
-import { approveRun, classValue, hasMovedBasis, rejectRun, requestRun, retractPerson } from '../../src/sync/sync.ts'
+import {
+  approveRun,
+  classValue,
+  hasMovedBasis,
+  rejectRun,
+  requestPerson,
+  requestRevert,
+  requestRun,
+  retractPerson,
+} from '../../src/sync/sync.ts'
 import { databases } from '../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
 
@@ -247,13 +256,43 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       await approveRun(world.sync, decision(await world.runOf(id), 'ana'))
     })
 
+    test('takes another one than the person who asked for a revert, or for one person at once', async () => {
+      await using opened = await open()
+      const { world, separated } = opened
+      reconfigure(world, twoPeople)
+      const leaving = await heldRun(world, 'ana')
+      await approveRun(world.sync, decision(leaving, 'ben'))
+      await world.drain()
+      const signal = new AbortController().signal
+      const { id } = await requestRevert(world.sync, { runId: leaving.id, reason: 'a mistake', by: 'ana', signal })
+      await world.drain()
+      const revert = await world.runOf(id)
+      const refused = await refusal(approveRun(world.sync, decision(revert, 'ana')))
+      await approveRun(world.sync, decision(revert, 'ben'))
+      await world.drain()
+      world.hrSays(staff(2), '2026-11-21T01:00:00.000Z')
+      const asked = await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'ana' })
+      await requestPerson(world.sync, { connection: 'acme', person: 'E0009', by: 'cleo' })
+      await world.drain()
+      const person = await world.runOf(asked.id)
+
+      expect([revert.state, person.state]).toEqual(['held', 'held'])
+      expect(refused).toContain('ana asked for run')
+      for (const by of ['ana', 'cleo'])
+        expect(await refusal(approveRun(world.sync, decision(person, by)))).toContain(`${by} asked for run`)
+      expect(await separated()).toBe(0)
+    })
+
     test('has to know who asks', async () => {
       await using opened = await open()
       reconfigure(opened.world, twoPeople)
 
       const asking = requestRun(opened.world.sync, { connection: 'acme', trigger: 'operator' })
 
-      await expect(asking).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
+      const askingOne = requestPerson(opened.world.sync, { connection: 'acme', person: 'E0001' })
+
+      for (const asked of [asking, askingOne])
+        await expect(asked).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('who asks') })
     })
   })
 })

@@ -147,7 +147,14 @@ export async function addWaitingRun(
 /** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */
 export async function addOwnRun(
   db: Db,
-  run: { connection: string; feed: FeedName; trigger: Trigger; options: RunOptions; now: Date },
+  run: {
+    connection: string
+    feed: FeedName
+    trigger: Trigger
+    options: RunOptions
+    requestedBy: readonly string[]
+    now: Date
+  },
 ): Promise<string | null> {
   const row = await db
     .insertInto('runs')
@@ -158,12 +165,23 @@ export async function addOwnRun(
       trigger: run.trigger,
       state: 'waiting',
       options: JSON.stringify(run.options),
+      requested_by: JSON.stringify(run.requestedBy),
       created_at: run.now,
     })
     .onConflict((conflict) => conflict.columns(['connection', 'feed']).where('state', '=', 'waiting').doNothing())
     .returning('id')
     .executeTakeFirst()
   return row?.id ?? null
+}
+
+/** Notes that further people ask for a run. */
+export async function noteRequested(
+  db: Db,
+  { runId, requestedBy }: { runId: string; requestedBy: readonly string[] },
+): Promise<void> {
+  await sql`
+    update runs set requested_by = (coalesce(requested_by::jsonb, '[]') || ${JSON.stringify(requestedBy)}::jsonb)::json
+    where id = ${runId}`.execute(db)
 }
 
 /** The run of this feed that waits, with what it was asked for; null if none does. */
