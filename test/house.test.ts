@@ -15,6 +15,7 @@ import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
 import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
+import { Results, testingPage } from './helpers/pages/testing.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 // A path as short as /app says nothing about a machine.
@@ -135,6 +136,13 @@ describe('the documentation', () => {
     const page = securityPage(await readPage('docs/security.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/security.md')
+  })
+
+  test('shows what was run as the results have it', async () => {
+    const results = Results.parse(await json('test/nightly/results.json'))
+    const page = testingPage(await readPage('docs/testing.md'), results)
+
+    await expect(page).toMatchFileSnapshot('../docs/testing.md')
   })
 
   test('shows the table of acts as the audit trail has it', async () => {

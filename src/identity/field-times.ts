@@ -50,8 +50,13 @@ export function sameTimes(a: FieldTimes | null, b: FieldTimes | null): boolean {
   return a === b || timedFields.every((field) => a?.[field] === b?.[field])
 }
 
+/** The form of our own times. Two texts of it sort as their times do, and reading them as times would be a third of each decision. */
+const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** Of two ISO instants. */
 export function isBefore(a: string, b: string): boolean {
-  return a !== b && Temporal.Instant.compare(a, b) < 0
+  if (a === b) return false
+  return ownForm.test(a) && ownForm.test(b) ? a < b : Temporal.Instant.compare(a, b) < 0
 }
 
 function later(a: string, b: string): string {

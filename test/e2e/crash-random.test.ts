@@ -4,6 +4,7 @@ import type { CrashDaemon, Told } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const kills = Number(process.env.ROLLCALL_CRASHES ?? (isFull ? 200 : 20))
@@ -59,7 +60,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.round(kills * (shares[i] ?? 0)) })))(
   'a daemon that is killed $kills times at random, $name',
   (size) => {
-    test('loses nobody', { timeout: msBesides + size.kills * msPerKill }, async () => {
+    test('loses nobody', { timeout: msBesides + size.kills * msPerKill }, async ({ task }) => {
       const dice = createDice(`${seed} ${size.name}`)
       await using story = await openStory(host, size)
       const usual = await ordinaryLife(story, dice)
@@ -70,9 +71,6 @@ describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.roun
         fallen.push(stage)
         expect({ seed, life, findings }).toEqual({ seed, life, findings: [] })
       }
-      process.stderr.write(
-        `${size.name}, seed ${seed}, ${story.hr.nights.length} nights, killed while ${counted(fallen)}\n`,
-      )
       const { states, end } = await lastLife(story, dice)
 
       expect({ end, failed: states.filter((state) => !wellEnded.includes(state)) }).toEqual({
@@ -80,6 +78,11 @@ describe.each(sizes(redisDatabase).map((size, i) => ({ ...size, kills: Math.roun
         failed: [],
       })
       expect({ seed, findings: await story.account() }).toEqual({ seed, findings: [] })
+      tell(task, {
+        what: `a daemon killed at random, ${size.name}`,
+        times: `${size.kills} kills in ${story.hr.nights.length} nights (seed ${seed})`,
+        found: `nobody lost; killed while ${counted(fallen)}`,
+      })
     })
   },
 )

@@ -11,6 +11,7 @@ import { createModel, takeExport } from '../helpers/model/story.ts'
 import { openTrial, type Trial } from '../helpers/model/trial.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
@@ -33,11 +34,13 @@ const night = fc.record({ done: acts, fates, retracts: fc.option(fc.nat({ max: 8
 
 test('counts, state, exit code, problems, history, audit trail and platform agree, whatever becomes of the requests', {
   timeout: 180_000,
-}, async () => {
+}, async ({ task }) => {
   const begun = performance.now()
+  let told = 0
   await fc.assert(
     fc.asyncProperty(setups, fc.array(night, { minLength: 2, maxLength: 4 }), async (setup, nights) => {
       if (performance.now() - begun > mostMs) return
+      told += nights.length
       const model = createModel(setup)
       await using trial = await openTrial({ host, at: place.at, setup })
       for (const { done, fates, retracts } of nights) {
@@ -61,6 +64,11 @@ test('counts, state, exit code, problems, history, audit trail and platform agre
     }),
     { numRuns: isFull ? 60 : 6 },
   )
+  tell(task, {
+    what: 'counts, state, exit code, problems, history, audit trail and platform, compared',
+    times: `${told} nights`,
+    found: 'they agree',
+  })
 })
 
 async function approveHeld({ world: { sync } }: Trial): Promise<void> {

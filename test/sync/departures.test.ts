@@ -9,6 +9,7 @@ import { approveRun, classValue, requestDueRuns, restorePerson, retractPerson } 
 import { later, receive, terminated, webhookFeed } from '../helpers/events.ts'
 import { type Act, type Day, day, untidyHr } from '../helpers/model/untidy.ts'
 import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
 import { type Host, openWorld, peopleOn, startHost, type World } from '../helpers/world.ts'
 
 let host: Host
@@ -92,7 +93,9 @@ async function perform(world: World, act: Act): Promise<void> {
   }
 }
 
-test('every departure that HR expressed is on the platform, in the problems, or behind a hold that names it, night after night', async () => {
+test('every departure that HR expressed is on the platform, in the problems, or behind a hold that names it, night after night', async ({
+  task,
+}) => {
   const total: Account = {
     nights: 0,
     departures: 0,
@@ -159,7 +162,7 @@ test('every departure that HR expressed is on the platform, in the problems, or 
     }),
     { numRuns: isFull ? 8 : 2, endOnFailure: true },
   )
-  process.stderr.write(`departures: ${told(total)}\n`)
+  tell(task, { what: 'departures over months', ...told(total) })
 })
 
 /** Two nights in which everything is mended and somebody is awake. */
@@ -222,12 +225,13 @@ function count(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
 
-function told({ nights, departures, longest, holds, news }: Account): string {
+function told({ nights, departures, longest, holds, news }: Account) {
   const byCause = [...holds].map(([name, number]) => {
     const brought = news.get(name)
     return brought === undefined ? `${name} ${number}` : `${name} ${number} (${brought} nights brought something new)`
   })
-  return (
-    `${departures} in ${nights} nights, longest delay ${longest} nights; ` + `holds by cause: ${byCause.join(', ')}`
-  )
+  return {
+    times: `${departures} departures in ${nights} nights`,
+    found: `no one lost; longest delay ${longest} nights; holds by cause: ${byCause.join(', ')}`,
+  }
 }

@@ -5,6 +5,7 @@ import { createModel, deliverWhatIsLeft, findings, listen, takeExport } from '..
 import { openTrial } from '../helpers/model/trial.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 let host: Host
@@ -23,11 +24,13 @@ const parameters: fc.Parameters<unknown> = { numRuns: isFull ? 30 : 10 }
 /** No story begins after this time, so that a busy machine tells fewer of them, and a failed one is not simplified for ever. */
 const mostMs = 75_000
 
-test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async () => {
+test('whatever happens in whatever order, the platform ends as HR said', { timeout: 180_000 }, async ({ task }) => {
   const begun = performance.now()
+  let told = 0
   await fc.assert(
     fc.asyncProperty(setups, stories(80), async (setup, story) => {
       if (performance.now() - begun > mostMs) return
+      told += 1
       const model = createModel(setup)
       await using trial = await openTrial({ host, at: place.at, setup })
       await takeExport(model, trial)
@@ -43,4 +46,5 @@ test('whatever happens in whatever order, the platform ends as HR said', { timeo
     }),
     parameters,
   )
+  tell(task, { what: 'stories in any order', times: `${told} stories`, found: 'the platform ends as HR said' })
 })

@@ -15,6 +15,7 @@ export type Told = { readonly event: string } & Readonly<Record<string, unknown>
 
 /** A daemon in a process of its own that can be killed, or told at which of its steps to die. */
 export type CrashDaemon = AsyncDisposable & {
+  readonly pid: number | undefined
   /** Everything it has told so far. */
   readonly told: readonly Told[]
   /** Nobody has killed it, and it has not ended by itself. */
@@ -29,6 +30,8 @@ export type CrashDaemon = AsyncDisposable & {
   tellsSoMany(count: number): Promise<void>
   /** Resolves when it is gone, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>
+  /** How much memory it needs, in bytes, after everything else was collected. */
+  weigh(): Promise<number>
   kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
   /** The control API of a daemon that serves. */
   control(): Promise<Control>
@@ -47,6 +50,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   const lines = createInterface(child.stdout)
   const ended = once(child, 'close').then(([code, signal]): number | NodeJS.Signals | null => code ?? signal)
   const state = { lives: true }
+  let control: Promise<Control> | undefined
   child.on('exit', () => {
     state.lives = false
   })
@@ -72,6 +76,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
   const timesTold = (...events: readonly string[]) => told.filter(({ event }) => events.includes(event)).length
 
   const daemon: CrashDaemon = {
+    pid: child.pid,
     told,
     get lives() {
       return state.lives
@@ -92,15 +97,23 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
     async tellsSoMany(count) {
       await until(`it told ${count} events`, () => told.length >= count || undefined)
     },
+    async weigh() {
+      const before = timesTold('weighed')
+      tell('weigh')
+      await until('it was weighed', () => timesTold('weighed') > before || undefined)
+      return Number(told.findLast(({ event }) => event === 'weighed')?.usedBytes)
+    },
     async kill(signal = 'SIGKILL') {
       if (state.lives) child.kill(signal)
       state.lives = false
       return await ended
     },
     async control() {
-      const baseUrl = String(addressOf())
-      const token = await readControlToken({ dataDir: `${folder}/data`, configured: null })
-      return controlOverHttp({ baseUrl, token: token ?? '' })
+      // One for all, as each keeps connections of its own open.
+      control ??= readControlToken({ dataDir: `${folder}/data`, configured: null }).then((token) =>
+        controlOverHttp({ baseUrl: String(addressOf()), token: token ?? '' }),
+      )
+      return await control
     },
     async atRest() {
       const control = await daemon.control()

@@ -3,12 +3,14 @@
  * `loaded`, and begins when its input says `start`, so that one can be made ready while another still works. Its input may
  * name the step later, or another one: `die <step> <nth>`, counted from there. A step is an event, of some with what it is
  * about: `request.begun`, `step.stored:cleared`. Each event is a line of JSON on stdout before anything follows from it.
- * Without a step it works until it is told to stop.
+ * Without a step it works until it is told to stop. `weigh` makes it say how much memory is still in use after everything else was collected.
  */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { listenForStop } from '../../../src/cli/stop-signal.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
@@ -25,6 +27,7 @@ using stop = listenForStop()
 const input = createInterface(process.stdin)
 input.on('line', (line) => {
   const [word, deadly = '', count = '1'] = line.split(' ')
+  if (word === 'weigh') return weigh()
   if (word !== 'die') return started.resolve()
   death = { step: deadly, left: Number(count) }
   tell({ event: 'armed', step: deadly })
@@ -51,6 +54,13 @@ function onEvent(event: Event): void {
 
 function tell(event: object): void {
   writeSync(stdout, `${JSON.stringify(event)}\n`)
+}
+
+function weigh(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  const { heapUsed, external } = process.memoryUsage()
+  tell({ event: 'weighed', usedBytes: heapUsed + external })
 }
 
 function die(): void {

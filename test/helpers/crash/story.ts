@@ -59,6 +59,8 @@ type Employee = Hr['people'] extends ReadonlyMap<string, infer E> ? E : never
 
 /** A company over many nights whose daemon dies again and again. */
 export type Story = AsyncDisposable & {
+  /** Where the store and the jobs are; a store without a server is in `store`. */
+  readonly place: { readonly database?: string; readonly queue?: string; readonly store: string }
   readonly hr: Hr
   /** What is wrong with whose row in HR's next export. */
   readonly faults: Faults
@@ -114,7 +116,9 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
   let ready = opening.use(prepareDaemon(work))
   const opened = opening.move()
 
+  const store = join(work.dataDir, 'store')
   const story: Story = {
+    place: { ...place, store },
     hr,
     faults: clerks.faults,
     client,
@@ -183,9 +187,9 @@ export async function openStory(host: Host, size: Size): Promise<Story> {
       return await compared({ accepted: timesOf(acceptedStates), held: timesOf(['held']), named })
     },
     async account() {
-      const at = place.database ?? join(work.dataDir, 'store')
-      await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
-      const { db } = store
+      const at = place.database ?? store
+      await using database = await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations })
+      const { db } = database
       const held = (await listRuns(db, { limit: 1000 })).filter(({ state }) => state === 'held')
       return [
         ...held.map(({ id }) => `run ${id} is held still`),

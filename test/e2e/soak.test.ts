@@ -1,0 +1,161 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import type { CrashDaemon } from '../helpers/crash/crashes.ts'
+import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
+import { createDice, type Dice } from '../helpers/dice.ts'
+import { tell } from '../helpers/tried.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+const minutes = Number(process.env.ROLLCALL_SOAK_MINUTES ?? 2)
+const seed = process.env.ROLLCALL_SEED ?? '1'
+const redisDatabase = 9
+
+/** What one process and its servers hold after a night. */
+type Held = {
+  readonly memoryMebibytes: number
+  readonly openFiles: number
+  readonly redisKeys: number
+  readonly storeMebibytes: number
+}
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe.concurrent.each(sizes(redisDatabase))(
+  'one daemon that works through night after night, $name',
+  { tags: ['full'] },
+  (size) => {
+    test('holds no more at the end than in the middle, and has lost nobody', {
+      timeout: (minutes + 10) * 60_000,
+    }, async ({ task, expect }) => {
+      const dice = createDice(`${seed} ${size.name}`)
+      await using story = await openStory(host, size)
+      const daemon = await story.daemon()
+      const nights: Held[] = []
+      const end = performance.now() + minutes * 60_000
+
+      while (performance.now() < end) {
+        await night(story, daemon, dice)
+        nights.push(await held(story, daemon))
+      }
+      process.stderr.write(
+        size.name +
+          ' ' +
+          nights
+            .map((n) =>
+              Object.values(n)
+                .map((v) => Math.round(v * 10) / 10)
+                .join(' '),
+            )
+            .join(' / ') +
+          '\n',
+      )
+      await story.tidyNight(dice)
+      await story.ask(daemon)
+      await daemon.atRest()
+      expect(await daemon.kill('SIGTERM')).toBe(0)
+
+      const quarter = Math.floor(nights.length / 4)
+      const [second, last] = [nights.slice(quarter, 2 * quarter), nights.slice(-quarter)]
+      const [before, after] = [typical(second), typical(last)]
+      expect(await story.account()).toEqual([])
+      expect(after.memoryMebibytes).toBeLessThan(before.memoryMebibytes * 1.05 + 2)
+      expect(after.openFiles).toBeLessThanOrEqual(before.openFiles + 4)
+      expect(after.redisKeys).toBeLessThanOrEqual(before.redisKeys + 10)
+      // History is kept for years, so that each night adds to the store, but not more than the one before.
+      expect(growth(last)).toBeLessThan(growth(second) * 1.5 + 0.1)
+      tell(task, {
+        what: `a daemon that is left alone, ${size.name}`,
+        times: `${nights.length} nights in ${minutes} minutes (seed ${seed})`,
+        found: `nobody lost; from the second quarter to the last: ${said(before)} → ${said(after)}`,
+      })
+    })
+  },
+)
+
+/** HR tells of a day, and an operator decides about what is held. */
+async function night(story: Story, daemon: CrashDaemon, dice: Dice): Promise<void> {
+  await story.night(dice, { unlisted: dice.chance(1 / 8) })
+  await story.ask(daemon)
+  await daemon.atRest()
+  const causes = await story.heldFor(daemon)
+  if (causes.length === 0) return
+  if (causes.includes('unlistedValues')) {
+    await story.classStatuses(daemon)
+    await story.ask(daemon)
+  } else {
+    await story.approve(daemon)
+  }
+  await daemon.atRest()
+}
+
+async function held({ place }: Story, { pid, weigh }: CrashDaemon): Promise<Held> {
+  return {
+    memoryMebibytes: (await weigh()) / 2 ** 20,
+    openFiles: (await readdir(`/proc/${pid}/fd`)).length,
+    redisKeys: place.queue ? await keysOf(place.queue) : 0,
+    storeMebibytes: (place.database ? await bytesOf(place.database) : await bytesIn(place.store)) / 2 ** 20,
+  }
+}
+
+async function keysOf(queue: string): Promise<number> {
+  const redis = new Redis(queue)
+  try {
+    return await redis.dbsize()
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function bytesOf(database: string): Promise<number> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  try {
+    const { rows } = await client.query('SELECT pg_database_size(current_database())::float8 AS bytes')
+    return rows[0].bytes
+  } finally {
+    await client.end()
+  }
+}
+
+/** The embedded database makes and removes files meanwhile, and keeps a log of fixed size. */
+async function bytesIn(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true })
+  const sizes = names
+    .filter((name) => !name.includes('pg_wal'))
+    .map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+/** The median of each. */
+function typical(nights: readonly Held[]): Held {
+  const median = (of: (night: Held) => number) =>
+    nights.map(of).toSorted((a, b) => a - b)[nights.length >> 1] ?? Number.NaN
+  return {
+    memoryMebibytes: median((night) => night.memoryMebibytes),
+    openFiles: median((night) => night.openFiles),
+    redisKeys: median((night) => night.redisKeys),
+    storeMebibytes: median((night) => night.storeMebibytes),
+  }
+}
+
+/** What a night added to the store, in mebibytes. */
+function growth(nights: readonly Held[]): number {
+  const [first, last] = [nights[0], nights.at(-1)]
+  return first && last ? (last.storeMebibytes - first.storeMebibytes) / nights.length : Number.NaN
+}
+
+function said({ memoryMebibytes, openFiles, redisKeys, storeMebibytes }: Held): string {
+  return `${memoryMebibytes.toFixed(0)} MiB, ${openFiles} open files, ${redisKeys} keys in Redis, store ${storeMebibytes.toFixed(1)} MiB`
+}
