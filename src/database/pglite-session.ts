@@ -34,8 +34,8 @@ export class PgliteSession implements AsyncDisposable {
       // The database runs in this thread, so timers and sockets get their turn between two batches.
       await setImmediate()
       if (this.#holder !== who) throw new Error('the connection was closed')
-      const answer = this.#run(batch)
-      this.#followSubscriptions(who, simpleQueryText(batch))
+      const answer = await this.#run(batch)
+      await this.#followSubscriptions(who, simpleQueryText(batch))
       return answer
     } finally {
       if (this.#holder === who && !this.#inTransaction()) this.#pass()
@@ -43,13 +43,13 @@ export class PgliteSession implements AsyncDisposable {
   }
 
   /** Ends all that this participant has open: its place in the queue, its transaction and its subscriptions. */
-  leave(who: Participant): void {
+  async leave(who: Participant): Promise<void> {
     for (const listeners of this.#listeners.values()) listeners.delete(who)
     const index = this.#waiting.findIndex((waiting) => waiting.who === who)
     if (index >= 0) this.#waiting.splice(index, 1)[0]?.giveUp(new Error('the connection was closed'))
     if (this.#holder !== who) return
     try {
-      if (this.#inTransaction()) this.#run(queryMessage('ROLLBACK'))
+      if (this.#inTransaction()) await this.#run(queryMessage('ROLLBACK'))
     } finally {
       this.#pass()
     }
@@ -79,12 +79,13 @@ export class PgliteSession implements AsyncDisposable {
     return this.#failure === null && this.#pglite.isInTransaction()
   }
 
-  #run(batch: Buffer): Buffer {
+  async #run(batch: Buffer): Promise<Buffer> {
     if (this.#failure !== null) throw this.#failure
-    const written = this.#pglite.execProtocolRawSync(batch)
-    const { bytes, notifications, lastWords } = readAnswer(
-      Buffer.from(written.buffer, written.byteOffset, written.byteLength),
-    )
+    const written: Buffer[] = []
+    // Without a receiver, PGlite reads each answer too and keeps all that it has read.
+    const onRawData = (bytes: Uint8Array) => void written.push(Buffer.from(bytes))
+    await this.#pglite.execProtocolRawStream(batch, { syncToFs: false, onRawData })
+    const { bytes, notifications, lastWords } = readAnswer(Buffer.concat(written))
     if (lastWords !== null) this.#fail(lastWords)
     for (const { channel, frame } of notifications) {
       for (const listener of this.#listeners.get(channel) ?? []) listener.notify(frame)
@@ -101,7 +102,7 @@ export class PgliteSession implements AsyncDisposable {
   }
 
   /** Notes which participant listens to which channel. The database sees only one session, so the UNLISTEN of one participant must not silence the others. */
-  #followSubscriptions(who: Participant, sql: string | null): void {
+  async #followSubscriptions(who: Participant, sql: string | null): Promise<void> {
     const subscription = sql === null ? null : readSubscription(sql)
     if (subscription === null) return
     const { listen, channel } = subscription
@@ -111,7 +112,7 @@ export class PgliteSession implements AsyncDisposable {
     }
     for (const [name, listeners] of this.#listeners) {
       if (channel === '*' || channel === name) listeners.delete(who)
-      if (listeners.size > 0) this.#run(queryMessage(`LISTEN ${quoteName(name)}`))
+      if (listeners.size > 0) await this.#run(queryMessage(`LISTEN ${quoteName(name)}`))
     }
   }
 }

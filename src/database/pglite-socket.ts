@@ -40,12 +40,10 @@ export class PgliteSocket extends Duplex implements Participant {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    try {
-      this.#session.leave(this)
-      done(error)
-    } catch (failure) {
-      done(error ?? asError(failure))
-    }
+    this.#session.leave(this).then(
+      () => done(error),
+      (failure: unknown) => done(error ?? asError(failure)),
+    )
   }
 
   #start(): void {

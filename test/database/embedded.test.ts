@@ -6,6 +6,7 @@ import { createPglitePool, openPglite } from '../../src/database/pglite-pool.ts'
 import { PgliteSession } from '../../src/database/pglite-session.ts'
 import { nextLine, startChild } from '../helpers/servers/children.ts'
 import { temporaryFolder } from '../helpers/sources/folders.ts'
+import { usedMemory } from '../helpers/used-memory.ts'
 
 const insertRows = new URL('./children/insert-rows.ts', import.meta.url)
 const holdFolder = new URL('./children/hold-folder.ts', import.meta.url)
@@ -44,6 +45,21 @@ test('whatever was acknowledged before a kill -9 is there afterwards, time and a
   // The last one may have been committed without its word getting out.
   expect([acknowledged, acknowledged + 1]).toContain(rows[0].last)
   expect(rows[0].count).toBe(rows[0].last)
+})
+
+test('answers that have been read are not kept', async () => {
+  await using database = await open('memory:')
+  const read = async () => {
+    for (let times = 0; times < 20; times++)
+      await database.pool.query(`SELECT repeat('x', 1000) AS text FROM generate_series(1, 2000)`)
+  }
+  await read()
+  const before = usedMemory()
+
+  await read()
+
+  const mebibytes = (usedMemory() - before) / 2 ** 20
+  expect(mebibytes).toBeLessThan(10)
 })
 
 test('a folder that another process has is refused with its pid', async () => {

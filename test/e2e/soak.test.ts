@@ -44,18 +44,6 @@ describe.concurrent.each(sizes(redisDatabase))(
         await night(story, daemon, dice)
         nights.push(await held(story, daemon))
       }
-      process.stderr.write(
-        size.name +
-          ' ' +
-          nights
-            .map((n) =>
-              Object.values(n)
-                .map((v) => Math.round(v * 10) / 10)
-                .join(' '),
-            )
-            .join(' / ') +
-          '\n',
-      )
       await story.tidyNight(dice)
       await story.ask(daemon)
       await daemon.atRest()

@@ -101,7 +101,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
       const before = timesTold('weighed')
       tell('weigh')
       await until('it was weighed', () => timesTold('weighed') > before || undefined)
-      return Number(told.findLast(({ event }) => event === 'weighed')?.usedBytes)
+      return Number(told.findLast(({ event }) => event === 'weighed')?.bytes)
     },
     async kill(signal = 'SIGKILL') {
       if (state.lives) child.kill(signal)

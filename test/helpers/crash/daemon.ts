@@ -9,13 +9,12 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { listenForStop } from '../../../src/cli/stop-signal.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
 import { describeError } from '../../../src/telemetry/describe-error.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
+import { usedMemory } from '../used-memory.ts'
 
 const [configuration = '', step = '', nth = '1'] = process.argv.slice(2)
 const stdout = 1
@@ -27,7 +26,7 @@ using stop = listenForStop()
 const input = createInterface(process.stdin)
 input.on('line', (line) => {
   const [word, deadly = '', count = '1'] = line.split(' ')
-  if (word === 'weigh') return weigh()
+  if (word === 'weigh') return tell({ event: 'weighed', bytes: usedMemory() })
   if (word !== 'die') return started.resolve()
   death = { step: deadly, left: Number(count) }
   tell({ event: 'armed', step: deadly })
@@ -54,13 +53,6 @@ function onEvent(event: Event): void {
 
 function tell(event: object): void {
   writeSync(stdout, `${JSON.stringify(event)}\n`)
-}
-
-function weigh(): void {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  const { heapUsed, external } = process.memoryUsage()
-  tell({ event: 'weighed', usedBytes: heapUsed + external })
 }
 
 function die(): void {
