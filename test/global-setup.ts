@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node'
 import { nextLine, startDetachedChild } from './helpers/servers/children.ts'
 import { foreseeChromium } from './helpers/servers/chromium-program.ts'
+import { foreseePgBouncer } from './helpers/servers/pgbouncer.ts'
 import { foreseeServers } from './helpers/servers/servers.ts'
 
 declare module 'vitest' {
@@ -15,8 +16,8 @@ declare module 'vitest' {
  * interrupted or killed run does not come to its teardown.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [servers, chromium] = await Promise.all([foreseeServers(), foreseeChromium()])
-  process.stderr.write(`what the tests ask for: ${[...servers, chromium].join('; ')}\n`)
+  const [servers, ...others] = await Promise.all([foreseeServers(), foreseeChromium(), foreseePgBouncer()])
+  process.stderr.write(`what the tests ask for: ${[...servers, ...others].join('; ')}\n`)
   const provider = startDetachedChild(new URL('./helpers/servers/provider-process.ts', import.meta.url))
   project.provide('provider', await nextLine(provider))
   return async () => {

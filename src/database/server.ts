@@ -1,79 +1,72 @@
 import { Failure } from '../errors.ts'
 import { createPool, type Engine, type Pool } from './pool.ts'
-import { PreparingClient } from './prepared.ts'
-import { settingArguments } from './session-settings.ts'
+import { refuseSharedSessions } from './pooler.ts'
+import { parseServerAddress, type ServerAddress } from './server-address.ts'
+import { createServerClient } from './server-client.ts'
+import { serverReason } from './server-reason.ts'
+import { serverSettings } from './session-settings.ts'
 
 const defaultPoolSize = 10
 const connectTimeoutMs = 30_000
+/** After so long without a packet, the system asks whether the other side is still there. */
+const keepAliveAfterMs = 10_000
 
 /**
- * Our code waits for nothing but the database inside a transaction. If a transaction stays idle, its process was suspended or cut off.
- * The server then ends the session, so that the locked rows are free for others.
+ * Connects to a PostgreSQL server. With several hosts, to the one that takes writes. Fails with `database_unreachable` and the reason, and
+ * with `config_invalid` if a pooler in between shares its sessions.
  */
-const serverSettings = { idle_in_transaction_session_timeout: '30s' }
-
-type PostgresAddress = {
-  readonly url: URL
-  /** Host, port and database, for messages. It never holds user or password. */
-  readonly place: string
-}
-
-/** Connects to a PostgreSQL server, or fails with `database_unreachable` and the reason. */
 export async function openServer(options: {
   at: string
   settings: Readonly<Record<string, string>>
   poolSize?: number | undefined
 }): Promise<Engine> {
-  const address = parsePostgresAddress(options.at)
-  const pool = createPostgresPool(address, options)
+  const address = parseServerAddress(options.at)
+  const pool = createServerPool(address, options)
   try {
-    await pool.query('SELECT 1')
+    await reach(pool, address)
+    await refuseSharedSessions(pool, address.place)
   } catch (error) {
     await pool.end()
-    throw new Failure('database_unreachable', `cannot use ${address.place}: ${reasonOf(error)}`, { cause: error })
+    throw error
   }
   return { kind: 'postgres', pool, place: address.place, [Symbol.asyncDispose]: () => pool.end() }
 }
 
-/** Reads `postgres://user:password@host:5432/name`. A refusal does not repeat the address, because it may hold a password. */
-function parsePostgresAddress(at: string): PostgresAddress {
-  const url = URL.parse(at)
-  if (url === null) {
-    throw new Failure(
-      'config_invalid',
-      'the database address cannot be read; write postgres://user:password@host:5432/name and percent-encode special characters in the password',
-    )
-  }
-  const host = decodeURIComponent(url.hostname) || url.searchParams.get('host') || 'localhost'
-  const port = url.port || url.searchParams.get('port') || '5432'
-  return { url, place: `PostgreSQL at ${host}:${port}${url.pathname}` }
-}
-
-/** A pool of connections to a PostgreSQL server. It connects on first use. Our settings follow the `options` of the address. */
-function createPostgresPool(
-  { url }: PostgresAddress,
+/** A pool of connections to a PostgreSQL server. It connects on first use. */
+function createServerPool(
+  address: ServerAddress,
   {
     settings,
     poolSize = defaultPoolSize,
   }: { settings: Readonly<Record<string, string>>; poolSize?: number | undefined },
 ): Pool {
-  const bare = new URL(url)
-  bare.searchParams.delete('options')
-  const options = [url.searchParams.get('options') ?? '', ...settingArguments({ ...serverSettings, ...settings })]
-    .join(' ')
-    .trim()
   return createPool({
-    Client: PreparingClient,
-    connectionString: bare.href,
-    options,
+    Client: createServerClient(address, serverSettings(settings, address.sets)),
+    ...(address.options !== '' && { options: address.options }),
+    ...(address.ssl !== undefined && { ssl: address.ssl }),
     max: poolSize,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: connectTimeoutMs / address.hosts.length,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
   })
 }
 
-/** The reason in words. A host with several addresses fails with one error for each, in an error without a message. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ')
-  return error instanceof Error ? error.message : String(error)
+/** Tries each host once. A refusal of one leads the next connection to the next one. */
+async function reach(pool: Pool, { hosts, place }: ServerAddress): Promise<void> {
+  const refusals: unknown[] = []
+  for (const _ of hosts) {
+    const refusal = await pool.query('SELECT 1').then(
+      () => null,
+      (error: unknown) => ({ error }),
+    )
+    if (refusal === null) return
+    refusals.push(refusal.error)
+  }
+  throw new Failure(
+    'database_unreachable',
+    `cannot use ${place}: ${[...new Set(refusals.map(serverReason))].join('; ')}`,
+    {
+      cause: refusals.at(-1),
+    },
+  )
 }

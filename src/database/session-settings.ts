@@ -17,6 +17,40 @@ export function sessionSettings(schemas: readonly string[]): Readonly<Record<str
   return { search_path: schemas.join(','), timezone: 'UTC', random_page_cost: '1.1' }
 }
 
+/**
+ * What the sessions of a server need, whatever its administrator has set for the role or the database: values are read in one form, and
+ * statements and sessions may take as long as they take.
+ */
+const everywhere = {
+  datestyle: 'ISO',
+  intervalstyle: 'postgres',
+  bytea_output: 'hex',
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+}
+
+/**
+ * Limits that the address of the database may set otherwise. Planning a million people takes statements of minutes, and some sessions only
+ * listen or hold a lock. Our code waits for nothing but the database inside a transaction. If a transaction stays idle, its process was
+ * suspended or cut off. The server then ends the session, so that the locked rows are free for others.
+ */
+const limits = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_session_timeout: '0',
+  transaction_timeout: '0',
+  idle_in_transaction_session_timeout: '30s',
+}
+
+/** The settings of every session on a server, without the limits that its address sets by itself. */
+export function serverSettings(
+  settings: Readonly<Record<string, string>>,
+  setByAddress: ReadonlySet<string>,
+): Readonly<Record<string, string>> {
+  const ownLimits = Object.entries(limits).filter(([name]) => !setByAddress.has(name))
+  return { ...everywhere, ...Object.fromEntries(ownLimits), ...settings }
+}
+
 /** Settings as command line arguments of a server process. */
 export function settingArguments(settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])

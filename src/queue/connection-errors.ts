@@ -44,8 +44,8 @@ export function createConnectionReport(place: string, events: Events) {
   }
 }
 
-// System calls (ECONNREFUSED), and of SQLSTATE the classes of connections (08), of the operator's intervention (57P) and
-// of exhausted connections (53300).
+// System calls (ECONNREFUSED), our own word for a host that takes no writes, and of SQLSTATE the classes of connections (08), of the
+// operator's intervention (57P), of exhausted connections (53300) and of a server that has become a replica (25006).
 function isAwayCode(code: string | undefined): boolean {
-  return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300)$/.test(code)
+  return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300|25006|database_unreachable)$/.test(code)
 }

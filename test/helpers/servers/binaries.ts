@@ -63,34 +63,47 @@ async function startRedis(): Promise<StartedServer | string> {
   return { url: `redis://127.0.0.1:${port}`, origin: program, ...handled }
 }
 
-async function startPostgres(use: Use): Promise<StartedServer | string> {
+/** What is special about a PostgreSQL that a test has for itself. */
+export type Cluster = {
+  readonly settings?: Readonly<Record<string, string>>
+  /** Files in its data folder, by name. */
+  readonly files?: Readonly<Record<string, string | Buffer>>
+  /** The address of a primary. The server then begins as its replica. */
+  readonly replicaOf?: string
+}
+
+/** Starts a PostgreSQL that is installed on this machine, or says what is missing. */
+export async function startPostgres(use: Use, cluster: Cluster = {}): Promise<StartedServer | string> {
   const bin = await findPostgres()
   if (bin === null) return 'there is no initdb in PATH or in /usr/lib/postgresql'
-  // The server refuses to run as root.
-  const account = process.getuid?.() === 0 ? await findAccount(['postgres', 'nobody']) : {}
+  const account = await serverAccount()
   await using opening = new AsyncDisposableStack()
   const folder = await temporaryFolder(opening, account)
-  const password = randomBytes(12).toString('hex')
-  await createCluster({ bin, folder, password, account })
+  const data = join(folder, 'data')
+  const password = cluster.replicaOf ? new URL(cluster.replicaOf).password : randomBytes(12).toString('hex')
+  if (cluster.replicaOf) await copyCluster({ bin, folder, primary: cluster.replicaOf, account })
+  else await createCluster({ bin, folder, password, account })
+  for (const [name, content] of Object.entries(cluster.files ?? {})) {
+    await writeOwned(join(data, name), content, account)
+  }
   const port = await freePort()
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     ...postgresSettings(use),
+    ...cluster.settings,
   }
   const program = join(bin, 'postgres')
   const handled = await launch(
     {
       program,
-      args: [
-        '-D',
-        join(folder, 'data'),
-        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-      ],
+      args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
       options: { ...account, cwd: folder },
       log: 'stderr',
-      sign: 'database system is ready to accept connections',
+      sign: cluster.replicaOf
+        ? 'ready to accept read-only connections'
+        : 'database system is ready to accept connections',
       // PostgreSQL's fast shutdown: it does not wait for clients.
       ending: 'SIGINT',
     },
@@ -111,7 +124,7 @@ type Launch = {
 }
 
 /** Starts a server and takes over what was opened for it. */
-async function launch(
+export async function launch(
   { program, args, options, log, sign, ending }: Launch,
   opening: AsyncDisposableStack,
 ): Promise<Omit<StartedServer, 'url' | 'origin'>> {
@@ -142,13 +155,29 @@ async function createCluster(cluster: {
 }): Promise<void> {
   const { bin, folder, password, account } = cluster
   const passwordFile = join(folder, 'password')
-  await writeFile(passwordFile, password)
-  if (account.uid !== undefined && account.gid !== undefined) await chown(passwordFile, account.uid, account.gid)
+  await writeOwned(passwordFile, password, account)
   const who = ['-U', 'rollcall', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
   await run(join(bin, 'initdb'), ['-D', join(folder, 'data'), ...who, '-E', 'UTF8', '--locale=C', '--no-sync'], {
     ...account,
     cwd: folder,
   })
+}
+
+async function copyCluster(cluster: {
+  bin: string
+  folder: string
+  primary: string
+  account: Partial<Account>
+}): Promise<void> {
+  const { bin, folder, primary, account } = cluster
+  const copy = ['-d', primary, '-D', join(folder, 'data'), '--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+  await run(join(bin, 'pg_basebackup'), copy, { ...account, cwd: folder })
+}
+
+/** Writes a file that only the account of a server can read. */
+export async function writeOwned(file: string, content: string | Buffer, account: Partial<Account>): Promise<void> {
+  await writeFile(file, content, { mode: 0o600 })
+  if (account.uid !== undefined && account.gid !== undefined) await chown(file, account.uid, account.gid)
 }
 
 async function findPostgres(): Promise<string | null> {
@@ -159,16 +188,21 @@ async function findPostgres(): Promise<string | null> {
   return newest === undefined ? null : dirname(newest)
 }
 
+/** The account for servers that refuse to run as root. */
+export async function serverAccount(): Promise<Partial<Account>> {
+  return process.getuid?.() === 0 ? await findAccount(['postgres', 'nobody']) : {}
+}
+
 async function findAccount(names: readonly string[]): Promise<Account> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'))
   for (const name of names) {
     const [, , uid, gid] = lines.find(([user]) => user === name) ?? []
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
   }
-  throw new Error(`PostgreSQL cannot run as root, and there is no account ${names.join(' or ')} on this machine`)
+  throw new Error(`this server cannot run as root, and there is no account ${names.join(' or ')} on this machine`)
 }
 
-async function temporaryFolder(lifetime: AsyncDisposableStack, account: Partial<Account> = {}): Promise<string> {
+export async function temporaryFolder(lifetime: AsyncDisposableStack, account: Partial<Account> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-server-'))
   lifetime.defer(() => rm(folder, { recursive: true, force: true }))
   if (account.uid !== undefined && account.gid !== undefined) await chown(folder, account.uid, account.gid)

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import type { PoolConfig } from 'pg'
+import { errorCode, Failure } from '../errors.ts'
+
+/** One server of an address. */
+export type ServerHost = {
+  /** Host and port, for messages. */
+  readonly name: string
+  /** The address with this host alone, without what is said of TLS. */
+  readonly url: string
+}
+
+/** What an address of PostgreSQL says. */
+export type ServerAddress = {
+  /** At least one. With several, the one that takes writes is used. */
+  readonly hosts: readonly ServerHost[]
+  /** Hosts, ports and database, for messages. It never holds user or password. */
+  readonly place: string
+  /** What the address wants to be sent when a connection starts. */
+  readonly options: string
+  /** The names of the parameters that the address sets by itself. */
+  readonly sets: ReadonlySet<string>
+  /** Undefined if the address says nothing about TLS. */
+  readonly ssl: PoolConfig['ssl'] | undefined
+}
+
+const example = 'postgres://user:password@host:5432/name'
+const defaultPort = '5432'
+/** The parameters of TLS, which are read here. node-postgres gives some of them another meaning than PostgreSQL's own programs do. */
+const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl'] as const
+const writingSessions = ['any', 'read-write', 'primary']
+
+/**
+ * Reads `postgres://user:password@host:5432/name`; hosts may be several, with commas between them. A refusal does not repeat the address,
+ * because it may hold a password.
+ */
+export function parseServerAddress(at: string): ServerAddress {
+  const url = withoutHosts(at)
+  const hosts = hostsOf(at, url)
+  refuseReadingSessions(url.searchParams.get('target_session_attrs'))
+  const options = url.searchParams.get('options') ?? ''
+  const sets = new Set([...namesIn(options), ...url.searchParams.keys()])
+  const ssl = tlsOf(url.searchParams)
+  for (const name of ['options', 'host', 'port', 'target_session_attrs', ...tlsParameters])
+    url.searchParams.delete(name)
+  return {
+    hosts: hosts.map(({ host, port }) => ({ name: `${host}:${port}`, url: withHost(url, { host, port }) })),
+    place: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${url.pathname}`,
+    options,
+    sets,
+    ssl,
+  }
+}
+
+type Host = { readonly host: string; readonly port: string }
+
+const shape = /^(?<before>[a-z]+:\/\/(?:[^/?#]*@)?)(?<hosts>[^/?#@]*)(?<after>.*)$/s
+
+/** The address as a URL, with `localhost` in place of the hosts. */
+function withoutHosts(at: string): URL {
+  const { before = '', after = '' } = shape.exec(at)?.groups ?? {}
+  const url = before === '' ? null : URL.parse(`${before}localhost${after}`)
+  if (url === null) throw unreadable()
+  return url
+}
+
+/** The hosts before the name of the database, or those of the parameter `host`, which can name the folder of a socket. */
+function hostsOf(at: string, { searchParams }: URL): Host[] {
+  const { hosts = '' } = shape.exec(at)?.groups ?? {}
+  const fallback = (searchParams.get('port') ?? '').split(',')
+  const named = hosts === '' ? (searchParams.get('host') ?? 'localhost') : hosts
+  return named.split(',').map((text, index) => {
+    const port = fallback[index] || fallback[0] || defaultPort
+    if (hosts === '') return { host: text, port }
+    const parsed = URL.parse(`postgres://${text}`)
+    if (parsed === null || parsed.hostname === '') throw unreadable()
+    return { host: decodeURIComponent(parsed.hostname), port: parsed.port || port }
+  })
+}
+
+function withHost(url: URL, { host, port }: Host): string {
+  const own = new URL(url)
+  if (host.startsWith('/')) own.searchParams.set('host', host)
+  else own.hostname = host
+  own.port = port
+  return own.href
+}
+
+/** The parameters that are set in `-c name=value` and `--name=value`. */
+function namesIn(options: string): string[] {
+  return [...options.matchAll(/(?:-c\s*|--)([\w.-]+)\s*=/g)].map(([, name = '']) =>
+    name.replaceAll('-', '_').toLowerCase(),
+  )
+}
+
+function refuseReadingSessions(wanted: string | null): void {
+  if (wanted === null || writingSessions.includes(wanted)) return
+  throw new Failure(
+    'config_invalid',
+    `the database address asks for target_session_attrs=${wanted}; Rollcall writes, so leave it out, or write read-write`,
+  )
+}
+
+/**
+ * What `sslmode` asks for. `require` and `verify-full` check the certificate and the name of the host, `verify-ca` only the certificate, and
+ * `no-verify` nothing. The modes that may fall back to plain text are refused, because they protect against nobody who can change packets.
+ */
+function tlsOf(parameters: URLSearchParams): ServerAddress['ssl'] {
+  const mode = parameters.get('sslmode') ?? modeOf(parameters)
+  if (mode === null) return undefined
+  switch (mode) {
+    case 'disable':
+      return false
+    case 'no-verify':
+      return { ...filesOf(parameters), rejectUnauthorized: false }
+    case 'verify-ca':
+      return { ...filesOf(parameters), checkServerIdentity: () => undefined }
+    case 'require':
+    case 'verify-full':
+      return filesOf(parameters)
+    default:
+      throw new Failure(
+        'config_invalid',
+        `the database address asks for sslmode=${mode}; write verify-full (TLS with a checked certificate), verify-ca, no-verify or disable`,
+      )
+  }
+}
+
+function modeOf(parameters: URLSearchParams): string | null {
+  const ssl = parameters.get('ssl')
+  if (ssl === '0' || ssl === 'false') return 'disable'
+  if (ssl === 'no-verify') return ssl
+  return tlsParameters.some((name) => parameters.has(name)) ? 'verify-full' : null
+}
+
+function filesOf(parameters: URLSearchParams): { ca?: string; cert?: string; key?: string } {
+  const authority = parameters.get('sslrootcert')
+  return {
+    // PostgreSQL's own word for the authorities that the system trusts.
+    ...(authority !== null && authority !== 'system' && { ca: contentOf('sslrootcert', authority) }),
+    ...(parameters.has('sslcert') && { cert: contentOf('sslcert', parameters.get('sslcert') ?? '') }),
+    ...(parameters.has('sslkey') && { key: contentOf('sslkey', parameters.get('sslkey') ?? '') }),
+  }
+}
+
+function contentOf(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Failure(
+      'config_invalid',
+      `${path}, the ${name} of the database address, cannot be read (${errorCode(error)})`,
+      { cause: error },
+    )
+  }
+}
+
+function unreadable(): Failure {
+  return new Failure(
+    'config_invalid',
+    `the database address cannot be read; write ${example} and percent-encode special characters in the password`,
+  )
+}

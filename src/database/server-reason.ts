@@ -1,0 +1,26 @@
+import { errorCode } from '../errors.ts'
+import { tlsReason } from './tls-reason.ts'
+
+/** What helps, by what a server or node-postgres says. */
+const help: readonly (readonly [says: RegExp, help: string])[] = [
+  [/server does not support SSL/i, 'turn TLS on there (ssl = on)'],
+  [/, no encryption$/, 'it may ask for TLS: add sslmode=verify-full to the address'],
+  [
+    /unsupported startup parameter.*options/,
+    'take the options out of the address: the pooler in between passes none on',
+  ],
+  [/timeout/i, 'look whether the server, or a pooler in between, has connections left for this user'],
+]
+
+/** Why a server cannot be used, in words. A host with several addresses fails with one error for each, in an error without a message. */
+export function serverReason(error: unknown): string {
+  if (error instanceof AggregateError) return [...new Set(error.errors.map(serverReason))].join('; ')
+  if (!(error instanceof Error)) return String(error)
+  const tls = tlsReason(error, 'sslrootcert in the address')
+  if (tls !== null) return tls
+  // The timeout of the pool hides what it interrupted.
+  const cause =
+    error.cause instanceof Error && errorCode(error.cause) !== undefined ? ` (${errorCode(error.cause)})` : ''
+  const [, helps] = help.find(([says]) => says.test(error.message)) ?? []
+  return `${error.message}${cause}${helps === undefined ? '' : `; ${helps}`}`
+}

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/database/database.ts'
+import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
+
+describe('a PgBouncer', () => {
+  let place: Place
+
+  beforeAll(async () => {
+    place = await emptyPostgresPlace()
+  })
+
+  afterAll(() => place[Symbol.asyncDispose]())
+
+  function open(at: string) {
+    return openDatabase<object>({ at, schemas: ['rollcall', 'bullmq'], migrations: [], poolSize: 3 })
+  }
+
+  test.each([
+    ['transaction', 'the connection used last', {}],
+    ['transaction', 'its connections in turn', { server_round_robin: 1, min_pool_size: 3 }],
+    ['transaction', 'a single connection', { default_pool_size: 1 }],
+    ['statement', 'the connection used last', {}],
+  ] as const)('that pools by %s and lends %s is refused with what is needed', async (mode, _, settings) => {
+    await using pooler = await startPgBouncer(place.at, mode, settings)
+
+    await expect(open(pooler.at)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/lends a connection for one transaction only.*in session mode/),
+    })
+  })
+
+  test('that pools by session gives each session what it needs', async () => {
+    await using pooler = await startPgBouncer(place.at, 'session')
+
+    await using database = await open(pooler.at)
+
+    const { rows } = await database.pool.query(
+      `SELECT current_setting('search_path') AS path, current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS cost`,
+    )
+    expect(rows).toEqual([{ path: 'rollcall,bullmq', zone: 'UTC', cost: '1.1' }])
+  })
+
+  test('that has too few connections is refused with how many are needed', async () => {
+    await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 1, query_wait_timeout: 1 })
+
+    await expect(open(pooler.at)).rejects.toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringMatching(/gives no second connection .*at least 3 connections/),
+    })
+  })
+})
