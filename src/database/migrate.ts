@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { DatabaseError } from 'pg'
 import { Failure } from '../errors.ts'
 import type { Pool, PoolClient } from './pool.ts'
+import { lacksRight, missingRight } from './rights.ts'
 
 /** One step in the history of a schema. It never changes after its release. Its statements must not end the transaction they run in. */
 export type Migration = { readonly name: string; readonly sql: string }
@@ -26,6 +26,8 @@ export async function migrate(pool: Pool, migrations: readonly Migration[], targ
         if (!applied.has(migration.name)) await apply(client, migration, target)
       })
     }
+  } catch (error) {
+    throw lacksRight(error) ? await missingRight(client, target, error) : error
   } finally {
     client.release()
   }
@@ -46,29 +48,20 @@ async function inTurn(client: PoolClient, { schema }: Target, step: () => Promis
 }
 
 /** Makes schema and table if they are missing. It asks first, because "if not exists" needs the right to create even if nothing is to be made. */
-async function createLedger(client: PoolClient, { schema, place }: Target): Promise<void> {
-  try {
-    const { rows } = await client.query(
-      'SELECT to_regnamespace($1) IS NULL AS "noSchema", to_regclass($2) IS NULL AS "noLedger"',
-      [schema, `${schema}.migrations`],
-    )
-    if (rows[0].noSchema) await client.query(`CREATE SCHEMA ${schema}`)
-    if (!rows[0].noLedger) return
-    await client.query(
-      `CREATE TABLE ${schema}.migrations (
-         name text PRIMARY KEY,
-         applied_at timestamptz NOT NULL DEFAULT now(),
-         sha256 text NOT NULL
-       )`,
-    )
-  } catch (error) {
-    if (!isRefusal(error)) throw error
-    throw new Failure(
-      'config_invalid',
-      `the user of ${place} may not create tables in schema "${schema}"; grant it CREATE, or prepare the database as its owner`,
-      { cause: error },
-    )
-  }
+async function createLedger(client: PoolClient, { schema }: Target): Promise<void> {
+  const { rows } = await client.query(
+    'SELECT to_regnamespace($1) IS NULL AS "noSchema", to_regclass($2) IS NULL AS "noLedger"',
+    [schema, `${schema}.migrations`],
+  )
+  if (rows[0].noSchema) await client.query(`CREATE SCHEMA ${schema}`)
+  if (!rows[0].noLedger) return
+  await client.query(
+    `CREATE TABLE ${schema}.migrations (
+       name text PRIMARY KEY,
+       applied_at timestamptz NOT NULL DEFAULT now(),
+       sha256 text NOT NULL
+     )`,
+  )
 }
 
 async function readLedger(client: PoolClient, { schema }: Target): Promise<Map<string, string>> {
@@ -101,6 +94,7 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
       digestOf(migration),
     ])
   } catch (error) {
+    if (lacksRight(error)) throw error
     throw new Error(`migration "${migration.name}" of schema "${schema}" failed on ${place}: ${reasonOf(error)}`, {
       cause: error,
     })
@@ -109,11 +103,6 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
 
 function digestOf({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
-}
-
-/** Whether PostgreSQL answered "insufficient privilege". */
-function isRefusal(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '42501'
 }
 
 function reasonOf(error: unknown): string {

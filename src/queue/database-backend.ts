@@ -1,11 +1,14 @@
 import { createPostgresBackend, type PgPool, type PgPoolClient, runMigrations, withBackend } from 'bullmq'
-import type { Pool, Queryable } from '../database/pool.ts'
+import type { Pool, PoolClient, Queryable } from '../database/pool.ts'
+import { lacksRight, missingRight } from '../database/rights.ts'
 import { Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
 
 const { Queue: BullQueue, Worker: BullWorker } = withBackend(createPostgresBackend)
+
+const schema = 'bullmq'
 
 /**
  * Jobs kept in the schema `bullmq` of a database, over its pool, whose sessions have that schema in their search path.
@@ -18,7 +21,7 @@ export async function openDatabaseBackend(
   const { place } = database
   const pool = lendPool(database.pool)
   const report = createConnectionReport(place, events)
-  await prepareTables(pool, place)
+  await prepareTables(database.pool, place)
 
   return {
     place,
@@ -51,18 +54,34 @@ function lendPool(pool: Pool): PgPool {
   return lent
 }
 
-async function prepareTables(pool: PgPool, place: string): Promise<void> {
+async function prepareTables(pool: Pool, place: string): Promise<void> {
   try {
     const client = await pool.connect()
     try {
-      await runMigrations(client)
+      await runMigrations(await withoutNeedlessSchema(client))
+    } catch (error) {
+      throw lacksRight(error) ? await missingRight(client, { schema, place }, error) : error
     } finally {
       client.release()
     }
   } catch (error) {
+    if (error instanceof Failure) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new Failure('queue_unreachable', `Cannot prepare the tables of the queue in ${place}: ${reason}`, {
       cause: error,
     })
   }
+}
+
+/**
+ * BullMQ makes its schema if it does not exist. PostgreSQL wants the right to create schemas for that even if there is nothing to make, so
+ * a schema that an administrator has prepared is not asked for.
+ */
+async function withoutNeedlessSchema(client: PoolClient): Promise<PgPoolClient> {
+  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [schema])
+  if (!rows[0].isThere) return client as PgPoolClient
+  const queryable: Queryable = client
+  const query: Queryable['query'] = async (text, params) =>
+    text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await queryable.query(text, params)
+  return new Proxy(client, { get: (own, name) => (name === 'query' ? query : Reflect.get(own, name)) }) as PgPoolClient
 }

@@ -144,7 +144,7 @@ describe('a user who may create nothing', () => {
 
     await expect(attempt).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('grant it CREATE'),
+      message: expect.stringContaining('CREATE SCHEMA elsewhere AUTHORIZATION'),
     })
   })
 })

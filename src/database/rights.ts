@@ -1,0 +1,34 @@
+import { errorCode, Failure } from '../errors.ts'
+import type { Queryable } from './pool.ts'
+
+const insufficientPrivilege = '42501'
+
+type Place = { readonly schema: string; readonly place: string }
+
+/** Whether a server said that its user lacks a right. */
+export function lacksRight(error: unknown): boolean {
+  return errorCode(error) === insufficientPrivilege
+}
+
+/** What the user needs in a schema, as statements for the administrator. The connection must not be in a failed transaction. */
+export async function missingRight(database: Queryable, { schema, place }: Place, cause: unknown): Promise<Failure> {
+  const { rows } = await database.query<{ user: string; isThere: boolean; isOpen: boolean }>(
+    `SELECT quote_ident(current_user) AS "user", to_regnamespace($1) IS NOT NULL AS "isThere",
+       coalesce(has_schema_privilege(to_regnamespace($1), 'CREATE'), false)
+       AND coalesce(has_schema_privilege(to_regnamespace($1), 'USAGE'), false) AS "isOpen"`,
+    [schema],
+  )
+  const { user = '', isThere = false, isOpen = false } = rows[0] ?? {}
+  return new Failure('config_invalid', `the user of ${place} ${sentence({ schema, user, isThere, isOpen })}`, { cause })
+}
+
+function sentence(found: { schema: string; user: string; isThere: boolean; isOpen: boolean }): string {
+  const { schema, user, isThere, isOpen } = found
+  if (!isThere) {
+    return `may not create the schema "${schema}"; have an administrator run: CREATE SCHEMA ${schema} AUTHORIZATION ${user}`
+  }
+  if (!isOpen) {
+    return `may not create tables in the schema "${schema}"; have an administrator run: GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${user}`
+  }
+  return `may not use what another role has made in the schema "${schema}"; connect as that role, or have an administrator run: ALTER TABLE … OWNER TO ${user} for each table there`
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/database/database.ts'
+import { openDatabaseBackend } from '../../src/queue/database-backend.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
+
+/** A role that may do nothing but what a test grants, and a database that belongs to another one. */
+type Role = AsyncDisposable & {
+  readonly name: string
+  readonly at: string
+  /** Runs statements as the owner of the database. */
+  owner(sql: string): Promise<void>
+}
+
+async function openRole(): Promise<Role> {
+  await using opening = new AsyncDisposableStack()
+  const place: Place = opening.use(await emptyPostgresPlace())
+  const name = `role_${randomBytes(6).toString('hex')}`
+  const url = new URL(place.at)
+  const database = url.pathname.slice(1)
+  const owner = new pg.Client(place.at)
+  await owner.connect()
+  await owner.query(`CREATE ROLE ${name} LOGIN PASSWORD 'only-here'`)
+  await owner.query(`REVOKE ALL ON DATABASE ${database} FROM PUBLIC; REVOKE ALL ON SCHEMA public FROM PUBLIC`)
+  await owner.query(`GRANT CONNECT ON DATABASE ${database} TO ${name}`)
+  opening.defer(async () => {
+    await owner.query(`DROP OWNED BY ${name} CASCADE; DROP ROLE ${name}`)
+    await owner.end()
+  })
+  url.username = name
+  url.password = 'only-here'
+  const opened = opening.move()
+  return {
+    name,
+    at: url.href,
+    owner: async (sql) => {
+      await owner.query(sql)
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function openStore(at: string): Promise<AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  const store = opening.use(await openDatabase({ at, schemas: ['rollcall', 'bullmq'], migrations }))
+  opening.use(await openDatabaseBackend(store, silentEvents()))
+  const opened = opening.move()
+  return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+describe('a role without rights', () => {
+  let role: Role
+  beforeAll(async () => {
+    role = await openRole()
+  })
+  afterAll(() => role[Symbol.asyncDispose]())
+
+  test('is told which schemas to make for it, one after the other, and needs nothing more than these', async () => {
+    await expect(openStore(role.at)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`CREATE SCHEMA rollcall AUTHORIZATION ${role.name}`),
+    })
+
+    await role.owner(`CREATE SCHEMA rollcall AUTHORIZATION ${role.name}`)
+    await expect(openStore(role.at)).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`CREATE SCHEMA bullmq AUTHORIZATION ${role.name}`),
+    })
+
+    await role.owner(`CREATE SCHEMA bullmq AUTHORIZATION ${role.name}`)
+    await using _made = await openStore(role.at)
+    await using _again = await openStore(role.at)
+  })
+})
+
+test('a role that may not create in its schema is told what to grant', async () => {
+  await using role = await openRole()
+  await role.owner(`CREATE SCHEMA rollcall; GRANT USAGE ON SCHEMA rollcall TO ${role.name}`)
+
+  await expect(openStore(role.at)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining(`GRANT USAGE, CREATE ON SCHEMA rollcall TO ${role.name}`),
+  })
+})
+
+test('a role that may not use its schema is told what to grant', async () => {
+  await using role = await openRole()
+  await role.owner('CREATE SCHEMA rollcall')
+
+  await expect(openStore(role.at)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining(`GRANT USAGE, CREATE ON SCHEMA rollcall TO ${role.name}`),
+  })
+})
+
+test('a role that may not use the tables of another one is told so', async () => {
+  await using role = await openRole()
+  await role.owner(`CREATE SCHEMA rollcall; CREATE TABLE rollcall.migrations (name text, sha256 text);
+    GRANT USAGE, CREATE ON SCHEMA rollcall TO ${role.name}`)
+
+  await expect(openStore(role.at)).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringMatching(/what another role has made in the schema "rollcall".*ALTER TABLE/),
+  })
+})
+
+describe('what an administrator has set for the role', () => {
+  let role: Role
+  beforeAll(async () => {
+    role = await openRole()
+    await role.owner(`
+      CREATE SCHEMA rollcall AUTHORIZATION ${role.name};
+      ALTER ROLE ${role.name} SET statement_timeout = '5s';
+      ALTER ROLE ${role.name} SET lock_timeout = '1s';
+      ALTER ROLE ${role.name} SET idle_in_transaction_session_timeout = '1s';
+      ALTER ROLE ${role.name} SET datestyle = 'German';
+      ALTER ROLE ${role.name} SET default_transaction_isolation = 'serializable';
+      ALTER ROLE ${role.name} SET search_path = public`)
+  })
+  afterAll(() => role[Symbol.asyncDispose]())
+
+  const asked = `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+    current_setting('idle_in_transaction_session_timeout') AS idle, '2026-11-20'::date AS day,
+    current_setting('transaction_isolation') AS isolation, current_setting('search_path') AS path`
+
+  test('changes no value that is read, and cuts off no statement', async () => {
+    await using database = await openDatabase({ at: role.at, schemas: ['rollcall'], migrations: [] })
+
+    const { rows } = await database.pool.query(asked)
+
+    expect(rows).toEqual([
+      { statement: '0', lock: '0', idle: '30s', day: '2026-11-20', isolation: 'read committed', path: 'rollcall' },
+    ])
+  })
+
+  test('gives way to limits that the address names', async () => {
+    const url = new URL(role.at)
+    url.searchParams.set('options', '-c statement_timeout=7s --lock-timeout=2s')
+
+    await using database = await openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })
+
+    const { rows } = await database.pool.query(asked)
+    expect(rows).toMatchObject([{ statement: '7s', lock: '2s', idle: '30s' }])
+  })
+
+  test('is refused where it lets the role only read', async () => {
+    const url = new URL(role.at)
+    url.searchParams.set('options', '-c default_transaction_read_only=on')
+
+    await expect(openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })).rejects.toMatchObject({
+      code: 'database_unreachable',
+      message: expect.stringContaining('lets this user only read'),
+    })
+  })
+})
