@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPair } from '../helpers/servers/clusters.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
+import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
+import { openSite } from '../helpers/sources/own-site.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+const people = 3000
+const batchSize = 100
+/** So many batches are through when something happens, and so many are under way. */
+const middle = 10
+const inFlight = 4
+
+describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
+  let host: Host
+  let hostPlace: Awaited<ReturnType<typeof postgresPlace>>
+  beforeAll(async () => {
+    hostPlace = await postgresPlace()
+    host = await startHost(hostPlace.at)
+  })
+  afterAll(async () => {
+    await host[Symbol.asyncDispose]()
+    await hostPlace[Symbol.asyncDispose]()
+  })
+
+  test('a whole sync goes through a PgBouncer that pools by session', async () => {
+    await using place = await postgresPlace()
+    await using pooler = await startPgBouncer(place.at, 'session', { default_pool_size: 40 })
+    await using site = await openSite(host, { people, batchSize, database: pooler.at })
+    await site.night()
+
+    const daemon = await site.daemon()
+    await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+
+    expect(await site.atRest(daemon.control)).toBe('finished')
+    expect(await site.account()).toEqual([])
+    expect(site.peopleSent()).toBe(people)
+  })
+
+  test('a run goes on at the replica that becomes the primary in its middle, and loses nobody', async () => {
+    await using pair = await startPair()
+    await using site = await openSite(host, { people, batchSize, database: pair.at })
+    await site.night()
+    const daemon = await site.daemon()
+    const gate = site.gateAfter(middle)
+    await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+    await gate.reached(inFlight)
+
+    await pair.caughtUp()
+    await pair.primary.kill()
+    await gate.open()
+    await pair.promote()
+
+    expect(await site.atRest(daemon.control)).toBe('finished')
+    expect(await site.account()).toEqual([])
+    expect(site.peopleSent() - people).toBeLessThanOrEqual(inFlight * batchSize)
+    expect(daemon.child.exitCode).toBeNull()
+  })
+
+  test('a replica that has missed what was sent last has it sent again, and loses nobody', async () => {
+    await using pair = await startPair()
+    await using site = await openSite(host, { people, batchSize, database: pair.at })
+    await site.night()
+    const daemon = await site.daemon()
+    const planned = site.gateAfter(1, { atMost: inFlight })
+    await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
+    await planned.reached(inFlight)
+    await pair.caughtUp()
+    await pair.cutOff()
+    const gate = site.gateAfter(middle)
+    await planned.open()
+    await gate.reached(inFlight)
+
+    await pair.primary.kill()
+    await gate.open()
+    await pair.promote()
+
+    expect(await site.atRest(daemon.control)).toBe('finished')
+    expect(await site.account()).toEqual([])
+    // The batches that the replica did not hear of, and those under way.
+    expect(site.peopleSent() - people).toBeGreaterThanOrEqual(middle * batchSize)
+  })
+})
