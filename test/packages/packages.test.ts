@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { licenseFiles, licenseOf, lockedPackages } from '../helpers/packages.ts'
+import { thirdPartyPage } from '../helpers/pages/third-party.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The linter's programs for other machines. They are development packages, and the registry that the lock was made with lacked them. */
+const withoutIntegrity = [
+  '@biomejs/cli-android-arm64',
+  '@biomejs/cli-android-x64',
+  '@biomejs/cli-darwin-arm64',
+  '@biomejs/cli-darwin-x64',
+  '@biomejs/cli-linux-arm64-musl',
+  '@biomejs/cli-linux-x64-musl',
+  '@biomejs/cli-win32-arm64',
+  '@biomejs/cli-win32-x64',
+]
+
+/** They build or fetch faster forms of what is there in JavaScript as well. */
+const withInstallScripts = ['cpu-features', 'msgpackr-extract', 'protobufjs', 'ssh2']
+
+/** Licences that ask for no more than their own words and the names of the authors. */
+const permissive = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'Unlicense',
+  '(MIT OR CC0-1.0)',
+]
+
+const Bom = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  components: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      purl: z.string(),
+      hashes: z.array(z.object({ alg: z.string(), content: z.string() })).default([]),
+    }),
+  ),
+})
+
+test('every package that can be installed to run Rollcall has its integrity in the lock file', async () => {
+  const packages = await lockedPackages()
+
+  const unchecked = packages.filter(({ integrity, link }) => !link && !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+
+  expect(unchecked.filter(({ dev }) => !dev).map(({ path }) => path)).toEqual([])
+  expect(unchecked.map(({ name }) => name).sort()).toEqual(withoutIntegrity)
+})
+
+test('no package runs a script when it is installed', async () => {
+  const packages = await lockedPackages()
+  const settings = (await readFile(join(root, '.npmrc'), 'utf8')).split('\n')
+  const image = await readFile(join(root, 'Dockerfile'), 'utf8')
+
+  const scripted = new Set(packages.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name))
+
+  expect([...scripted].sort()).toEqual(withInstallScripts)
+  expect(settings).toContain('ignore-scripts=true')
+  expect(image).toMatch(/^COPY package\.json package-lock\.json \.npmrc /m)
+})
+
+test('every package that Rollcall runs with has a licence that may be used, and brings its words', async () => {
+  const packages = (await lockedPackages()).filter(({ dev }) => !dev)
+
+  const licenses = await Promise.all(packages.map(async (one) => [one.name, await licenseOf(one)] as const))
+  const others = licenses.filter(([, license]) => !permissive.includes(license))
+
+  expect(others).toEqual([['openpgp', 'LGPL-3.0+']])
+  expect(await licenseFiles(packages.find(({ name }) => name === 'openpgp') ?? expect.fail())).toEqual(['LICENSE'])
+})
+
+test('the notices name every package that Rollcall runs with', async () => {
+  await expect(await thirdPartyPage()).toMatchFileSnapshot('../../THIRD-PARTY-NOTICES.md')
+})
+
+test('the bill of materials names every package that Rollcall runs with, by the digest of the lock file', async () => {
+  const packages = (await lockedPackages()).filter(({ dev }) => !dev)
+
+  const { stdout } = await run(process.execPath, [join(root, 'test/packages/sbom.ts')], { maxBuffer: 2 ** 25 })
+
+  const listed = Bom.parse(JSON.parse(stdout)).components.map(({ name, version, hashes }) => ({
+    what: `${name}@${version}`,
+    sha512: hashes.find(({ alg }) => alg === 'SHA-512')?.content,
+  }))
+  const wanted = packages.map(({ name, version, integrity = '' }) => ({
+    what: `${name}@${version}`,
+    sha512: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex'),
+  }))
+  const distinct = (many: readonly object[]) => [...new Set(many.map((one) => JSON.stringify(one)))].sort()
+  expect(distinct(listed)).toEqual(distinct(wanted))
+})
