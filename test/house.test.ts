@@ -21,7 +21,9 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 // A path as short as /app says nothing about a machine.
 const shortestTelling = 5
 const registry = /registry\.[a-z]+\.[a-z]+\//
-const pages = ['README.md', 'CHANGELOG.md', ...(await projectFiles('docs'))].filter((file) => file.endsWith('.md'))
+const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...(await projectFiles('docs'))].filter((file) =>
+  file.endsWith('.md'),
+)
 
 const Dependencies = z.record(z.string(), z.string()).default({})
 const Package = z.object({
