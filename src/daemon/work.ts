@@ -1,7 +1,14 @@
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
-import { readBackLeavers, requestEventRuns, type SyncContext, sweep, syncWorkers } from '../sync/sync.ts'
+import {
+  readBackInDoubt,
+  readBackLeavers,
+  requestEventRuns,
+  type SyncContext,
+  sweep,
+  syncWorkers,
+} from '../sync/sync.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
@@ -10,6 +17,8 @@ const sweepMs = 60_000
 const eventRunsMs = 1000
 /** Departures have due times of their own; this is how late one can be. */
 const leaversMs = 5 * 60_000
+/** People in doubt have due times of their own, the same. */
+const inDoubtMs = 10_000
 const forgetMs = 60 * 60_000
 const retainMs = 10 * 60_000
 /** What a command removes at its end; the next one goes on. */
@@ -27,6 +36,8 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
   const stopping = new AbortController()
   const connections = [...sync.connections.keys()]
+  const reading = { connections, repairs: 'by a run', signal: stopping.signal } as const
+  starting.use(regularly('in-doubt', inDoubtMs, () => readBackInDoubt(sync, reading)))
   starting.use(regularly('leavers', leaversMs, () => readBackLeavers(sync, { connections, signal: stopping.signal })))
   starting.defer(() => stopping.abort())
   if ([...sync.connections.values()].some(({ feeds }) => feeds.webhook)) {

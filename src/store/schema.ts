@@ -172,7 +172,6 @@ type RosterTable = {
   retracted_at: Date | null
   forgotten_at: Date | null
   uncertain: Generated<boolean>
-  recheck_at: Date | null
 }
 
 type ChangesTable = {
@@ -420,6 +419,14 @@ export type StoreSchema = {
   audit_trail: { ordinal: string; entry: string; hash: string }
   audit_heads: { ordinal: string; key: string; previous: string; hash: string; at: string; signature: string }
   leavers: LeaversTable
+  in_doubt: {
+    connection: string
+    identity_id: string
+    run_id: string
+    since: Date
+    due_at: Date
+    answers: Generated<number>
+  }
 }
 
 export type Db = Kysely<StoreSchema>

@@ -36,6 +36,7 @@ import type { Progress } from './plan/read-rows.ts'
 import { prepareRevert } from './plan/revert.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
 import { readBackLeavers } from './repair/effective.ts'
+import { readBackInDoubt } from './repair/in-doubt.ts'
 import { asFailure } from './repair/read-back.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
@@ -116,6 +117,7 @@ async function readAndPlan(
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)
+  await readBackInDoubt(ctx, { connections: [connection.name], repairs: 'here', signal })
   await settleSources(ctx, connection)
   // A command works no longer than its run does, so that this is when it reads what became of earlier departures.
   await readBackLeavers(ctx, { connections: [connection.name], all: claim.run.options.verify ?? false, signal })

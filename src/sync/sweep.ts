@@ -5,7 +5,7 @@ import { releaseStranded } from '../store/workers/leases.ts'
 import type { SyncContext } from './context.ts'
 import { finishRun } from './deliver/deliver.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
-import { markEndedTakeovers, recheckLate } from './repair/uncertain.ts'
+import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
@@ -16,7 +16,7 @@ export async function sweep(ctx: SyncContext, { newJobIds = false } = {}): Promi
   const { db } = ctx.store
   await releaseStranded(db, ctx.lease)
   await markEndedTakeovers(ctx)
-  await recheckLate(ctx)
+  await readLeftUncertain(ctx)
   for (const run of await runsToClose(db)) await finishRun(ctx, run)
   const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)

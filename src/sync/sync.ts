@@ -12,6 +12,7 @@ export { requestEventRuns } from './plan/event-runs.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
 export { readBackLeavers } from './repair/effective.ts'
+export { readBackInDoubt } from './repair/in-doubt.ts'
 export {
   cancelRun,
   classValue,

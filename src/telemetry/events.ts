@@ -100,6 +100,7 @@ export type EventFields = {
   'queue.lost_job': { readonly place: string }
   'audit.sealed': { readonly entries: number; readonly ordinal: number; readonly hash: string }
   'audit.unsealed': { readonly reason: string }
+  'doubts.read': { readonly connection: string; readonly people: number; readonly differing: number }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
   'daemon.started': { readonly address: string; readonly connections: number }
   'daemon.stopping': { readonly reason: string }
@@ -178,6 +179,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
     scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
+    doubtsRead: tells('info', 'doubts.read', 'people in doubt read back'),
     valuesRemoved: tells('info', 'values.removed', 'values removed whose time is over'),
     auditSealed: tells('info', 'audit.sealed', 'audit trail signed'),
     auditUnsealed: tells('error', 'audit.unsealed', 'audit trail cannot be signed'),

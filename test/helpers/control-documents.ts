@@ -56,6 +56,7 @@ export function runDocument(given: Partial<Run> = {}): Run {
     warnings: [],
     verification: null,
     unserved: null,
+    inDoubt: null,
     sent: { upsert: { requests: 1, people: 3 }, update: { requests: 1, people: 1 }, delete: none },
     confirmed: 4,
     problems: 0,

@@ -15,7 +15,7 @@ import type { StoreSchema } from '../../src/store/schema.ts'
 import { takeLease } from '../../src/store/workers/leases.ts'
 import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFeed } from '../../src/sync/context.ts'
 import { createPace } from '../../src/sync/deliver/pace.ts'
-import { requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
+import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
 import { postgresPlace } from './servers/databases.ts'
 
@@ -257,10 +257,17 @@ export async function openWorld({
     /** What the daemon does every minute, and what follows from it. */
     async minute(): Promise<unknown[]> {
       await sweep(sync)
+      await readInDoubt(sync)
       return await drain()
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+/** What the daemon does for people in doubt every few seconds. */
+export async function readInDoubt(sync: SyncContext): Promise<void> {
+  const connections = [...sync.connections.keys()]
+  await readBackInDoubt(sync, { connections, repairs: 'by a run', signal: new AbortController().signal })
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>

@@ -1,4 +1,4 @@
-import type { Counts, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
+import type { Counts, DoubtTally, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import { aligned, counted, duration, listed, moment, number, type Paint, type Style, shown } from './text.ts'
 
@@ -117,7 +117,7 @@ export function renderOutcome(run: Run, paint: Paint): string {
   const unserved = run.unserved !== null && accepted.has(run.state) ? unservedText(run.unserved) : []
   return [
     outcomeLines(run, paint),
-    ...unserved.map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
+    ...[...unserved, ...doubtText(run.inDoubt)].map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
   ].join('\n')
 }
 
@@ -131,6 +131,17 @@ export function unservedText(tally: UnservedTally): string[] {
   const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
   return [
     `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
+  ]
+}
+
+/** `30 people are in doubt, 3 of them leavers: …`; no line if no one is. */
+export function doubtText(tally: DoubtTally | null): string[] {
+  if (tally === null) return []
+  const { people, leavers, until } = tally
+  const among = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
+  return [
+    `${counted(people, 'person', 'people')} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
+      `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
   ]
 }
 
@@ -207,6 +218,7 @@ function runFacts(run: Run): string[][] {
     ['confirmed', run.confirmed > 0 ? counted(run.confirmed, 'change') : null],
     ['problems', run.problems > 0 ? number(run.problems) : null],
     ['not served', (run.unserved && peopleAndRows(run.unserved)) || null],
+    ['in doubt', run.inDoubt && inDoubtText(run.inDoubt)],
     ['remaining', run.remaining > 0 ? counted(run.remaining, 'change') : null],
     ['expires', run.state === 'held' && run.expiresAt ? moment(run.expiresAt) : null],
     ['decided', run.decidedBy && decidedText(run)],
@@ -215,6 +227,11 @@ function runFacts(run: Run): string[][] {
     ['values', run.valuesRemovedAt && `no longer kept since ${moment(run.valuesRemovedAt)}`],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+}
+
+function inDoubtText({ people, leavers, until }: DoubtTally): string {
+  const among = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
+  return `${counted(people, 'person', 'people')}${among}; read back until ${moment(until)} at least`
 }
 
 function decidedText({ decidedBy, decidedAt, decidedReason }: Run): string {

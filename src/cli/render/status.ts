@@ -1,6 +1,6 @@
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
-import { countsText, unservedText } from './run.ts'
+import { countsText, doubtText, unservedText } from './run.ts'
 import { age, aligned, counted, moment, number, type Paint, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
@@ -82,6 +82,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
     ...unservedText(connection.unserved).map((line) => `  ${paint('yellow', line)}`),
+    ...doubtText(connection.inDoubt).map((line) => `  ${paint('yellow', line)}`),
     ...(inbox && inbox.pending > 0
       ? [
           `  ${counted(inbox.pending, 'event')} waiting${inbox.held > 0 ? `, ${number(inbox.held)} of them for a decision` : ''}`,

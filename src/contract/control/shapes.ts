@@ -152,6 +152,17 @@ export const UnservedTally = z
   .meta({ id: 'UnservedTally' })
 export type UnservedTally = z.infer<typeof UnservedTally>
 
+export const DoubtTally = z
+  .object({
+    people: Count.describe(
+      'People who were delivered after a request about them that was given up and may still reach the platform.',
+    ),
+    leavers: Count.describe('Those of them who have left: a late request could bring them back on the platform.'),
+    until: Instant.describe('Until when they are read back at least.'),
+  })
+  .meta({ id: 'DoubtTally' })
+export type DoubtTally = z.infer<typeof DoubtTally>
+
 const SourceView = z.object({
   name: z.string(),
   bytes: Count.describe('As it was delivered.'),
@@ -205,6 +216,7 @@ export const Run = z
     unserved: UnservedTally.nullable().describe(
       'The people of the connection who are not served as its source says, when the plan was made or accepted. Null: not known.',
     ),
+    inDoubt: DoubtTally.nullable().describe('The people of its requests who are in doubt now. Null: no one.'),
     sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
     problems: Count.describe('Changes that the platform refused.'),
@@ -542,6 +554,7 @@ export const ConnectionStatus = z.object({
     undelivered: ProblemTally.describe('People whose delivery fails for a while, or waits behind a block.'),
   }),
   unserved: UnservedTally.describe('People who are not served as the source says.'),
+  inDoubt: DoubtTally.nullable().describe('The people who are in doubt now. Null: no one.'),
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),

@@ -11,6 +11,7 @@ import { record } from '../../store/audit/trail.ts'
 import { classedValues } from '../../store/classed-values.ts'
 import { type ConnectionState, connectionStates } from '../../store/connections.ts'
 import { listProblems, noProblems, type ProblemTallies, problemTallies } from '../../store/deliveries/problems.ts'
+import { type DoubtTally, doubtTallies } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
@@ -95,11 +96,16 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const states = new Map((await connectionStates(db)).map((state) => [state.name, state]))
     const problems = await problemTallies(db, { now: ctx.sync.now() })
     const unserved = await unservedTallies(db, { now: ctx.sync.now() })
+    const inDoubt = await doubtTallies(db)
     const connections: ConnectionStatus[] = []
     for (const name of ctx.sync.connections.keys()) {
       const runs = await listRuns(db, { connection: name, limit: recentRuns })
       const state = states.get(name)
-      const tallies = { problems: problems.get(name) ?? noProblems, unserved: unserved.get(name) ?? noneUnserved }
+      const tallies = {
+        problems: problems.get(name) ?? noProblems,
+        unserved: unserved.get(name) ?? noneUnserved,
+        inDoubt: inDoubt.get(name) ?? null,
+      }
       connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
     }
     const alerts = await listAlerts(ctx)
@@ -398,7 +404,14 @@ function connectionStatus(
     runs,
     problems,
     unserved,
-  }: { state: ConnectionState | undefined; runs: readonly Run[]; problems: ProblemTallies; unserved: UnservedTally },
+    inDoubt,
+  }: {
+    state: ConnectionState | undefined
+    runs: readonly Run[]
+    problems: ProblemTallies
+    unserved: UnservedTally
+    inDoubt: DoubtTally | null
+  },
 ): ConnectionStatus {
   const { target, feeds } = ctx.sync.connections.get(name) ?? {}
   const people = state?.people ?? 0
@@ -409,6 +422,7 @@ function connectionStatus(
     people: { wanted: people, separated: state?.separated ?? 0, due },
     problems,
     unserved,
+    inDoubt,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
 import { pendingInsert } from '../audit/trail.ts'
+import { putInDoubt } from '../in-doubt.ts'
 import { leaversOfBatch } from '../leavers/clock.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
 import { type PersonOutcome, type RequestOutcome, updateChanges } from './outcomes.ts'
-import { rechecked, recheckTime } from './uncertain.ts'
 
 /** How an attempt ended, besides what became of people. */
 export type AttemptEnd = {
@@ -21,6 +21,8 @@ export type AttemptEnd = {
   readonly progressed: boolean
   /** A request of the batch may have reached the platform, or still may. */
   readonly uncertain: boolean
+  /** The keys of the people who were settled by this attempt, unless the whole batch was. */
+  readonly settled: readonly string[]
   readonly now: Date
 }
 
@@ -68,7 +70,8 @@ async function closeBatch(
   const ownAnswers = sql`own_answers as (
       ${updateChanges(claim, { ...batchOutcome, people: others })} and exists (select 1 from ended)
     )`
-  const late = sql`late as (${rechecked({ runId, batch, at: recheckTime(now) })} and exists (select 1 from ended))`
+  const unsettled = sql`changes.state = 'due' and exists (select 1 from ended)`
+  const doubted = sql`doubted as (${putInDoubt({ runId, batch, now, where: unsettled })})`
   const solved = sql`solved as (
       delete from problems using ended, changes
       where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}
@@ -81,7 +84,7 @@ async function closeBatch(
     ended,
     ...(batchOutcome.acts.length > 0 ? [audited] : []),
     ...(others.length > 0 ? [ownAnswers] : []),
-    ...(uncertain ? [late] : []),
+    ...(uncertain ? [doubted] : []),
     ...(claim.hasProblems ? [solved] : []),
     ...(claim.hasLeavers ? [left] : []),
   ]
@@ -129,7 +132,10 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
       .where((eb) => eb.and(heldBy(claim)))
       .returning(blocked(claim.connection).as('isBlocked'))
       .executeTakeFirstOrThrow()
-    if (isDone && end.uncertain) await rechecked({ ...claim, at: recheckTime(end.now) }).execute(tx)
+    // People who are still due come into doubt when they are settled.
+    const settled = sql`changes.identity_id = any(${end.settled})`
+    if (end.uncertain && end.settled.length > 0)
+      await putInDoubt({ ...claim, now: end.now, where: settled }).execute(tx)
     return { people, confirmed, refused, isBlocked }
   })
 }

@@ -1,42 +1,21 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
+import { putInDoubt } from '../in-doubt.ts'
 import type { Db } from '../schema.ts'
 import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
 
-/** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
-const lateMs = 15 * 60_000
-
-export function recheckTime(now: Date): Date {
-  return new Date(now.getTime() + lateMs)
-}
-
 /**
  * Marks the people of a batch as uncertain: a request about them may have reached the platform after the batch was given to another
- * process, or was dropped. The next run reads back what is there, and one more run does when no such request can be under way.
+ * process, or was dropped. The next run reads back what is there. They are in doubt until no such request can be under way.
  */
 export async function markUncertain(
   db: Db,
   { runId, batch, now }: { runId: string; batch: number; now: Date },
 ): Promise<void> {
   await sql`
-    update roster set uncertain = true, recheck_at = ${recheckTime(now)} from changes, runs
+    update roster set uncertain = true from changes, runs
     where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
       and roster.connection = runs.connection and roster.identity_id = changes.identity_id`.execute(db)
-}
-
-/** Has the people of a batch that is done read back later: a request that was given up may still arrive. */
-export function rechecked({ runId, batch, at }: { runId: string; batch: number; at: Date }): RawBuilder<unknown> {
-  return sql`
-    update roster set recheck_at = ${at} from changes, runs
-    where changes.run_id = ${runId} and changes.batch = ${batch} and runs.id = changes.run_id
-      and roster.connection = runs.connection and roster.identity_id = changes.identity_id`
-}
-
-/** Marks people as uncertain whose time to be read back has come. Answers the connections that this concerns. */
-export async function markRechecks(db: Db, now: Date): Promise<string[]> {
-  const { rows } = await sql<{ connection: string }>`
-    with due as (update roster set uncertain = true, recheck_at = null where recheck_at <= ${now} returning connection)
-    select distinct connection from due`.execute(db)
-  return rows.map(({ connection }) => connection)
+  await putInDoubt({ runId, batch, now, where: sql`true` }).execute(db)
 }
 
 /** The connections with uncertain people of whom no run is about to take care: the last one that was to read them back failed before then. */

@@ -33,13 +33,10 @@ create table roster (
 
   -- A request may have reached the platform, and its outcome is not known: the next run reads back what the platform holds.
   uncertain boolean not null default false,
-  -- A request that was given up may reach the platform later than those that followed it: from then on the person is uncertain.
-  recheck_at timestamptz,
   primary key (connection, identity_id)
 );
 create index roster_due on roster (due_at) where due_at is not null;
 create index roster_uncertain on roster (connection) where uncertain;
-create index roster_recheck on roster (recheck_at) where recheck_at is not null;
 
 -- What the platform acknowledged last of people of whom HR then wanted something else; null: nothing yet. People whom the platform
 -- has as wanted, which are nearly all, need no second record and have no row. A batch that is taken as a whole says so once: a row

@@ -37,8 +37,16 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'that the person is known, and since when',
       until: forEver,
       columns: named(
-        'connection identity_id as_of employment_as_of absences exports_before retracted_at uncertain recheck_at forgotten_at',
+        'connection identity_id as_of employment_as_of absences exports_before retracted_at uncertain forgotten_at',
       ),
+    },
+  ],
+  in_doubt: [
+    {
+      holds: 'keys',
+      what: 'about whom a request may still reach the platform, and when they are read back',
+      until: 'the platform has answered the same twice',
+      columns: named('connection identity_id run_id since due_at answers'),
     },
   ],
   acknowledged: [

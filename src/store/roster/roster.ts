@@ -46,6 +46,16 @@ export async function rosterEntry(
   return (await rosterEntries(db, { connection, identityIds: [identityId] })).get(identityId) ?? null
 }
 
+/** Keeps what is wanted of these people from being changed until the transaction ends. */
+export async function lockEntries(
+  tx: Db,
+  { connection, identityIds }: { connection: string; identityIds: readonly string[] },
+): Promise<void> {
+  await sql`
+    select from roster where connection = ${connection} and identity_id = any(${identityIds})
+    order by identity_id for update`.execute(tx)
+}
+
 /** The keys of everybody known, in byte order, page by page. */
 export function rosterKeys(db: Db, connection: string): AsyncGenerator<string[]> {
   return keysWhere(db, connection, sql<boolean>`true`)

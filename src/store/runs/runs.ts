@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
+import { type DoubtTally, doubtTallyOf } from '../in-doubt.ts'
 import type { Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
 
 /** What makes a run happen. */
@@ -70,6 +71,8 @@ export type Run = {
   readonly verification: Verification | null
   /** The people who were not served as the source says when the plan was accepted; null: there is no accepted plan yet. */
   readonly unserved: UnservedTally | null
+  /** The people of its requests that were given up and may still arrive; null: there are none. */
+  readonly inDoubt: DoubtTally | null
   readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
   readonly confirmed: number
   readonly problems: number
@@ -429,6 +432,7 @@ function runs(db: Db) {
   return db
     .selectFrom('runs')
     .selectAll('runs')
+    .select(doubtTallyOf(sql`runs.id`).as('in_doubt'))
     .select((eb) =>
       eb
         .selectFrom('deliveries')
@@ -451,7 +455,7 @@ function runs(db: Db) {
 
 type Tally = Record<string, number>
 
-function toRun(row: RunRow & { tally: Tally | null }): Run {
+function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null }): Run {
   const tally = row.tally ?? {}
   const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
   return {
@@ -476,6 +480,7 @@ function toRun(row: RunRow & { tally: Tally | null }): Run {
     warnings: row.warnings ?? [],
     verification: row.verification,
     unserved: row.unserved,
+    inDoubt: row.in_doubt,
     sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
     confirmed: tally.confirmed ?? 0,
     problems: tally.problems ?? 0,

@@ -26,6 +26,8 @@ export type Attempt = Endpoint & {
   pending: number
   /** How many outcomes this attempt has noted. */
   settled: number
+  /** The keys of the people who are no longer due since. */
+  readonly settledIds: string[]
   /** A request of it may have reached the platform, or still may, and its outcome is not known. */
   uncertain: boolean
   /** One of several requests at once threw: no further one begins. */
@@ -59,6 +61,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     changes: new Map(),
     pending: 0,
     settled: 0,
+    settledIds: [],
     uncertain: false,
     isBrokenOff: false,
     batchOutcome: null,
@@ -123,7 +126,9 @@ export async function record(attempt: Attempt, people: readonly PersonOutcome[],
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)
   else throw new Overtaken()
   attempt.settled += people.length
-  attempt.pending -= people.filter(({ state }) => state !== 'due').length
+  const settled = people.filter(({ state }) => state !== 'due')
+  attempt.pending -= settled.length
+  for (const { identityId } of settled) attempt.settledIds.push(identityId)
 }
 
 /** Logs outcomes that are written. */

@@ -148,7 +148,7 @@ async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): P
 }
 
 function endOf(
-  { claim, requests, settled, uncertain, batchOutcome }: Attempt,
+  { claim, requests, settled, settledIds, uncertain, batchOutcome }: Attempt,
   { stop, pauseMs, now }: { stop: Stop | null; pauseMs: number; now: Date },
 ): AttemptEnd {
   return {
@@ -159,6 +159,7 @@ function endOf(
     as: endedAs(stop),
     progressed: settled > 0,
     uncertain: claim.uncertain || uncertain || (stop !== null && leavesUncertain(stop)),
+    settled: settledIds,
     now,
   }
 }
@@ -170,7 +171,7 @@ function endedAs(stop: Stop | null): AttemptEnd['as'] {
 }
 
 /** Whatever the error was, the batch is released for the next attempt: due at once if this process stops, else after a pause. */
-function endOfError({ ctx, claim, requests, settled }: Attempt, isStopping: boolean): AttemptEnd {
+function endOfError({ ctx, claim, requests, settled, settledIds }: Attempt, isStopping: boolean): AttemptEnd {
   const now = ctx.now()
   const pauseMs = isStopping ? 0 : backoffMs(claim.failures + 1, retry)
   return {
@@ -183,6 +184,7 @@ function endOfError({ ctx, claim, requests, settled }: Attempt, isStopping: bool
     as: isStopping ? 'paused' : 'failed',
     progressed: settled > 0,
     uncertain: true,
+    settled: settledIds,
     now,
   }
 }

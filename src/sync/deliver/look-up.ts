@@ -45,13 +45,19 @@ export async function settleUncertain(
   return { left, stop: null }
 }
 
+/** Up to how many people it costs fewer requests to ask for each than to read the list of all. */
+export function mostAskedOneByOne(rosterSize: number): number {
+  return Math.max(mostOneByOne, Math.ceil(rosterSize / listSize))
+}
+
 /** What the platform holds of these people, by key. People whom it does not hold are left out. */
 export async function readBack(
   endpoint: Endpoint,
   identityIds: readonly string[],
+  { mostOneByOne: most = mostOneByOne }: { mostOneByOne?: number } = {},
 ): Promise<{ found: Map<string, Identity>; stop: Stop | null }> {
   const found = new Map<string, Identity>()
-  if (identityIds.length <= mostOneByOne) {
+  if (identityIds.length <= most) {
     for (const identityId of identityIds) {
       const read = await readOne(endpoint, identityId)
       if ('kind' in read) return { found, stop: read }

@@ -16,6 +16,13 @@ export function compareWith(entry: RosterEntry, identity: Identity | null): Read
   return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
 }
 
+/** Whether the platform holds of a person what it was known to hold. */
+export function isAsKnown({ confirmed }: RosterEntry, identity: Identity | null): boolean {
+  if (identity === null || confirmed === null) return identity === null && confirmed === null
+  const found = asRecord(identity, confirmed)
+  return changeTo(confirmed, { confirmed: found, inferred: false, carried: true }) === null
+}
+
 /** What the platform holds of a person, in the fields that are kept here. */
 export function asRecord(identity: Identity, kept: IdentityRecord): IdentityRecord {
   const fields = fieldNames.filter((field) => kept[field] !== undefined).map((field) => [field, identity[field]])

@@ -1,14 +1,9 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
-import {
-  endedTakeovers,
-  leftUncertain,
-  markRechecks,
-  markUncertain,
-  settleTakeover,
-} from '../../store/deliveries/uncertain.ts'
+import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
-import { addWaitingRun } from '../../store/runs/runs.ts'
+import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
@@ -45,25 +40,28 @@ export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   }
 }
 
-/**
- * Has people who were delivered after a request that was given up read back, once that request cannot arrive any more; and people whom
- * a run could not read back, because the platform let no one in, after a while.
- */
-export async function recheckLate(ctx: SyncContext): Promise<void> {
-  const { db } = ctx.store
-  const now = ctx.now()
-  const marked = await markRechecks(db, now)
-  const left = await leftUncertain(db, { failedBefore: new Date(now.getTime() - retryAfterMs) })
-  for (const connection of new Set([...marked, ...left])) {
+/** Has people read back whom a run could not read back, because the platform let no one in, after a while. */
+export async function readLeftUncertain(ctx: SyncContext): Promise<void> {
+  const failedBefore = new Date(ctx.now().getTime() - retryAfterMs)
+  for (const connection of await leftUncertain(ctx.store.db, { failedBefore })) {
     if (ctx.connections.has(connection)) await requestRepair(ctx, connection)
   }
 }
 
-/** Asks for a run that reads no source, and delivers what is left of the last facts from HR. */
 async function requestRepair(ctx: SyncContext, connection: string): Promise<void> {
-  const run = { connection, feed: 'roster', trigger: 'repair', options: {}, now: ctx.now() } as const
-  const runId = await addWaitingRun(ctx.store.db, run)
-  ctx.events.runRequested({ runId, connection, trigger: 'repair' })
+  await addRepair(ctx.store.db, { connection, now: ctx.now() })
+  await tellRepair(ctx, connection)
+}
+
+/** Adds a run that reads no source, and delivers what is left of the last facts from HR. */
+export async function addRepair(db: Db, { connection, now }: { connection: string; now: Date }): Promise<void> {
+  await addWaitingRun(db, { connection, feed: 'roster', trigger: 'repair', options: {}, now })
+}
+
+/** Tells of a run that was added, and starts it. */
+export async function tellRepair(ctx: SyncContext, connection: string): Promise<void> {
+  const waiting = await waitingRun(ctx.store.db, { connection, feed: 'roster' })
+  if (waiting) ctx.events.runRequested({ runId: waiting.id, connection, trigger: 'repair' })
   await enqueueWaiting(ctx, connection)
 }
 

@@ -174,6 +174,19 @@ describe('a run at its end', () => {
     expect(renderOutcome(run, plain)).toBe('- acme: cancelled')
   })
 
+  test('names the people in doubt though all were delivered, and that is no failure', () => {
+    const inDoubt = { people: 1, leavers: 1, until: '2026-11-20T02:31:00.000Z' }
+    const run = runDocument({ decidedBy: 'ana', counts: counts({ leave: 4 }), confirmed: 4, inDoubt })
+
+    const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitOf(run) }
+
+    expect(told.lines[1]).toBe(
+      '! acme: 1 person is in doubt, 1 leaver among them: a request about them got no clear answer and may still arrive; ' +
+        'the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least',
+    )
+    expect(told.exit).toBe(0)
+  })
+
   test('does not count the time that a person took to decide', () => {
     const run = runDocument({ decidedBy: 'ana', decidedAt: '2026-11-20T09:00:00.000Z', counts: counts({ leave: 4 }) })
 

@@ -22,6 +22,7 @@ test('the status tells what runs and how a connection stands', () => {
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
         unserved: { people: 3, leavers: 1, rows: 0 },
+        inDoubt: { people: 30, leavers: 3, until: '2026-11-20T02:31:00.000Z' },
         inbox: { pending: 3, held: 0, rejected: 1 },
         blocked: {
           status: 401,
@@ -51,6 +52,7 @@ acme → Acme HRIS
   1 person refused by the platform
   1,200 people cannot be delivered, among them 1 leaver
   3 people are not served as HR says, 1 of them may have left: rollcall problems
+  30 people are in doubt, 3 leavers among them: a request about them got no clear answer and may still arrive; the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least
   3 events waiting
   1 event not understood
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
@@ -74,6 +76,7 @@ test('without a daemon no next run is promised', () => {
         people: { wanted: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
         unserved: { people: 0, leavers: 0, rows: 0 },
+        inDoubt: null,
         inbox: null,
         blocked: null,
         active: null,

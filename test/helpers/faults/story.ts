@@ -17,7 +17,7 @@ import { judge } from '../crash/judge.ts'
 import { noLimits } from '../guards/no-limits.ts'
 import { createHr, type ExpectedPerson } from '../model/hr-model.ts'
 import { postgresPlace } from '../servers/databases.ts'
-import { type Host, openWorld, peopleOn } from '../world.ts'
+import { type Host, openWorld, peopleOn, readInDoubt } from '../world.ts'
 import { type Fault, type OperationName, type Passed, pass, type Seen, startFaultProxy } from './proxy.ts'
 
 const changing: readonly (OperationName | null)[] = [
@@ -108,6 +108,7 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     async goBy(minutes: number): Promise<void> {
       world.clock.now = new Date(world.clock.now.getTime() + minutes * 60_000)
       await sweep(sync)
+      await readInDoubt(sync)
       await drain()
     },
 

@@ -6,7 +6,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { type Enqueued, Postponed } from '../../../src/queue/jobs.ts'
 import { requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
-import { type Host, openWorld, type World } from '../world.ts'
+import { type Host, openWorld, readInDoubt, type World } from '../world.ts'
 import { faultyClient, type Outage } from './faults.ts'
 import type { Night } from './hr-model.ts'
 
@@ -104,6 +104,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
     async minute(): Promise<void> {
       await requestEventRuns(world.sync)
       await sweep(world.sync)
+      await readInDoubt(world.sync)
     },
 
     /**

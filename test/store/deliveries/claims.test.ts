@@ -85,6 +85,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     dueAt: now,
     failure: null,
     as: 'settled',
+    settled: [],
     progressed: true,
     uncertain: false,
     now,

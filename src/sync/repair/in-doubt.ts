@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Identity } from '../../contract/platform/hris-user-identities.ts'
+import type { RosterEntry } from '../../identity/record.ts'
+import { targetOf } from '../../store/connections.ts'
+import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
+import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
+import type { SyncContext } from '../context.ts'
+import type { Stop } from '../deliver/classify-answers.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { compareWith, isAsKnown } from './read-back.ts'
+import { addRepair, tellRepair } from './uncertain.ts'
+
+/** So many answers are written in one transaction. */
+const notedAtOnce = 1000
+
+type Wanted = {
+  readonly connections: readonly string[]
+  /** A run that plans right after this repairs what differs; otherwise a run of its own is asked for. */
+  readonly repairs: 'here' | 'by a run'
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads back the people in doubt whose time has come, leavers first, at the pace of deliveries. A late request that undid something is
+ * found so, and repaired. Nothing waits for it or fails because of it: what was not read is read later.
+ */
+export async function readBackInDoubt(ctx: SyncContext, { connections, repairs, signal }: Wanted): Promise<void> {
+  const due = await connectionsInDoubt(ctx.store.db, ctx.now())
+  for (const connection of due.filter((name) => connections.includes(name))) {
+    try {
+      await readConnection(ctx, { connection, repairs, signal })
+    } catch (error) {
+      if (!signal.aborted) ctx.events.unexpected({ during: 'reading back people in doubt', error })
+    }
+  }
+}
+
+async function readConnection(
+  ctx: SyncContext,
+  { connection, repairs, signal }: Omit<Wanted, 'connections'> & { readonly connection: string },
+): Promise<void> {
+  const { db } = ctx.store
+  const { id: connectionId } = await targetOf(db, connection)
+  if (connectionId === null) return
+  const people = await claimDoubted(db, { connection, now: ctx.now() })
+  if (people.length === 0) return
+  const endpoint: Endpoint = { platform: ctx.platform, connectionId, signal, requests: 0 }
+  const mostOneByOne = mostAskedOneByOne(await rosterSize(db, connection))
+  let differing = 0
+  for (const group of inOrder(people, mostOneByOne)) {
+    const identityIds = group.map(({ identityId }) => identityId)
+    const { read, stop } = await readGroup(ctx, { endpoint, connection, identityIds, mostOneByOne, repairs })
+    differing += read
+    if (stop === null) continue
+    await repeatReading(db, { connection, identityIds: people.map(({ identityId }) => identityId), now: ctx.now() })
+    break
+  }
+  ctx.events.doubtsRead({ connection, people: people.length, differing })
+  if (differing > 0 && repairs === 'by a run') await tellRepair(ctx, connection)
+}
+
+/** Leavers before all others, unless the platform's whole list has to be read for the leavers alone. */
+function inOrder(people: readonly Doubted[], mostOneByOne: number): readonly (readonly Doubted[])[] {
+  const { leavers = [], others = [] } = Object.groupBy(people, ({ isLeaver }) => (isLeaver ? 'leavers' : 'others'))
+  const groups = leavers.length > mostOneByOne ? [people] : [leavers, others]
+  return groups.filter((group) => group.length > 0)
+}
+
+type Group = {
+  readonly endpoint: Endpoint
+  readonly connection: string
+  readonly identityIds: readonly string[]
+  readonly mostOneByOne: number
+  readonly repairs: Wanted['repairs']
+}
+
+/** Reads some people back and notes the answers. Answers of how many the platform holds something new that is not wanted. */
+async function readGroup(
+  ctx: SyncContext,
+  { endpoint, connection, identityIds, mostOneByOne, repairs }: Group,
+): Promise<{ read: number; stop: Stop | null }> {
+  const { db } = ctx.store
+  const before = await rosterEntries(db, { connection, identityIds })
+  const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne })
+  if (stop) return { read: 0, stop }
+  let differing = 0
+  for (let start = 0; start < identityIds.length; start += notedAtOnce) {
+    const portion = identityIds.slice(start, start + notedAtOnce)
+    differing += await note(ctx, { connection, identityIds: portion, before, found, repairs })
+  }
+  return { read: differing, stop: null }
+}
+
+/** Notes what was read, but of people of whom something else was accepted or delivered meanwhile: they are read again. */
+async function note(
+  ctx: SyncContext,
+  {
+    connection,
+    identityIds,
+    before,
+    found,
+    repairs,
+  }: Pick<Group, 'connection' | 'identityIds' | 'repairs'> & {
+    readonly before: ReadonlyMap<string, RosterEntry>
+    readonly found: ReadonlyMap<string, Identity>
+  },
+): Promise<number> {
+  const now = ctx.now()
+  return await ctx.store.db.transaction().execute(async (tx) => {
+    await lockEntries(tx, { connection, identityIds })
+    const entries = await rosterEntries(tx, { connection, identityIds })
+    const quiet = [...entries.values()].filter((entry) => isUnmoved(entry, before.get(entry.identityId)))
+    const read = quiet.map((entry) => {
+      const identity = found.get(entry.identityId) ?? null
+      return { isSame: isAsKnown(entry, identity), ...compareWith(entry, identity) }
+    })
+    await noteReadBack(tx, { connection, found: read })
+    const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
+    const answers = identityIds.map((identityId) => ({ identityId, isSame: same.has(identityId) }))
+    await noteAnswers(tx, { connection, answers, now })
+    const differing = read.filter(({ isSame, asWanted }) => !isSame && !asWanted).length
+    if (differing > 0 && repairs === 'by a run') await addRepair(tx, { connection, now })
+    return differing
+  })
+}
+
+function isUnmoved(entry: RosterEntry, before: RosterEntry | undefined): boolean {
+  const facts = ({ wanted, confirmed, retracted }: RosterEntry) => ({ wanted, confirmed, retracted })
+  return before !== undefined && isDeepStrictEqual(facts(entry), facts(before))
+}

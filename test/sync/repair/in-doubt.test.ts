@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { doubtTallies } from '../../../src/store/in-doubt.ts'
+import { listRuns } from '../../../src/store/runs/runs.ts'
+import { cancelRun, readBackInDoubt, requestRun } from '../../../src/sync/sync.ts'
+import { faults } from '../../helpers/faults/faults.ts'
+import type { Seen } from '../../helpers/faults/proxy.ts'
+import { openStory, type Story } from '../../helpers/faults/story.ts'
+import { between, type Host, peopleOn, readInDoubt, startHost } from '../../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+const isUpsert = ({ operation }: Seen) => operation === 'upsertHrisUserIdentities'
+
+async function inDoubt({ world }: Story) {
+  return (await doubtTallies(world.sync.store.db)).get('acme') ?? null
+}
+
+/** The keys of the people whom the platform was asked about, one request each, since the last time. */
+function asked({ proxy }: Story): string[] {
+  const keys = proxy.requests.flatMap(({ operation, identityIds }) =>
+    operation === 'getHrisUserIdentity' ? identityIds : [],
+  )
+  proxy.forget()
+  return keys
+}
+
+/** A night in which the first request that changes somebody has no answer, though it was applied; the next one is answered. */
+async function doubtfulNight(story: Story) {
+  story.trouble(faults.resetAfter)
+  const run = await story.night()
+  await story.heal()
+  const ended = await story.end(run)
+  asked(story)
+  return ended
+}
+
+/** HR exports again in the same night. */
+async function nextExport({ hr, world, goBy }: Story, at: string) {
+  const { rows, asOf } = hr.night(at)
+  world.hrSays(rows, asOf)
+  const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+  await goBy(0)
+  return await world.runOf(id)
+}
+
+test('people of a request without an answer are read back after 1, 5 and 15 minutes and once more, and then no longer in doubt', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.leave('E0003', '2026-11-19')
+  const run = await doubtfulNight(story)
+  const settledAt = story.world.clock.now.getTime()
+  const runs = (await listRuns(story.world.sync.store.db, { limit: 100 })).length
+
+  const read: number[] = []
+  for (let minute = 1; minute <= 40; minute++) {
+    await story.goBy(1)
+    if (asked(story).length > 0) read.push(minute)
+  }
+
+  expect(run).toMatchObject({ state: 'finished', inDoubt: { people: 1, leavers: 1 } })
+  expect(run.inDoubt?.until).toBe(new Date(settledAt + 30 * 60_000).toISOString())
+  expect(read).toEqual([1, 5, 15, 30])
+  expect(await inDoubt(story)).toBeNull()
+  // No run is made for readings that find nothing.
+  expect(await listRuns(story.world.sync.store.db, { limit: 100 })).toHaveLength(runs)
+})
+
+test('a late return that brings a leaver back is found by the next reading and mended, and starts the counting again', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.comeBack('E0004', '2026-11-20')
+  story.impatient()
+  const holding = story.proxy.hold(({ identityIds }) => identityIds.includes('E0004'), 'arrived')
+  const returning = await story.night()
+  const late = await holding
+  await cancelRun(story.world.sync, { runId: returning.id, by: 'ana' })
+  story.reach(story.proxy.baseUrl)
+  story.hr.leave('E0004', '2026-10-01')
+  const leaving = await nextExport(story, '2026-11-21T01:30:00.000Z')
+  const told = await inDoubt(story)
+  await story.goBy(2)
+  const lateRequest = story.proxy.requests.find(({ applied, operation }) => applied === null && operation !== null)
+
+  late.release()
+  await expect.poll(() => lateRequest?.applied).toBe(200)
+  const undone = (await peopleOn(story.client)).get('E0004')?.separatedAt
+  await story.goBy(3)
+  const mended = (await peopleOn(story.client)).get('E0004')?.separatedAt
+  const counted = await inDoubt(story)
+  await story.goBy(10)
+  await story.goBy(15)
+
+  expect(leaving.state).toBe('finished')
+  expect(told).toMatchObject({ people: 1, leavers: 1 })
+  expect(undone).toBeNull()
+  expect(mended).toBe('2026-10-01T00:00:00.000Z')
+  expect(counted).toMatchObject({ people: 1, leavers: 1 })
+  expect(await inDoubt(story)).toBeNull()
+  expect(await story.findings()).toEqual([])
+})
+
+test('leavers are read back before all others', async () => {
+  await using story = await openStory(host)
+  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  const run = await story.night()
+  await story.heal()
+  await story.end(run)
+  asked(story)
+
+  await story.goBy(1)
+
+  expect(asked(story).slice(0, 3)).toEqual(['E0004', 'E0005', 'E0001'])
+})
+
+test('more people than that are read from pages of the list', async () => {
+  await using story = await openStory(host, { people: 40 })
+  story.trouble((seen) => (isUpsert(seen) ? faults.resetAfter : faults.pass))
+  const run = await story.night()
+  await story.heal()
+  await story.end(run)
+  asked(story)
+
+  await story.goBy(1)
+
+  const requests = story.proxy.requests.map(({ operation }) => operation)
+  expect(requests).toEqual(['getHrisUserIdentity', 'getHrisUserIdentity', 'listHrisUserIdentities'])
+  expect(await inDoubt(story)).toMatchObject({ people: 40, leavers: 2 })
+})
+
+test('while the platform does not answer, people stay in doubt and are asked for every minute', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.leave('E0003', '2026-11-19')
+  await doubtfulNight(story)
+  await story.goBy(14)
+  story.proxy.fault(() => faults.answer({ status: 503 }))
+  asked(story)
+
+  for (let minute = 0; minute < 20; minute++) await story.goBy(1)
+  const meanwhile = asked(story)
+  await story.heal()
+  await story.goBy(1)
+  await story.goBy(15)
+
+  expect(meanwhile.length).toBeGreaterThanOrEqual(19)
+  expect(await inDoubt(story)).toBeNull()
+})
+
+test('people of a batch are in doubt as they are settled, though the rest of it stays due', async () => {
+  await using story = await openStory(host, { delivery: { updateWave: 100 } })
+  await story.night()
+  story.hr.leave('E0002', '2026-11-18')
+  story.hr.leave('E0003', '2026-11-19')
+  const isOf = (id: string) => (seen: Seen) => seen.identityIds.includes(id)
+  story.trouble((seen) => (isOf('E0003')(seen) ? faults.delayed(100, faults.resetAfter) : faults.pass))
+  await story.night()
+
+  const told = await inDoubt(story)
+
+  expect(told).toMatchObject({ people: 1, leavers: 1 })
+})
+
+test('what was accepted or delivered while people were read back is not overwritten by what was read', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.change('E0002', { title: 'Director' })
+  await doubtfulNight(story)
+  const { world } = story
+  const { platform } = world.sync
+  between(world, (real) => ({
+    async getHrisUserIdentity(input, options) {
+      const answer = await real.getHrisUserIdentity(input, options)
+      Object.assign(world.sync, { platform })
+      story.hr.change('E0002', { title: 'King' })
+      await story.night()
+      return answer
+    },
+  }))
+  world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+
+  await readInDoubt(world.sync)
+
+  expect((await peopleOn(story.client)).get('E0002')?.jobTitle).toBe('King')
+  expect(await story.findings()).toEqual([])
+})
+
+test('a command reads back who is due before it plans, so that what differs is part of its own run', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.leave('E0003', '2026-11-19')
+  await doubtfulNight(story)
+  await story.platformHolds({ identityId: 'E0003', separatedAt: null })
+  story.world.clock.now = new Date(story.world.clock.now.getTime() + 60_000)
+
+  const run = await story.night()
+
+  expect(run).toMatchObject({ state: 'finished', counts: { leave: 1 } })
+  expect(await story.findings()).toEqual([])
+})
+
+test('two processes that read at the same time ask about nobody twice', async () => {
+  await using story = await openStory(host)
+  await story.night()
+  story.hr.leave('E0003', '2026-11-19')
+  await doubtfulNight(story)
+  story.world.clock.now = new Date(story.world.clock.now.getTime() + 60_000)
+  const { signal } = new AbortController()
+  const read = () => readBackInDoubt(story.world.sync, { connections: ['acme'], repairs: 'by a run', signal })
+
+  await Promise.all([read(), read()])
+
+  expect(asked(story)).toEqual(['E0003'])
+})
