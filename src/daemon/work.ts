@@ -14,6 +14,8 @@ import { repeat } from './repeat.ts'
 
 const concurrency = 5
 const sweepMs = 60_000
+/** A worker with nothing to do looks this often whether the store has work that the queue has lost. */
+const lookMs = 3000
 const eventRunsMs = 1000
 /** Departures have due times of their own; this is how late one can be. */
 const leaversMs = 5 * 60_000
@@ -32,7 +34,7 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
   const working = await queue.work(boundTo(sync), { concurrency })
   starting.defer(() => working.stop({ withinMs: stopWithinMs }))
   await sweep(sync, { newJobIds: true })
-  starting.use(regularly('sweep', sweepMs, () => sweep(sync)))
+  starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync })))
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
   const stopping = new AbortController()
   const connections = [...sync.connections.keys()]
@@ -48,6 +50,24 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
 
   function regularly(during: string, pauseMs: number, task: () => Promise<unknown>): AsyncDisposable {
     return repeat(task, { pauseMs, failed: (error) => sync.events.unexpected({ during, error }) })
+  }
+}
+
+/**
+ * Sweeps every minute, and as soon as this process could work on more and no job waits. So work goes on within seconds of a queue that
+ * came back empty, or of a database to which the end of an attempt could not be written. A server that is away is reported by the
+ * sweep of each minute only.
+ */
+function sweepWhenIdle({ queue, sync }: Pick<Assembly, 'queue' | 'sync'>): () => Promise<void> {
+  let sweptMs = performance.now()
+  return async () => {
+    const isTime = performance.now() - sweptMs >= sweepMs
+    if (isTime) sweptMs = performance.now()
+    try {
+      if (isTime || (sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0)) await sweep(sync)
+    } catch (error) {
+      if (isTime) throw error
+    }
   }
 }
 

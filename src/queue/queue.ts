@@ -29,6 +29,8 @@ export type Queue = {
   work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
   /** Resolves when the queue answers soon; a `queue_unreachable` failure otherwise. */
   check(): Promise<void>
+  /** How many jobs wait for a worker. */
+  waiting(): Promise<number>
   /** Removes every job, also those being worked on. Only for a caller that knows that no other process works. */
   clear(): Promise<void>
   /** Stops what still works at once, and closes the queue's own connections. A database it was given stays open. */
@@ -74,6 +76,9 @@ export async function openQueue({
     },
     async check() {
       await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)
+    },
+    async waiting() {
+      return await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)
     },
     async clear() {
       await answered(producer.obliterate({ force: true }), backend.place)

@@ -8,7 +8,7 @@ import { createConnectionReport } from './connection-errors.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000
-const slowestReconnectMs = 5000
+const slowestReconnectMs = 2000
 
 // A producer's caller waits for the answer, so a command that Redis cannot take soon fails. A consumer's commands wait
 // until Redis is back, as BullMQ demands.

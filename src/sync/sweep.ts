@@ -14,11 +14,14 @@ import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
  */
 export async function sweep(ctx: SyncContext, { newJobIds = false } = {}): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
-  await releaseStranded(db, ctx.lease)
+  const stranded = await releaseStranded(db, ctx.lease)
   await markEndedTakeovers(ctx)
   await readLeftUncertain(ctx)
   for (const run of await runsToClose(db)) await finishRun(ctx, run)
-  const runs = (await dueRuns(db)).map(({ runId, jobId }) => ({ name: 'run', payload: { runId }, id: jobId }) as const)
+  const runs = (await dueRuns(db)).map(({ runId, jobId, attempt }) => {
+    const id = stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId
+    return { name: 'run', payload: { runId }, id } as const
+  })
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
   await enqueue(ctx, newJobIds ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.lease.id}` })) : jobs)

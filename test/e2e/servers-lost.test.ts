@@ -12,10 +12,11 @@ const batchSize = isFull ? 400 : 100
 const middle = 15
 /** Batches that a daemon has in flight at once. */
 const inFlight = 4
-/**
- * Work that the queue has lost is found by the next sweep, at most a minute later; several tests wait for one at the same time. Long
- * enough for every wait within to give up first, so that what was started is ended.
- */
+/** From the moment at which a server is back, no more time than this passes without a request to the platform while work is left. */
+const mostIdleMs = 10_000
+/** A daemon that has not answered for so long waits for something. */
+const waitsMs = 2000
+/** Long enough for every wait within to give up first, so that what was started is ended. */
 const timeoutMs = 900_000
 
 let host: Host
@@ -41,18 +42,43 @@ async function inTheMiddle(site: Site): Promise<Middle> {
   return { site, daemon, gate }
 }
 
-/** What came of it: how the run ended, what is wrong with that, whether anybody was sent who need not have been, and what the next run does. */
+/** Resolves when the run has come to rest, and tells for how long nothing happened at most from now on. */
+async function longestIdle({ site, daemon }: Pick<Middle, 'site' | 'daemon'>): Promise<number> {
+  let [movedMs, requests, longestMs] = [performance.now(), site.proxy.requests.length, 0]
+  const look = () => {
+    const idleMs = performance.now() - movedMs
+    longestMs = Math.max(longestMs, idleMs)
+    if (site.proxy.requests.length === requests) return
+    requests = site.proxy.requests.length
+    movedMs = performance.now()
+  }
+  const looking = setInterval(look, 50)
+  try {
+    await site.atRest(daemon.control)
+    look()
+    return longestMs
+  } finally {
+    clearInterval(looking)
+  }
+}
+
+/**
+ * What came of it, asked when the server is back: for how long nothing happened, how the run ended, what is wrong with that, whether
+ * anybody was sent who need not have been, and what the next run does.
+ */
 async function outcome({ site, daemon }: Pick<Middle, 'site' | 'daemon'>) {
+  const idleMs = await longestIdle({ site, daemon })
   const state = await site.atRest(daemon.control)
   const repeated = site.peopleSent() - headcount
   const findings = await site.account()
   await daemon.control.startRun({ params: { connection: 'acme' }, body: {} })
   const again = await site.atRest(daemon.control, 2)
-  return { state, findings, again, repeated, exit: daemon.child.exitCode }
+  return { idleMs, state, findings, again, repeated, exit: daemon.child.exitCode }
 }
 
 /** Those under way when something happened may have to be sent again, and nobody else. */
 const well = {
+  idleMs: expect.toSatisfy((idleMs: number) => idleMs <= mostIdleMs, `at most ${mostIdleMs} ms`),
   state: 'finished',
   findings: [],
   again: 'unchanged',
@@ -75,6 +101,11 @@ async function locksRunOut({ url }: OwnServer): Promise<() => Promise<true>> {
   client.disconnect()
   const endsAtMs = performance.now() + Math.max(...left)
   return () => until('the locks had run out', async () => (performance.now() > endsAtMs ? true : undefined))
+}
+
+async function answers({ url }: SiteDaemon): Promise<boolean> {
+  const { ok } = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(waitsMs) }).catch(() => ({ ok: false }))
+  return ok
 }
 
 describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs }, () => {
@@ -155,6 +186,25 @@ describe.concurrent(`in the middle of ${headcount} people`, { timeout: timeoutMs
       await postgres.kill()
       await gate.open()
       await postgres.start()
+
+      expect(await outcome({ site, daemon })).toEqual(well)
+    },
+  )
+
+  test.each(isFull ? ['Redis', 'the same PostgreSQL'] : ['the same PostgreSQL'])(
+    'a PostgreSQL that stands still loses nobody, with the queue in %s',
+    async (queue) => {
+      await using stack = new AsyncDisposableStack()
+      const postgres = stack.use(await ownServer('postgres'))
+      const redis = queue === 'Redis' ? { queue: stack.use(await ownServer('redis')).url } : {}
+      const options = { people: headcount, batchSize, database: postgres.url, ...redis }
+      const site = stack.use(await openSite(host, options))
+      const { daemon, gate } = await inTheMiddle(site)
+
+      await postgres.pause()
+      await gate.open()
+      await until('the daemon waited for its database', async () => ((await answers(daemon)) ? undefined : true))
+      await postgres.resume()
 
       expect(await outcome({ site, daemon })).toEqual(well)
     },

@@ -78,7 +78,7 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
 }
 
 /** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. */
-export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[]> {
+export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string; attempt: number }[]> {
   const rows = await db
     .selectFrom('runs')
     .select(['id', 'attempt', 'lease'])
@@ -86,7 +86,11 @@ export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string }[
     .where(unleased(sql`runs.lease`))
     .where(noRival)
     .execute()
-  return rows.map((row) => ({ runId: row.id, jobId: `${row.id}${row.lease === null ? '' : `-${row.attempt}`}` }))
+  return rows.map(({ id, attempt, lease }) => ({
+    runId: id,
+    jobId: `${id}${lease === null ? '' : `-${attempt}`}`,
+    attempt,
+  }))
 }
 
 // Runs of a connection go one after the other: older facts never overtake newer ones. What the roster knows goes before what a source

@@ -127,8 +127,9 @@ async function keepLock(pool: Pool, id: number): Promise<AsyncDisposable> {
 /**
  * Releases what is stranded under this lease: the process no longer works on it, and the store did not answer when it wanted to
  * release it. No other process takes it up, since the lease is live. The outcome of the last request of such a batch is not known.
+ * Answers the runs that were released: the queue may keep their jobs for a while, as those of a process that is silent.
  */
-export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
+export async function releaseStranded(db: Db, lease: Lease): Promise<ReadonlySet<string>> {
   const batches = await db
     .selectFrom('deliveries')
     .select(['run_id', 'batch'])
@@ -152,9 +153,11 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
     .where('state', 'in', ['reading', 'planned'])
     .where('lease', '=', lease.id)
     .execute()
+  const released = new Set<string>()
   for (const { id } of runs) {
     if (isAtWork(lease, { kind: 'run', runId: id })) continue
     await db.updateTable('runs').set({ lease: null }).where('id', '=', id).where('lease', '=', lease.id).execute()
+    released.add(id)
   }
   const targets = await db.selectFrom('connections').select('name').where('target_lease', '=', lease.id).execute()
   for (const { name } of targets) {
@@ -166,6 +169,7 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<void> {
       .where('target_lease', '=', lease.id)
       .execute()
   }
+  return released
 }
 
 /** True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. */

@@ -21,7 +21,8 @@
  * run closed  finishRun, if this was the last batch of its run.
  *             Left: runs that wait for this one and are not enqueued. The sweep enqueues them (dueRuns).
  *
- * The sweep comes in every process at its start and every minute. An attempt may also be overtaken without a crash:
+ * The sweep comes in every process at its start, every minute, and every few seconds while no job waits. An attempt may also be overtaken
+ * without a crash:
  *
  * - A process that the system has stopped does not renew its lease. After a minute another process takes the batch over and notes that in
  *   `takeovers`. When the first one moves again, `stillHolds` keeps back its next request, but not one that it had begun. So the people
