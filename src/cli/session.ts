@@ -38,11 +38,17 @@ export async function withSession(
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: controlOverHttp(daemon), signal: stop.signal })
     const { openHere } = await import('./here.ts')
+    if (config.platform.isReadable) output.note(readableWarning(config))
     await using here = await openHere(config, { works, signal: stop.signal })
     return await command({ config, output, control: here.control, signal: stop.signal })
   } catch (error) {
     return stopped(error, stop, output)
   }
+}
+
+/** Said of an http:// address of another machine, which `platform.insecure` allows. */
+export function readableWarning({ platform }: Config): string {
+  return `! what is sent to ${platform.baseUrl} can be read and changed on the way: write https:// in platform.baseUrl`
 }
 
 /** The connection that the options name, or the only one there is. */

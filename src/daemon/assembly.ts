@@ -9,6 +9,7 @@ import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { createClient } from '../http/client/client.ts'
+import { provenServers } from '../http/client/tls.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import { migrations } from '../store/migrations/index.ts'
 import type { StoreSchema } from '../store/schema.ts'
@@ -150,7 +151,9 @@ export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,
 ): Platform & AsyncDisposable {
-  const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
+  const dispatcher = new Agent({
+    connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
+  })
   const client = createClient(deliveryOperations, {
     baseUrl: platform.baseUrl,
     bearer: () => platform.apiKey.read(),

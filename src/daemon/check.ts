@@ -40,6 +40,8 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     ({ name }) => options.connection === undefined || name === options.connection,
   )
   yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
+  if (config.platform.isReadable)
+    yield passed('configuration', 'warning: what is sent to the platform can be read and changed on the way')
   await using closing = new AsyncDisposableStack()
   const place = await openPlace(config)
   if (place instanceof Failure) {

@@ -29,6 +29,7 @@ const scheduleMs = 5000
 export async function startDaemon(config: Config, { events, now = () => new Date() }: DaemonOptions): Promise<Daemon> {
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
+  if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
   const assembly = opening.use(await assemble(config, { events, now }))
   opening.use(await startWork(assembly))
   opening.use(await startSchedules(assembly))

@@ -102,6 +102,7 @@ export type EventFields = {
   'audit.unsealed': { readonly reason: string }
   'doubts.read': { readonly connection: string; readonly people: number; readonly differing: number }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
+  'platform.readable': { readonly address: string }
   'daemon.started': { readonly address: string; readonly connections: number }
   'daemon.stopping': { readonly reason: string }
   'daemon.stopped': { readonly durationMs: number }
@@ -175,6 +176,11 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     queueUnreachable: tells('warn', 'queue.unreachable', 'queue unreachable, connecting again'),
     queueReachable: tells('info', 'queue.reachable', 'queue reachable again'),
     queueLostJob: tells('warn', 'queue.lost_job', 'queue lost a job that was being worked on; it is enqueued again'),
+    platformReadable: tells(
+      'warn',
+      'platform.readable',
+      'what is sent to the platform can be read and changed on the way: write https:// in platform.baseUrl',
+    ),
     daemonStarted: tells('info', 'daemon.started', 'daemon started'),
     daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),

@@ -6,7 +6,7 @@ import { startCommand } from '../helpers/cli.ts'
 import { install } from '../helpers/installation.ts'
 import { staff } from '../helpers/world.ts'
 
-const nowhere = { baseUrl: 'http://platform.invalid/public/v2', key: 'key' }
+const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
 
 test.each(['status', 'check', 'serve'])(
   '%s ends with 78 and a sentence where the data folder cannot be written',

@@ -13,7 +13,7 @@ import { silentEvents } from '../../src/telemetry/events.ts'
 import { install } from '../helpers/installation.ts'
 
 test('a status is answered at once by the daemon that serves this very configuration, and by no other', async () => {
-  await using at = await install({ baseUrl: 'http://platform.invalid/public/v2', key: 'key' })
+  await using at = await install({ baseUrl: 'https://platform.invalid/public/v2', key: 'key' })
   const other = join(at.folder, 'other.yaml')
   await writeFile(other, 'dataDir: ./data\n')
   const ask = (file: string) => answerAtOnce(['status', '--json', '--config', file])
@@ -31,7 +31,7 @@ test('a status is answered at once by the daemon that serves this very configura
 })
 
 test('a status is not answered at once without the token, or by a daemon that has died', async () => {
-  await using at = await install({ baseUrl: 'http://platform.invalid/public/v2', key: 'key' })
+  await using at = await install({ baseUrl: 'https://platform.invalid/public/v2', key: 'key' })
   const ask = () => answerAtOnce(['status', '--config', at.configFile])
   const daemon = at.start('serve')
   await daemon.says('daemon.started')
@@ -51,7 +51,7 @@ test('a status is not answered at once without the token, or by a daemon that ha
 })
 
 test('a daemon is looked for with a question that it answers without a look into its store', async () => {
-  await using at = await install({ baseUrl: 'http://platform.invalid/public/v2', key: 'key' })
+  await using at = await install({ baseUrl: 'https://platform.invalid/public/v2', key: 'key' })
   const asked: (string | undefined)[] = []
   const server = createServer((request, response) => {
     asked.push(request.url)

@@ -49,7 +49,14 @@ export async function openHttpClient(source: HttpSource, surroundings: Surroundi
     maxHeaderSize: headerBytes,
     headersTimeout: source.idleTimeoutMs,
     bodyTimeout: source.idleTimeoutMs,
-    connect: { ...(await tlsMaterial(source, place)), timeout: source.connectTimeoutMs, lookup: lookupOf(addresses) },
+    connect: {
+      ...(await tlsMaterial(source, place)),
+      // Whatever the environment or the command line of Node say.
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      timeout: source.connectTimeoutMs,
+      lookup: lookupOf(addresses),
+    },
   })
   const timeout = AbortSignal.timeout(source.totalTimeoutMs)
   const trip: Trip = {

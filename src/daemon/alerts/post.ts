@@ -3,6 +3,7 @@ import { namedRecipe } from '../../connectors/webhook/recipes.ts'
 import { signWebhook } from '../../connectors/webhook/sign.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
+import { provenServers } from '../../http/client/tls.ts'
 import type { Unsent } from './channel.ts'
 
 /** One message to a receiver. `id` stays the same when it is sent again, so that the receiver can recognise it. */
@@ -26,7 +27,7 @@ export type Poster = AsyncDisposable & {
 
 /** Posts JSON signed by Standard Webhooks. Follows no redirect, and reads only the status of the answer. */
 export function createPoster({ timeoutMs }: { timeoutMs: number }): Poster {
-  const agent = new Agent({ connect: { timeout: connectTimeoutMs } })
+  const agent = new Agent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
   return {
     async post(post, signal) {
       const headers = signedHeaders(post)

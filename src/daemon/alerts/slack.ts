@@ -3,6 +3,7 @@ import { checkedAddresses, lookupOf, type Resolve, resolveHost } from '../../con
 import { namesThisMachine } from '../../connectors/http/settings.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
+import { provenServers } from '../../http/client/tls.ts'
 import type { Notice, Sender, SlackChannel, Unsent } from './channel.ts'
 import { connectTimeoutMs, isRedirect, noAnswer, stoppedMeanwhile } from './post.ts'
 import { type NoticeText, noticeText } from './text.ts'
@@ -85,7 +86,10 @@ async function post(
   // The addresses are checked and then connected to as they are: a name that leads elsewhere a moment later changes nothing.
   const addresses = await checkedAddresses(url, { allowPrivate, insecure, resolve })
   signal.throwIfAborted()
-  const agent = new Agent({ allowH2: false, connect: { timeout: connectTimeoutMs, lookup: lookupOf(addresses) } })
+  const agent = new Agent({
+    allowH2: false,
+    connect: { timeout: connectTimeoutMs, lookup: lookupOf(addresses), ...provenServers },
+  })
   try {
     const answer = await agent.request({
       origin: url.origin,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import nodemailer from 'nodemailer'
 import { errorCode, Failure } from '../../errors.ts'
+import { provenServers } from '../../http/client/tls.ts'
 import type { Notice, Sender, SmtpChannel } from './channel.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
 import { noticeText } from './text.ts'
@@ -80,7 +81,7 @@ async function transportOptions(
     requireTLS: tls === 'starttls',
     ignoreTLS: tls === 'none',
     ...(login && { auth: { user: await login.user.read(), pass: await login.password.read() } }),
-    ...(ca !== null && { tls: { ca: await certificates(ca, name) } }),
+    tls: { ...provenServers, ...(ca !== null && { ca: await certificates(ca, name) }) },
     connectionTimeout: connectTimeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,

@@ -15,6 +15,7 @@ import { type AlertsFile, channelSecrets, smtpPorts } from './alert-settings.ts'
 import { configurationDigest } from './configuration-digest.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
 import { flatten, toProblems } from './issues.ts'
+import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, readPresets } from './presets.ts'
 import {
   ConfigFile,
@@ -40,6 +41,10 @@ export type Config = {
   readonly folder: string
   readonly platform: {
     readonly baseUrl: string
+    /** True if what is sent can be read on the way. */
+    readonly isReadable: boolean
+    /** The root certificates of `caFile`; null: the well-known ones. */
+    readonly ca: string | null
     readonly apiKey: Secret
     /** The reference that the key comes from, which is its name. */
     readonly apiKeyName: string
@@ -114,6 +119,7 @@ const addressPaths: readonly Path[] = [['database'], ['queue']]
 
 /** Reads and checks a configuration. Refuses with `config_invalid`, one line for each mistake: file, line, column, setting, what helps. */
 export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<Config> {
+  refuseUncheckedTls(env)
   const file = resolve(path)
   const folder = dirname(file)
   const shown = shownPath(file)
@@ -131,7 +137,9 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     attempts.flatMap(({ problems }) => problems),
   )
 
-  const { region = 'default', baseUrl = regions[region], ...pace } = platform
+  const { region = 'default', baseUrl = regions[region], caFile, insecure: _insecure, ...pace } = platform
+  const ca = caFile === undefined ? null : await rootCertificates(resolve(folder, caFile))
+  refuse(shown, ca?.problem === undefined ? [] : [problemAt(document, ['platform', 'caFile'], ca.problem)])
   return {
     file,
     changedMs,
@@ -140,6 +148,8 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
     platform: {
       ...pace,
       baseUrl: baseUrl.replace(/\/+$/, ''),
+      isReadable: isReadable(baseUrl),
+      ca: ca?.pem ?? null,
       apiKey: secretAt(document, ['platform', 'apiKey']),
       apiKeyName: document.writtenAt(['platform', 'apiKey']) ?? '',
     },
@@ -198,6 +208,10 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
   refuse(path, [...problems, ...secretsInPlain(document)])
   if (parsed.data) return parsed.data
   throw parsed.error
+}
+
+function problemAt(document: ConfigDocument, path: Path, what: string): Problem {
+  return { ...document.positionOf(path), message: `${path.join('.')}: ${what}` }
 }
 
 /** The values with what presets know of the form of their system's exports below the words of each source. */

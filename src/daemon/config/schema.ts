@@ -10,6 +10,7 @@ import { Guards } from '../../identity/guards/limits.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { Alerts } from './alert-settings.ts'
+import { addressFaults } from './platform-address.ts'
 
 /** The base addresses of the platform's regions. */
 export const regions = {
@@ -38,6 +39,21 @@ const Platform = z
       .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
       .optional()
       .describe('The address of the API, instead of region, for a platform of your own.'),
+    insecure: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Allows http:// in baseUrl for another machine than this one. Anyone on the way can then read and change what is sent, and the ' +
+          'API key. Every start warns of it.',
+      ),
+    caFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The file of the root certificates (PEM) that the platform's certificate must lead to, instead of the well-known ones. Relative " +
+          'to the folder of the configuration file.',
+      ),
     apiKey: z
       .string()
       .min(1, { error: 'is empty: check the variable or the file that it comes from' })
@@ -65,6 +81,10 @@ const Platform = z
   .refine(({ region, baseUrl }) => region === undefined || baseUrl === undefined, {
     path: ['baseUrl'],
     error: 'name either region or baseUrl, not both',
+  })
+  .superRefine((platform, context) => {
+    for (const [setting, message] of addressFaults(platform))
+      context.addIssue({ code: 'custom', path: [setting], message })
   })
   .describe('Where changes go, and how fast.')
 

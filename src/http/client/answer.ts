@@ -25,6 +25,8 @@ export type Unreachable = {
   readonly reason: UnreachableReason
   readonly message: string
   readonly sent: boolean
+  /** Why, in words, where more is known than the reason. */
+  readonly cause?: string
   readonly retryAfterMs?: number
 }
 

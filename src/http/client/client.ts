@@ -3,6 +3,7 @@ import type { ArgumentsOf, Operation, OperationTable } from '../../contract/oper
 import { requestPath } from './address.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'
+import { provenServers } from './tls.ts'
 import { type Ending, noticeSending, type Progress, stoppedReading, unreachable } from './unreachable.ts'
 
 /** A function for each operation of a table. None of them throws for anything that the network or the server does. */
@@ -37,7 +38,7 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
-  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: connectTimeoutMs } })
+  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
   const calls = Object.entries(table).map(([name, operation]) => [name, caller(operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
 }

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { errorCode } from '../../errors.ts'
 import type { Unreachable, UnreachableReason } from './answer.ts'
+import { tlsCause } from './tls.ts'
 
 /** What ended a request, beside the error itself. */
 export type Ending = {
@@ -54,7 +55,9 @@ export function unreachable(error: unknown, { sent }: Progress, ending: Ending):
   if (code === 'UND_ERR_INVALID_ARG') throw error
   const reason = reasonOf(code, sent, ending)
   const details = reason === 'timeout' ? `limit ${ending.timeoutMs} ms` : code
-  return { status: 'unreachable', reason, message: `${ending.host} ${descriptions[reason]} (${details})`, sent }
+  const message = `${ending.host} ${descriptions[reason]} (${details})`
+  const cause = reason === 'tls' ? tlsCause(code) : undefined
+  return { status: 'unreachable', reason, message, sent, ...(cause !== undefined && { cause }) }
 }
 
 /** The answer for a body whose reading the caller or the clock stopped; null where the server or the network did. */

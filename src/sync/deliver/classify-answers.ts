@@ -100,10 +100,11 @@ export function isPlatformFailing(answer: AnyAnswer): boolean {
 export function classifyAnswer<A extends AnyAnswer>(answer: A): AnswerClass<BodyOf<A>> {
   switch (answer.status) {
     case 'unreachable': {
-      const { reason, message, retryAfterMs: delayMs } = answer
+      const { reason, message, cause, retryAfterMs: delayMs } = answer
       const code = unreachableCodes[reason]
       if (reason === 'withheld') return { kind: 'wait', code, status: reason, delayMs: delayMs ?? 0, message }
-      return retry(code, `unreachable: ${reason}`, `the platform cannot be reached (${reason})`)
+      const why = cause === undefined ? reason : `${reason}: ${cause}`
+      return retry(code, `unreachable: ${reason}`, `the platform cannot be reached (${why})`)
     }
     case 'unreadable': {
       const { httpStatus, reason } = answer

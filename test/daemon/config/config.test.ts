@@ -430,7 +430,7 @@ describe('a mistake is refused with its place and what helps', () => {
     [
       'two addresses',
       'platform:',
-      'platform:\n  region: eu\n  baseUrl: http://x',
+      'platform:\n  region: eu\n  baseUrl: https://x',
       '3:12: platform.baseUrl: name either region or baseUrl, not both',
     ],
     [

@@ -130,7 +130,7 @@ export const troubles: Readonly<Record<DeliveryFailureCode, readonly Trouble[]>>
   })),
   not_connected: [{ name: 'the connection is refused', begin: ({ proxy }) => proxy.line('refused') }],
   name_unknown: [
-    { name: 'the name has no address', begin: (story) => story.reach('http://platform.invalid/public/v2') },
+    { name: 'the name has no address', begin: (story) => story.reach('https://platform.invalid/public/v2') },
   ],
   tls_failed: [
     {

@@ -143,6 +143,8 @@ export type Certificates = {
   readonly clientKey: string
   /** What a server needs to be trusted by whoever trusts the authority, and to ask for certificates of the same authority. */
   readonly server: TlsOptions
+  /** The same with a certificate that has expired. */
+  readonly expired: TlsOptions
 }
 
 const run = promisify(execFile)
@@ -167,29 +169,20 @@ export async function makeCertificates(folder: string): Promise<Certificates> {
   const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key']
   await writeFile(file('server.cnf'), 'subjectAltName=IP:127.0.0.1,DNS:hr.example\n')
   await openssl('req', ...curve, '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=hr.example')
-  await openssl(
-    'x509',
-    '-req',
-    '-in',
-    'server.csr',
-    ...signed,
-    '-days',
-    '2',
-    '-extfile',
-    'server.cnf',
-    '-out',
-    'server.pem',
-  )
+  const ofServer = ['x509', '-req', '-in', 'server.csr', ...signed, '-extfile', 'server.cnf']
+  await openssl(...ofServer, '-days', '2', '-out', 'server.pem')
+  await openssl(...ofServer, '-days', '-1', '-out', 'expired.pem')
   const passphrase = ['-passout', 'pass:open sesame']
   await openssl('req', ...curve, ...passphrase, '-keyout', 'client.key', '-out', 'client.csr', '-subj', '/CN=rollcall')
   await openssl('x509', '-req', '-in', 'client.csr', ...signed, '-days', '2', '-out', 'client.pem')
-  const [ca, cert, key, clientKey] = await Promise.all(
-    ['ca.pem', 'server.pem', 'server.key', 'client.key'].map((name) => readFile(file(name), 'utf8')),
+  const [ca, cert, key, clientKey, expired] = await Promise.all(
+    ['ca.pem', 'server.pem', 'server.key', 'client.key', 'expired.pem'].map((name) => readFile(file(name), 'utf8')),
   )
   return {
     authorityFile: file('ca.pem'),
     clientFile: file('client.pem'),
     clientKey: clientKey ?? '',
     server: { ca: ca ?? '', cert: cert ?? '', key: key ?? '' },
+    expired: { cert: expired ?? '', key: key ?? '' },
   }
 }

@@ -1,0 +1,68 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { namesThisMachine } from '../../connectors/http/settings.ts'
+import { errorCode, Failure } from '../../errors.ts'
+
+type Address = {
+  readonly baseUrl?: string | undefined
+  readonly insecure: boolean
+  readonly caFile?: string | undefined
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** What is wrong with the way to the platform, by setting. */
+export function addressFaults({ baseUrl, insecure, caFile }: Address): [keyof Address, string][] {
+  const url = baseUrl === undefined ? null : URL.parse(baseUrl)
+  const faults: readonly (readonly [boolean, keyof Address, string])[] = [
+    [
+      baseUrl !== undefined && isReadable(baseUrl) && !insecure,
+      'baseUrl',
+      'http:// is readable on the way, and the API key with it: write https://, or insecure: true',
+    ],
+    [
+      Boolean(url?.username || url?.password),
+      'baseUrl',
+      'an address holds no user and no password: the key is named as apiKey',
+    ],
+    [url?.protocol === 'http:' && caFile !== undefined, 'caFile', 'needs https://'],
+  ]
+  return faults.flatMap(([isBroken, setting, message]): [keyof Address, string][] =>
+    isBroken ? [[setting, message]] : [],
+  )
+}
+
+/** Whether others can read and change what is sent to this address: http:// to another machine than this one. */
+export function isReadable(baseUrl: string): boolean {
+  const url = URL.parse(baseUrl)
+  return url?.protocol === 'http:' && !namesThisMachine(url)
+}
+
+/** With this variable Node takes every server for the one that was asked for, in all that it connects to. */
+export function refuseUncheckedTls(env: NodeJS.ProcessEnv): void {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return
+  throw new Failure(
+    'config_invalid',
+    'NODE_TLS_REJECT_UNAUTHORIZED=0 lets anyone pose as the platform: remove it from the environment, and name the root ' +
+      'certificates of your own authority as platform.caFile',
+  )
+}
+
+/** The root certificates in a file, or why there are none. */
+export async function rootCertificates(
+  file: string,
+): Promise<
+  { readonly pem: string; readonly problem?: undefined } | { readonly problem: string; readonly pem?: undefined }
+> {
+  try {
+    const pem = await readFile(file, 'utf8')
+    const found = pem.match(certificate) ?? []
+    if (found.length === 0) return { problem: `${file} holds no certificates: write them in PEM` }
+    for (const one of found) new X509Certificate(one)
+    return { pem }
+  } catch (error) {
+    const code = errorCode(error) ?? 'unreadable'
+    if (code.startsWith('ERR_')) return { problem: `${file} holds what is no certificate (${code}): write them in PEM` }
+    return { problem: `cannot read ${file} (${code}): create it, or let the account that runs Rollcall read it` }
+  }
+}
