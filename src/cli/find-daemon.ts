@@ -1,31 +1,49 @@
 import { control, controlPrefix } from '../contract/control/control.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { readAddress } from '../daemon/control/address-file.ts'
-import { readControlToken } from '../daemon/control/token.ts'
+import { distrust } from '../daemon/control/socket-trust.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { createClient } from '../http/client/client.ts'
+import { throughSocket } from './control-client.ts'
 
 const answerMs = 3000
 
-/** The daemon that answers for this configuration: the one that left its address in the data folder, else one at the configured port. */
-export async function findDaemon(config: Config): Promise<{ baseUrl: string; token: string } | null> {
-  const token = await readControlToken({ dataDir: config.dataDir, configured: config.server.token })
-  if (token === null) return null
-  const announced = await readAddress(config.dataDir)
-  for (const baseUrl of new Set([announced?.url, configuredUrl(config)])) {
-    if (baseUrl !== undefined && (await answers(baseUrl, token))) return { baseUrl, token }
-  }
-  return null
+export type FoundDaemon = {
+  /** The Unix socket of its control API. */
+  readonly socket: string
+  /** Where it serves webhooks. */
+  readonly url: string
 }
 
-/** True where a daemon that accepts the token listens. Whatever else listens there is none of ours. */
-async function answers(baseUrl: string, token: string): Promise<boolean> {
-  const options = { baseUrl: `${baseUrl}${controlPrefix}`, bearer: token, timeoutMs: answerMs }
+/**
+ * The daemon that left its address in the data folder of this configuration, if it answers. It is asked at a socket that only its
+ * account can have made; what listens on a port is never asked.
+ */
+export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<FoundDaemon | null> {
+  const announced = await readAddress(dataDir)
+  if (announced === null) return null
+  const { socket, url } = announced
+  const doubt = await doubtAbout(socket, dataDir)
+  if (doubt === 'gone') return null
+  if (doubt !== null) {
+    const help = 'run the command as the account of the daemon'
+    throw new Failure('config_invalid', `${socket}, at which a daemon is said to listen, ${doubt}: ${help}`)
+  }
+  return (await answers(socket)) ? { socket, url } : null
+}
+
+async function doubtAbout(socket: string, dataDir: string): Promise<string | null> {
+  try {
+    return await distrust(socket, dataDir)
+  } catch (error) {
+    const code = errorCode(error)
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : `cannot be looked at (${code})`
+  }
+}
+
+async function answers(socket: string): Promise<boolean> {
+  const { dispatcher, origin } = throughSocket(socket)
+  const options = { baseUrl: `${origin}${controlPrefix}`, dispatcher, timeoutMs: answerMs }
   const answer = await createClient({ about: control.about }, options).about({})
   return answer.status === 200
-}
-
-function configuredUrl({ server: { host, port } }: Config): string | undefined {
-  if (port === 0) return undefined
-  const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${local.includes(':') ? `[${local}]` : local}:${port}`
 }

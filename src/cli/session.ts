@@ -1,7 +1,7 @@
 import { type Config, loadConfig } from '../daemon/config/config.ts'
 import { resolveConfigPath } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
-import { type Control, controlOverHttp } from './control-client.ts'
+import { type Control, controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
@@ -36,7 +36,7 @@ export async function withSession(
   using stop = listenForStop()
   try {
     const daemon = await findDaemon(config)
-    if (daemon) return await command({ config, output, control: controlOverHttp(daemon), signal: stop.signal })
+    if (daemon) return await command({ config, output, control: controlOverSocket(daemon), signal: stop.signal })
     const { openHere } = await import('./here.ts')
     if (config.platform.isReadable) output.note(readableWarning(config))
     await using here = await openHere(config, { works, signal: stop.signal })

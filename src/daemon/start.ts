@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { controlPrefix } from '../contract/control/control.ts'
 import { requestDueRuns, requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
@@ -7,8 +6,7 @@ import { type AlertContext, startAlerts } from './alerts/alerts.ts'
 import { type Assembly, assemble, controlContext, schedulesOf, watchedOf } from './assembly.ts'
 import type { Config } from './config/config.ts'
 import { announceAddress } from './control/address-file.ts'
-import { startServer } from './control/server.ts'
-import { ensureControlToken } from './control/token.ts'
+import { startLocalServer, startServer } from './control/server.ts'
 import { repeat } from './repeat.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
@@ -16,8 +14,10 @@ import { serveWebhooks, type WebhooksOptions } from './webhooks/webhooks.ts'
 import { startWork } from './work.ts'
 
 export type Daemon = {
-  /** Where the control API listens. */
+  /** Where webhooks and probes are served, and the control API if a token is configured. */
   readonly url: string
+  /** The Unix socket of the control API. */
+  readonly socket: string
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -37,12 +37,12 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   opening.use(startAlerts(alertContext(assembly)))
 
   const startedAt = now().toISOString()
-  const token = await ensureControlToken({ dataDir: config.dataDir, configured: config.server.token })
   const context = controlContext(assembly, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
+  const { socket } = opening.use(await startLocalServer({ dataDir: config.dataDir, context }))
   const server = opening.use(
     await startServer({
       ...config.server,
-      token,
+      token: (await config.server.token?.read()) ?? null,
       context,
       alsoServe: (app) => serveWebhooks(app, webhooksOf(assembly)),
       checks: { store: () => checkStore(assembly), queue: () => assembly.queue.check() },
@@ -52,7 +52,7 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   const address = {
     pid: process.pid,
     url: server.url,
-    api: `${server.url}${controlPrefix}`,
+    socket,
     startedAt,
     config: { file, changedMs },
   }
@@ -60,7 +60,7 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   opening.defer(() => stopping.abort())
   events.daemonStarted({ address: server.url, connections: config.connections.size })
   const running = opening.move()
-  return { url: server.url, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return { url: server.url, socket, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
 function alertContext({ config, sync }: Assembly): AlertContext {

@@ -32,7 +32,7 @@ test('a check of a new installation leaves nothing behind, and names the host th
   const { stdout } = await at.run('check')
 
   expect(stdout).toContain(`✔ database: the first run will make the embedded database in ${join(at.dataDir, 'store')}`)
-  expect(stdout).toMatch(/✖ platform for acme: http:\/\/platform\.invalid\/public\/v2: the platform cannot be reached/)
+  expect(stdout).toMatch(/✖ platform for acme: https:\/\/platform\.invalid\/public\/v2: the platform cannot be reached/)
   expect(await readdir(at.folder)).toEqual(before)
 })
 

@@ -125,14 +125,12 @@ async function keysOn(project: Project): Promise<string[]> {
   return [...(await peopleOn(client)).keys()].sort()
 }
 
-async function controlOf(project: Project) {
-  const token = await project.inside('daemon', 'cat', '/app/data/control-token')
-  const baseUrl = `http://127.0.0.1:${project.daemonPort}${controlPrefix}`
-  return createClient(control, { baseUrl, bearer: token.trim() })
+function controlOf({ daemonPort, token }: Project) {
+  return createClient(control, { baseUrl: `http://127.0.0.1:${daemonPort}${controlPrefix}`, bearer: token })
 }
 
 async function startRun(project: Project): Promise<string> {
-  const answer = await (await controlOf(project)).startRun({ params: { connection: 'hr' }, body: {} })
+  const answer = await controlOf(project).startRun({ params: { connection: 'hr' }, body: {} })
   if (answer.status !== 201) throw new Error(`the daemon answers ${answer.status}`)
   return answer.body.id
 }
@@ -145,7 +143,7 @@ async function untilReady({ daemonPort }: Project): Promise<void> {
 }
 
 async function untilState(project: Project, runId: string, state: Run['state']): Promise<void> {
-  const client = await controlOf(project)
+  const client = controlOf(project)
   await vi.waitFor(async () => {
     expect(await client.getRun({ params: { runId } })).toMatchObject({ status: 200, body: { state } })
   }, waiting)

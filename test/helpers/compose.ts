@@ -28,6 +28,8 @@ export async function findCompose(): Promise<Compose | string> {
 export type Project = AsyncDisposable & {
   readonly platformPort: number
   readonly daemonPort: number
+  /** Of the control API on that port. */
+  readonly token: string
   /** Runs a subcommand of Compose on the project; answers what it printed. */
   compose(...args: string[]): Promise<string>
   /** Runs a program inside the container of a service; answers what it printed. */
@@ -38,6 +40,7 @@ export type Project = AsyncDisposable & {
 export async function startProject([program, ...words]: Compose, exports: string): Promise<Project> {
   const name = `rollcall-${randomUUID().slice(0, 8)}`
   const image = `${name}:test`
+  const token = randomUUID()
   const [platformPort, daemonPort] = [await freePort(), await freePort()]
   const env = {
     ...process.env,
@@ -45,6 +48,7 @@ export async function startProject([program, ...words]: Compose, exports: string
     ROLLCALL_EXPORTS: exports,
     ROLLCALL_PORT: String(daemonPort),
     PLATFORM_PORT: String(platformPort),
+    ROLLCALL_TOKEN: token,
   }
   async function compose(...args: string[]): Promise<string> {
     const limits = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 }
@@ -60,6 +64,7 @@ export async function startProject([program, ...words]: Compose, exports: string
   return {
     platformPort,
     daemonPort,
+    token,
     compose,
     inside: (service, ...command) => compose('exec', '-T', service, ...command),
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -8,14 +8,14 @@ import type { Running } from './cli.ts'
 import type { Workplace } from './workplace.ts'
 
 /** A daemon in a process of its own. */
-export type Served = Running & { readonly url: string }
+export type Served = Running & { readonly url: string; readonly socket: string }
 
 export async function serve(work: Workplace): Promise<Served> {
   const daemon = work.start('serve', '--json')
   await daemon.says('daemon.started')
   const address = await readAddress(join(work.folder, 'data'))
   if (!address) throw new Error('the daemon did not say where it listens')
-  return { ...daemon, url: address.url }
+  return { ...daemon, url: address.url, socket: address.socket }
 }
 
 export type Sent = {

@@ -2,7 +2,7 @@ import { type AskedDaemon, type Check, checkAll } from '../../daemon/check.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { failures } from '../../errors.ts'
 import { silentEvents } from '../../telemetry/events.ts'
-import { controlOverHttp } from '../control-client.ts'
+import { controlOverSocket } from '../control-client.ts'
 import { findDaemon } from '../find-daemon.ts'
 import { createOutput } from '../output.ts'
 import { type Paint, shown } from '../render/text.ts'
@@ -31,7 +31,7 @@ export async function check(options: CommonOptions): Promise<number> {
 async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
   const found = await findDaemon(config)
   if (found === null) return null
-  const control = controlOverHttp(found)
+  const control = controlOverSocket(found)
   return { classed: async (connection) => (await control.listValues({ params: { connection } })).data }
 }
 

@@ -64,7 +64,7 @@ function webhookOf({ connections }: Config, name: string): WebhookConfig {
 
 async function addressOf(config: Config, connection: string): Promise<URL> {
   const daemon = await findDaemon(config)
-  if (daemon) return new URL(`${daemon.baseUrl}/webhooks/${connection}`)
+  if (daemon) return new URL(`${daemon.url}/webhooks/${connection}`)
   throw new Failure(
     'not_found',
     'no daemon answers for this configuration: start "rollcall serve", or name the address with --url',

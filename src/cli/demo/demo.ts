@@ -148,7 +148,7 @@ async function stayForALook(
   process.stdout.write(`
 The platform and a daemon keep running for a look around; Ctrl-C ends both and removes ${folder}.
   platform     ${platform}   (key in ${join(folder, 'platform_api_key')})
-  control API  ${daemon.url}/api/v1
+  control API  ${daemon.socket}   (Unix socket)
   bin/rollcall status --config ${file}
   bin/rollcall runs   --config ${file}
   bin/rollcall person W00001 --config ${file} --show-values

@@ -57,7 +57,7 @@ export type Config = {
   /** redis://…; null: the database. May hold a password. */
   readonly queue: Secret | null
   readonly dataDir: string
-  /** `token` null: one that the daemon generates. */
+  /** `token` null: the control API is not served over TCP. */
   readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
   /** `signingKey` null: one that is made in the data folder. */
   readonly audit: { readonly signingKey: Secret | null }

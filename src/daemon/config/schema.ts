@@ -88,6 +88,8 @@ const Platform = z
   })
   .describe('Where changes go, and how fast.')
 
+const shortestToken = 16
+
 const Server = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
   port: z
@@ -98,9 +100,12 @@ const Server = z.strictObject({
     .describe('The port that the daemon listens on. 0 means any free port.'),
   token: z
     .string()
+    .refine((token) => token === '' || token.length >= shortestToken, {
+      error: `is shorter than ${shortestToken} characters: make one with "openssl rand -base64 32"`,
+    })
     .optional()
     .describe(
-      `The bearer token of the control API, as ${secretReference}. Default: a token that is generated into dataDir.`,
+      `The bearer token of the control API over TCP, as ${secretReference}. Default: none; the API is served at a socket in dataDir only.`,
     ),
 })
 

@@ -1,13 +1,15 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { errorCode, Failure } from '../../errors.ts'
 import { replaceFile } from '../../system/replace-file.ts'
 
 const DaemonAddress = z.object({
   pid: z.int(),
+  /** Where webhooks and probes are served. */
   url: z.string(),
-  /** Where the control API is, below `url`. */
-  api: z.string(),
+  /** The Unix socket at which commands reach the control API. */
+  socket: z.string(),
   startedAt: z.string(),
   /** The configuration that it serves. */
   config: z.object({ file: z.string(), changedMs: z.number() }),
@@ -25,8 +27,11 @@ export async function announceAddress(dataDir: string, address: DaemonAddress): 
 export async function readAddress(dataDir: string): Promise<DaemonAddress | null> {
   try {
     return DaemonAddress.parse(JSON.parse(await readFile(addressFile(dataDir), 'utf8')))
-  } catch {
-    return null
+  } catch (error) {
+    const code = errorCode(error)
+    if (code !== 'EACCES' && code !== 'EPERM') return null
+    const help = 'run the command as the account of the daemon'
+    throw new Failure('config_invalid', `${addressFile(dataDir)} cannot be read (${code}): ${help}`, { cause: error })
   }
 }
 

@@ -7,12 +7,14 @@ import { compressed, createApp } from '../../http/server/app.ts'
 import { mount } from '../../http/server/mount.ts'
 import { refuse } from '../../http/server/refusal.ts'
 import type { ControlContext } from './control.ts'
+import { listenLocally } from './local-socket.ts'
 import { refusingHandlers } from './refusals.ts'
 
 export type ServerOptions = {
   readonly host: string
   readonly port: number
-  readonly token: string
+  /** What the control API asks for over TCP; null: it is not served over TCP. */
+  readonly token: string | null
   readonly context: ControlContext
   /** Serves what is no part of the control API. */
   readonly alsoServe: (app: FastifyInstance) => Promise<void>
@@ -24,27 +26,55 @@ export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<vo
 
 const checkMs = 5000
 
-/** Serves the control API, its document, and the probes that watch over the daemon. */
+/** Serves the probes that watch over the daemon and, to those who know the token, the control API. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const app = await createApp()
   serveProbes(app, options.checks)
   await options.alsoServe(app)
+  const expected = options.token === null ? null : digest(options.token)
+  serveControl(app, options.context, (request) => {
+    if (expected === null) {
+      const help = 'use the socket in the data folder, or configure server.token'
+      throw refuse('Unauthorized', `the control API is not served over TCP: ${help}`)
+    }
+    if (timingSafeEqual(digest(bearerOf(request)), expected)) return
+    throw refuse('Unauthorized', 'the control API asks for its token as a bearer token')
+  })
+  return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
+}
+
+/** Serves the control API to the account of this process, which alone can reach the socket. */
+export async function startLocalServer({
+  dataDir,
+  context,
+}: {
+  readonly dataDir: string
+  readonly context: ControlContext
+}): Promise<{ readonly socket: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const app = await createApp()
+  serveControl(app, context, () => {})
+  try {
+    const socket = await listenLocally(dataDir, (path) => app.listen({ path }))
+    return { socket, [Symbol.asyncDispose]: () => app.close() }
+  } catch (error) {
+    await app.close()
+    throw error
+  }
+}
+
+function serveControl(app: FastifyInstance, context: ControlContext, admit: (request: FastifyRequest) => void): void {
   const document = openapi([{ tag: 'Control', operations: control }], {
     title: 'Rollcall control API',
-    version: options.context.about.version,
+    version: context.about.version,
   })
   app.get('/api/openapi.json', { compress: compressed }, async () => document)
-  const expected = digest(options.token)
   mount(app, control, refusingHandlers, {
     prefix: controlPrefix,
     authorize: async (request) => {
-      if (!timingSafeEqual(digest(bearerOf(request)), expected)) {
-        throw refuse('Unauthorized', 'the control API asks for its token as a bearer token')
-      }
-      return options.context
+      admit(request)
+      return context
     },
   })
-  return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
 }
 
 function serveProbes(app: FastifyInstance, checks: ServerOptions['checks']): void {

@@ -21,7 +21,7 @@ export type ClientOptions = {
   /** With the prefix below which the operations are served. */
   readonly baseUrl: string
   /** The key, or a function that is asked for it before every request. What that function throws reaches the caller. */
-  readonly bearer: string | (() => Promise<string>)
+  readonly bearer?: string | (() => Promise<string>)
   readonly dispatcher?: Dispatcher
   /** From the call to the last byte of the answer. */
   readonly timeoutMs?: number
@@ -89,7 +89,9 @@ async function buildRequest(
     method: operation.method,
     headers: {
       accept: 'application/json',
-      authorization: `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`,
+      ...(bearer !== undefined && {
+        authorization: `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`,
+      }),
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     },
     body,

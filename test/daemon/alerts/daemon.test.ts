@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { control, controlPrefix } from '../../../src/contract/control/control.ts'
+import { controlOverSocket } from '../../../src/cli/control-client.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
-import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
-import { createClient } from '../../../src/http/client/client.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { smtpChannel, webhookChannel } from '../../helpers/alert-settings.ts'
 import { install } from '../../helpers/installation.ts'
@@ -28,8 +26,7 @@ test('a daemon whose key the platform does not accept tells the receiver and the
     if (event === 'alert.raised') told.resolve()
   })
   await using daemon = await startDaemon({ ...config, alerts }, { events })
-  const token = await readControlToken({ dataDir: config.dataDir, configured: null })
-  const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: token ?? '' })
+  const client = controlOverSocket(daemon)
 
   await client.startRun({ params: { connection: 'acme' }, body: {} })
   await receiver.has(1)
@@ -47,8 +44,7 @@ test('a daemon whose key the platform does not accept tells the receiver and the
     },
   ])
   expect(status).toMatchObject({
-    status: 200,
-    body: { alerts: [{ connection: 'acme', kind: 'blocked', id: receiver.received[0]?.message.data.id }] },
+    alerts: [{ connection: 'acme', kind: 'blocked', id: receiver.received[0]?.message.data.id }],
   })
   expect(shown.stdout).toMatch(/^ {2}alert {5}acme: blocked since .*API key/m)
   expect([tested.exit, failed.exit]).toEqual([69, 69])

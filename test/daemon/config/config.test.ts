@@ -231,7 +231,7 @@ describe('secrets', () => {
 
   test.for([
     ['platform.apiKey', '2:11', minimal.replace(`\${env:KEY}`, 'inline-secret')],
-    ['server.token', '1:18', `server: { token: inline-secret }\n${minimal}`],
+    ['server.token', '1:18', `server: { token: inline-secret-that-is-long }\n${minimal}`],
     ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
     ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
   ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {

@@ -1,13 +1,11 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { throughSocket } from '../../../src/cli/control-client.ts'
 import { control, controlPrefix } from '../../../src/contract/control/control.ts'
 import { type Run, restingStates } from '../../../src/contract/control/shapes.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { Secret } from '../../../src/daemon/config/secret.ts'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
-import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { type DaemonOptions, startDaemon } from '../../../src/daemon/start.ts'
 import { Failure } from '../../../src/errors.ts'
 import { createClient } from '../../../src/http/client/client.ts'
@@ -25,13 +23,20 @@ afterAll(() => host[Symbol.asyncDispose]())
 const unknownRun = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
 
 /** A daemon on the installation's folder, or on another database. */
-async function start(at: Installation, { database, ...options }: Partial<DaemonOptions> & { database?: string } = {}) {
+async function start(
+  at: Installation,
+  { database, token, ...options }: Partial<DaemonOptions> & { database?: string; token?: string | null } = {},
+) {
   const config = await loadConfig(at.configFile, process.env)
-  const placed = database === undefined ? config : { ...config, database: new Secret([{ text: database }]) }
+  const placed = {
+    ...config,
+    ...(database !== undefined && { database: new Secret([{ text: database }]) }),
+    ...(token && { server: { ...config.server, token: new Secret([{ text: token }]) } }),
+  }
   const daemon = await startDaemon(placed, { events: silentEvents(), ...options })
-  const token = await readControlToken({ dataDir: config.dataDir, configured: null })
-  const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: token ?? '' })
-  return { url: daemon.url, token, client, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() }
+  const { origin, dispatcher } = throughSocket(daemon.socket)
+  const client = createClient(control, { baseUrl: `${origin}${controlPrefix}`, dispatcher })
+  return { url: daemon.url, socket: daemon.socket, client, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() }
 }
 
 type ControlClient = Awaited<ReturnType<typeof start>>['client']
@@ -201,9 +206,12 @@ describe.each(databases)('the control API on $name', ({ place }) => {
 })
 
 describe('a daemon', () => {
-  test('lets nobody in without its token, on any operation', async () => {
+  test.each([
+    ['without its token', 'token-of-the-daemon'],
+    ['if no token is configured', null],
+  ])('lets nobody in over TCP %s, on any operation', async (_case, token) => {
     await using at = await installed()
-    await using daemon = await start(at)
+    await using daemon = await start(at, { token })
     const paths = Object.values(control).map(({ method, path }) => ({
       method,
       url: `${daemon.url}${controlPrefix}${path}`,
@@ -211,7 +219,7 @@ describe('a daemon', () => {
 
     const statuses = await Promise.all(
       paths.flatMap(({ method, url }) =>
-        [undefined, 'Bearer wrong', `Basic ${daemon.token}`].map(async (authorization) => {
+        [undefined, 'Bearer wrong', 'Bearer ', 'Bearer null', `Basic ${token}`].map(async (authorization) => {
           const { status } = await fetch(url, { method, headers: authorization === undefined ? {} : { authorization } })
           return status
         }),
@@ -221,18 +229,12 @@ describe('a daemon', () => {
     expect(new Set(statuses)).toEqual(new Set([401]))
   })
 
-  test('keeps its token for its owner alone, also over a restart', async () => {
+  test('answers over TCP to those who know the configured token', async () => {
     await using at = await installed()
+    await using daemon = await start(at, { token: 'token-of-the-daemon' })
+    const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: 'token-of-the-daemon' })
 
-    const tokens: (string | null)[] = []
-    for (const _start of [1, 2]) {
-      await using daemon = await start(at)
-      tokens.push(daemon.token)
-    }
-
-    expect(tokens[0]).toMatch(/^[\w-]{43}$/)
-    expect(tokens[1]).toBe(tokens[0])
-    expect((await stat(join(at.dataDir, 'control-token'))).mode & 0o777).toBe(0o600)
+    expect(await client.about({})).toMatchObject({ status: 200, body: { daemon: { pid: process.pid } } })
   })
 
   test('answers the probes and describes its interface without a token', async () => {

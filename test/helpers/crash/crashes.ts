@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type Control, controlOverHttp } from '../../../src/cli/control-client.ts'
-import { readControlToken } from '../../../src/daemon/control/token.ts'
+import { type Control, controlOverSocket } from '../../../src/cli/control-client.ts'
+import { readAddress } from '../../../src/daemon/control/address-file.ts'
 import type { Workplace } from '../workplace.ts'
 
 const program = fileURLToPath(new URL('daemon.ts', import.meta.url))
@@ -110,8 +110,8 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
     },
     async control() {
       // One for all, as each keeps connections of its own open.
-      control ??= readControlToken({ dataDir: `${folder}/data`, configured: null }).then((token) =>
-        controlOverHttp({ baseUrl: String(addressOf()), token: token ?? '' }),
+      control ??= readAddress(`${folder}/data`).then((address) =>
+        controlOverSocket({ socket: address?.socket ?? 'nowhere' }),
       )
       return await control
     },

@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Control, controlOverHttp } from '../../../src/cli/control-client.ts'
+import { type Control, controlOverSocket } from '../../../src/cli/control-client.ts'
 import { restingStates } from '../../../src/contract/control/shapes.ts'
-import { readControlToken } from '../../../src/daemon/control/token.ts'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
@@ -99,8 +98,7 @@ export async function openSite(host: Host, { people, batchSize, database, queue 
       const work = daemons++ === 0 ? first : opened.use(await install(settings))
       await work.configure({ connection, path })
       const served = await serve(work)
-      const token = (await readControlToken({ dataDir: work.dataDir, configured: null })) ?? ''
-      return { ...served, control: controlOverHttp({ baseUrl: served.url, token }) }
+      return { ...served, control: controlOverSocket(served) }
     },
     gateAfter: (batches, options = {}) => gateAfter(proxy, batches, options),
     atRest: (control, runs = 1) =>

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { errorCode, Failure } from '../../errors.ts'
+
+/** The path of a Unix socket has to fit into the system's structure for it, and libuv cuts a longer one without a word. */
+const longestPath = process.platform === 'darwin' ? 103 : 107
+/** What a file system says that holds no sockets, such as a folder that another machine shares. */
+const noSockets = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS'])
+
+/**
+ * Listens on a socket that only this account can reach, and answers its path. It lies in a folder of its own with mode 700, so that no
+ * one else can put another one in its place: in the data folder, or below the folder for temporary files where the path would be too
+ * long or the file system holds no sockets.
+ */
+export async function listenLocally(
+  dataDir: string,
+  listen: (path: string) => Promise<unknown>,
+  uid: number | undefined = process.getuid?.(),
+): Promise<string> {
+  const [near, far] = places(dataDir)
+  if (fits(near)) {
+    try {
+      return await listenAt(near)
+    } catch (error) {
+      if (!noSockets.has(errorCode(error) ?? '')) throw explained(error, near)
+    }
+  }
+  if (!fits(far)) {
+    throw new Failure('config_invalid', `${far} is too long for a socket: name a shorter folder as dataDir or TMPDIR`)
+  }
+  return await listenAt(far).catch((error: unknown) => Promise.reject(explained(error, far)))
+
+  async function listenAt(path: string): Promise<string> {
+    await makeOwnFolder(dirname(path), uid)
+    await removeLeftOver(path, dataDir)
+    await listen(path)
+    await chmod(path, 0o600)
+    return path
+  }
+}
+
+function explained(error: unknown, path: string): unknown {
+  const code = errorCode(error)
+  if (error instanceof Failure || code === undefined) return error
+  const help = 'let its account write there, or name another dataDir'
+  return new Failure('config_invalid', `cannot listen at ${path} (${code}): ${help}`, { cause: error })
+}
+
+function places(dataDir: string): readonly [near: string, far: string] {
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16)
+  return [
+    join(dataDir, 'control', 'daemon.sock'),
+    join(tmpdir(), `rollcall-${process.getuid?.() ?? 0}`, `${name}.sock`),
+  ]
+}
+
+function fits(path: string): boolean {
+  return Buffer.byteLength(path) <= longestPath
+}
+
+async function makeOwnFolder(folder: string, uid: number | undefined): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+  }
+  const found = await lstat(folder)
+  if (!found.isDirectory() || found.uid !== uid) {
+    const what = found.isDirectory() ? 'belongs to another account' : 'is no folder'
+    const help = 'remove it, and start the daemon again as the account that owns the data folder'
+    throw new Failure('config_invalid', `${folder}, in which commands reach the daemon, ${what}: ${help}`)
+  }
+  if ((found.mode & 0o777) !== 0o700) await chmod(folder, 0o700)
+}
+
+/** Removes the socket of a daemon that was killed. One that answers belongs to a daemon that lives. */
+async function removeLeftOver(path: string, dataDir: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<string | null>()
+  const socket = connect(path)
+  socket.on('connect', () => resolve(null)).on('error', (error) => resolve(errorCode(error) ?? 'unknown'))
+  const refusal = await promise
+  socket.destroy()
+  if (refusal !== null) return await rm(path, { force: true })
+  const help = 'stop it, or give this one a data folder of its own'
+  throw new Failure('already_active', `another daemon serves the data folder ${dataDir}: ${help}`)
+}
