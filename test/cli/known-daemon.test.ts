@@ -65,7 +65,7 @@ afterAll(() => at[Symbol.asyncDispose]())
 const statusAtOnce = () => answerAtOnce(['status', '--json', '--config', at.configFile])
 
 test('a status is answered at once by the daemon that serves this very configuration, and by no other', async () => {
-  await using place = await install(nowhere)
+  await using place = await install(nowhere, { hasStore: true })
   const other = join(place.folder, 'other.yaml')
   await writeFile(other, 'dataDir: ./data\n')
   const ask = (file: string) => answerAtOnce(['status', '--json', '--config', file])
