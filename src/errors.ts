@@ -1,3 +1,6 @@
+import { inspect } from 'node:util'
+import { visible } from './text/visible.ts'
+
 /**
  * Every failure an operator can meet: the exit code of the command that ends with it (design of the commands, sysexits
  * where one fits), and whether trying again without a change can help. What is thrown without a code is a bug.
@@ -23,13 +26,16 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
-/** A failure an operator can act on. The message names what happened, to what, and what helps; it holds no personal values and no secrets. */
+/**
+ * A failure an operator can act on. The message names what happened, to what, and what helps; it holds no personal values and no secrets.
+ * It is one line, whatever it quotes; several lines are given as a list.
+ */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly code: FailureCode
 
-  constructor(code: FailureCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(code: FailureCode, message: string | readonly string[], options?: ErrorOptions) {
+    super([message].flat().map(visible).join('\n'), options)
     this.code = code
   }
 
@@ -40,6 +46,12 @@ export class Failure extends Error {
   get retry(): boolean {
     return failures[this.code].retry
   }
+}
+
+/** All that is known of an error that is a bug. Lines of its message stand below the first, as those of the stack do. */
+export function stackOf(error: unknown): string {
+  const text = error instanceof Error ? (error.stack ?? error.message) : inspect(error)
+  return text.replaceAll('\n', '\n  ')
 }
 
 /** The code that Node, a library or a database put on an error, such as ENOENT; undefined if it has none. */

@@ -1,12 +1,20 @@
 import { answerAtOnce } from './cli/at-once.ts'
+import { stackOf } from './errors.ts'
+import { standardError, standardOutput } from './text/print.ts'
 
 // A reader that has seen enough, as `| head` does, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
+// What ends the process without a command noticing is printed like everything else, and not by Node, which prints it as it is.
+process.on('uncaughtException', (error: unknown) => {
+  standardError.print(`✖ this is a bug in Rollcall: ${stackOf(error)}\n`)
+  process.exit(1)
+})
+
 const args = process.argv.slice(2)
 const answer = await answerAtOnce(args)
 if (answer !== null) {
-  process.stdout.write(answer)
+  standardOutput.print(answer)
 } else {
   const { rollcall } = await import('./cli/rollcall.ts')
   process.exitCode = await rollcall(args)

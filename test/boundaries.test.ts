@@ -41,6 +41,19 @@ describe('the boundaries of src/', () => {
     expect(named.filter((place) => !places.has(place))).toEqual([])
   })
 
+  test('let text out through the places that make it visible, and no other', async () => {
+    const files = await sourceFiles()
+
+    const using = waysOut.map(({ what, use }) => [
+      what,
+      [...files.keys()].filter((file) => use.test(files.get(file) ?? '')),
+    ])
+
+    expect(Object.fromEntries(using)).toEqual(
+      Object.fromEntries(waysOut.map(({ what, files: known }) => [what, known])),
+    )
+  })
+
   test.each([
     [
       'an area that it must not know',
@@ -110,6 +123,30 @@ describe('the boundaries of src/', () => {
     ])
   })
 })
+
+/** The ways on which text leaves the program, and the files that may use them: each makes visible what it passes on. */
+const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly files: readonly string[] }[] = [
+  {
+    what: 'the terminal',
+    use: /\bprocess\s*\.\s*(?:stdout|stderr)\b|\{[^}]*\bstd(?:out|err)\b[^}]*\}\s*=\s*process\b|\bconsole\s*\./,
+    files: ['main.ts', 'telemetry/log.ts', 'text/print.ts'],
+  },
+  { what: 'colours', use: /\bstyleText\b/, files: ['telemetry/log.ts', 'text/print.ts'] },
+  { what: 'the log', use: /\bpino\(/, files: ['telemetry/log.ts'] },
+  { what: 'mail', use: /\.sendMail\(/, files: ['daemon/alerts/smtp.ts'] },
+  {
+    what: 'answers over HTTP',
+    use: /\breply\b[\s\S]{0,120}?\.send\(|\bsocket\.(?:write|end)\(\S/,
+    files: [
+      'http/server/app.ts',
+      'http/server/broken-request.ts',
+      'platform/core/reference-page.ts',
+      'platform/operators/serve.ts',
+      'platform/page/serve.ts',
+      'platform/start.ts',
+    ],
+  },
+]
 
 type Import = { readonly specifier: string; readonly line: number }
 type Importing = { readonly file: string; readonly area: string; readonly allowed: readonly string[] }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Run, restingStates } from '../contract/control/shapes.ts'
 import { Failure, failures } from '../errors.ts'
+import { standardError } from '../text/print.ts'
 import type { Control } from './control-client.ts'
 import { createProgress, noProgress, type Progress } from './render/progress.ts'
 import { renderOutcome } from './render/run.ts'
@@ -27,7 +28,7 @@ export async function settle(session: Session, run: Run, waitSeconds: number): P
 
 /** The run once it has come to rest. */
 export async function settledRun({ control, output, signal }: Session, run: Run, waitSeconds: number): Promise<Run> {
-  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
+  const progress = output.quiet ? noProgress : createProgress(standardError)
   return await followRun(control, run, { waitSeconds, progress, signal })
 }
 

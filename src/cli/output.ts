@@ -1,4 +1,6 @@
-import { type Paint, paintFor, wrapped } from './render/text.ts'
+import { type Paint, type Printer, standardError, standardOutput } from '../text/print.ts'
+import { jsonText } from '../text/visible.ts'
+import { wrapped } from './render/text.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
 export type Output = {
@@ -9,6 +11,8 @@ export type Output = {
   mayShowValues(options: { readonly showValues?: boolean }): boolean
   /** Prints the result: with --json the document itself and nothing else, otherwise what `render` makes of it. */
   result<T>(document: T, render: (document: T, paint: Paint) => string): void
+  /** Prints a piece of what is printed for people while a command goes on: nothing with --json. */
+  piece(text: string): void
   /** Prints a remark for the person at the terminal. */
   note(text: string): void
   /** For what is written to stderr. */
@@ -18,15 +22,18 @@ export type Output = {
 export function createOutput({ json }: { json: boolean }): Output {
   return {
     json,
-    quiet: json && !process.stderr.isTTY,
-    mayShowValues: ({ showValues = false }) => showValues && (json || process.stdout.isTTY),
+    quiet: json && !standardError.isTerminal,
+    mayShowValues: ({ showValues = false }) => showValues && (json || standardOutput.isTerminal),
     result: (document, render) => {
-      process.stdout.write(rendered(document, render, { json }))
+      standardOutput.print(rendered(document, render, { json }))
+    },
+    piece: (text) => {
+      if (!json) standardOutput.print(`${text}\n`)
     },
     note: (text) => {
-      process.stderr.write(`${fitting(text, process.stderr)}\n`)
+      standardError.print(`${fitting(text, standardError)}\n`)
     },
-    paint: paintFor(process.stderr),
+    paint: standardError.paint,
   }
 }
 
@@ -36,11 +43,11 @@ export function rendered<T>(
   render: (document: T, paint: Paint) => string,
   { json }: { json: boolean },
 ): string {
-  if (json) return `${JSON.stringify(document, null, 2)}\n`
-  return `${fitting(render(document, paintFor(process.stdout)), process.stdout)}\n`
+  if (json) return jsonText(document)
+  return `${fitting(render(document, standardOutput.paint), standardOutput)}\n`
 }
 
 /** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */
-function fitting(text: string, stream: NodeJS.WriteStream): string {
-  return stream.isTTY ? wrapped(text, stream.columns) : text
+function fitting(text: string, { columns }: Printer): string {
+  return columns === null ? text : wrapped(text, columns)
 }

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ClassedValue, EventState } from '../contract/control/shapes.ts'
 import { userName } from '../daemon/user-name.ts'
+import { standardError, standardOutput } from '../text/print.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
 import type { AlertsTestOptions } from './commands/alerts.ts'
@@ -55,7 +56,11 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .description('Keeps the people of a compliance platform in step with HR.')
     .version(version)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, '✖ ')) })
+    .configureOutput({
+      writeOut: standardOutput.print,
+      writeErr: standardError.print,
+      outputError: (text, write) => write(text.replace(/^error: /, '✖ ')),
+    })
 
   function ends<A extends unknown[]>(action: (...args: A) => Promise<Exit>): (...args: A) => Promise<void> {
     return async (...args) => exit(await action(...args))

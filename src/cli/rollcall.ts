@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { Failure, failures } from '../errors.ts'
+import { Failure, failures, stackOf } from '../errors.ts'
 import { createOutput } from './output.ts'
 import { addPlatformCommands, createProgram } from './program.ts'
 
@@ -34,8 +34,7 @@ function report(error: unknown, { json }: { json: boolean }): number {
     if (json) output.result(errorDocument(error.code, error.message), () => '')
     return error.exit
   }
-  const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  output.note(`${mark} this is a bug in Rollcall: ${message}`)
+  output.note(`${mark} this is a bug in Rollcall: ${stackOf(error)}`)
   if (json) output.result(errorDocument('bug', 'an unexpected error, described on stderr'), () => '')
   return bugExit
 }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
+import { visible, visibleJson } from '../text/visible.ts'
 import { describeError } from './describe-error.ts'
 
 export const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
@@ -33,7 +34,15 @@ export function createLogger(options: {
       serializers: { error: describeError },
       redact: { paths: secretNames.flatMap((name) => [name, `*.${name}`]), censor: '[secret]' },
     },
-    { write: (line: string) => destination.write(pretty ? prettyLine(line) : line) },
+    { write: (line: string) => destination.write(pretty ? prettyLine(line) : visibleJson(line)) },
+  )
+}
+
+/** The logger of a server of ours, which writes the lines of its framework to the standard error as JSON. */
+export function createServerLogger(): Logger {
+  return pino(
+    { base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => process.stderr.write(visibleJson(line)) },
   )
 }
 
@@ -42,9 +51,10 @@ type Entry = { readonly level: string; readonly time: string; readonly msg: stri
 /** A logged JSON line for people to read: time, level, message, then the fields. */
 function prettyLine(json: string): string {
   const { level, time, msg, event: _event, error, ...fields }: Entry = JSON.parse(json)
-  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${name}=`) + shown(value))
-  const head = [styleText('dim', time.slice(11, 19)), coloured(level), msg, ...details].join(' ')
-  return `${head}\n${error === undefined ? '' : `${JSON.stringify(error, undefined, 2).replaceAll('\\n', '\n      ')}\n`}`
+  const details = Object.entries(fields).map(([name, value]) => styleText('dim', `${visible(name)}=`) + shown(value))
+  const head = [styleText('dim', time.slice(11, 19)), coloured(level), visible(msg), ...details].join(' ')
+  if (error === undefined) return `${head}\n`
+  return `${head}\n${visibleJson(JSON.stringify(error, undefined, 2)).replaceAll('\\n', '\n      ')}\n`
 }
 
 function coloured(level: string): string {
@@ -53,5 +63,5 @@ function coloured(level: string): string {
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' && !/\s/.test(value) ? value : JSON.stringify(value)
+  return typeof value === 'string' && !/\s/.test(value) ? visible(value) : visibleJson(JSON.stringify(value))
 }

@@ -1,4 +1,4 @@
-import { readable } from './readable.ts'
+import { visible } from '../text/visible.ts'
 
 export type Cell = string | number | boolean | null
 
@@ -12,6 +12,6 @@ export function csv(header: readonly string[], rows: readonly (readonly Cell[])[
 
 function cell(value: Cell): string {
   if (typeof value !== 'string') return String(value ?? '')
-  const text = readable(value)
+  const text = visible(value)
   return `"${(formula.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
 }

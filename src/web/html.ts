@@ -1,3 +1,5 @@
+import { visible } from '../text/visible.ts'
+
 /** Markup that is safe to send. Only `html` makes it. */
 class Markup {
   readonly #text: string
@@ -12,7 +14,7 @@ class Markup {
 }
 
 export type Html = Markup
-/** What may stand in a template: text is escaped, markup stays, nothing is left out. */
+/** What may stand in a template: text is made visible and escaped, markup stays, nothing is left out. */
 export type Shown = Html | string | number | null | undefined | false | readonly Shown[]
 
 const entities: Readonly<Record<string, string>> = {
@@ -40,5 +42,5 @@ function shown(value: Shown): string {
   if (value === null || value === undefined || value === false) return ''
   if (value instanceof Markup) return value.toString()
   if (typeof value === 'object') return value.map(shown).join('')
-  return String(value).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
+  return visible(String(value)).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { answerAtOnce } from '../../src/cli/at-once.ts'
 import { addPlatformCommands, createProgram } from '../../src/cli/program.ts'
-import { paintFor, wrapped } from '../../src/cli/render/text.ts'
+import { wrapped } from '../../src/cli/render/text.ts'
+import { paintFor } from '../../src/text/print.ts'
 
 async function everyCommand(): Promise<Command[]> {
   const program = createProgram(() => {})

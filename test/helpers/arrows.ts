@@ -1,25 +1,26 @@
 /** What each area of src/ may import of ours, besides itself. The platform and the daemon's side meet over HTTP only. */
 export const areas: Readonly<Record<string, readonly string[]>> = {
-  'errors.ts': [],
+  text: [],
+  'errors.ts': ['text'],
   'version.ts': [],
-  'main.ts': ['cli'],
+  'main.ts': ['cli', 'errors.ts', 'text'],
   contract: [],
-  web: [],
+  web: ['text'],
   identity: [],
-  telemetry: ['errors.ts'],
+  telemetry: ['errors.ts', 'text'],
   system: ['errors.ts'],
-  http: ['contract', 'errors.ts', 'telemetry'],
+  http: ['contract', 'errors.ts', 'telemetry', 'text'],
   database: ['errors.ts', 'telemetry'],
-  platform: ['contract', 'http', 'database', 'system', 'web', 'errors.ts', 'telemetry', 'version.ts'],
-  connectors: ['identity', 'system', 'errors.ts', 'telemetry'],
+  platform: ['contract', 'http', 'database', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
+  connectors: ['identity', 'system', 'errors.ts', 'telemetry', 'text'],
   store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
   queue: ['database', 'errors.ts', 'telemetry'],
   sync: ['identity', 'connectors', 'store', 'contract', 'http', 'queue', 'database', 'errors.ts', 'telemetry'],
   daemon: [
     ...['identity', 'connectors', 'store', 'sync', 'queue', 'database'],
-    ...['contract', 'http', 'system', 'web', 'errors.ts', 'telemetry', 'version.ts'],
+    ...['contract', 'http', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
   ],
-  cli: ['contract', 'http', 'daemon', 'platform', 'errors.ts', 'telemetry', 'version.ts'],
+  cli: ['contract', 'http', 'daemon', 'platform', 'errors.ts', 'telemetry', 'text', 'version.ts'],
 }
 
 /** The files of an area that lie in none of its rooms. */

@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream'
 import { answerAtOnce } from '../../src/cli/at-once.ts'
 import { rollcall } from '../../src/cli/rollcall.ts'
+import { standardOutput } from '../../src/text/print.ts'
 import type { Answered, Asked } from './called.ts'
 
 const said = { stdout: '', stderr: '' }
@@ -16,7 +17,7 @@ process.on('message', async ({ args, env, input }: Asked) => {
   process.env = { ...env }
   Object.defineProperty(process, 'stdin', { value: Readable.from(Buffer.from(input)), configurable: true })
   const answer = await answerAtOnce(args)
-  if (answer !== null) process.stdout.write(answer)
+  if (answer !== null) standardOutput.print(answer)
   const exit = answer === null ? await rollcall(args) : 0
   process.send?.({ exit, ...said } satisfies Answered)
 })

@@ -33,7 +33,7 @@ export function renderValues(values: readonly ClassedValue[], paint: Paint): str
     `"${shown(value)}"`,
     as,
     field,
-    `${by}, ${at.slice(0, 16)}Z`,
+    `${shown(by)}, ${at.slice(0, 16)}Z`,
   ])
   return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell)).join('\n')
 }

@@ -91,7 +91,7 @@ export function renderKeys(
   const said = answers.map(({ former, identityId, same, by, at }) => [
     `${shown(former)} → ${shown(identityId)}`,
     same ? 'one person' : 'two people',
-    `${by}, ${at.slice(0, 16)}Z`,
+    `${shown(by)}, ${at.slice(0, 16)}Z`,
   ])
   return [
     ...(open.length === 0 ? [] : [paint('bold', 'Waiting for an answer'), ...table(open, paint)]),

@@ -1,6 +1,7 @@
-import { createInterface } from 'node:readline/promises'
 import { Failure, failures } from '../../errors.ts'
+import { ask, standardError } from '../../text/print.ts'
 import { settle } from '../follow-run.ts'
+import { shown } from '../render/text.ts'
 import { type CommonOptions, type Session, withSession } from '../session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
@@ -29,7 +30,7 @@ export async function approve(runId: string, options: ApproveOptions): Promise<n
 
 /** Where no person can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
 function refuseUnseen({ digest, yes, json }: ApproveOptions): void {
-  const canAsk = process.stdin.isTTY && process.stderr.isTTY && !json
+  const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
   if (canAsk || digest !== undefined || yes) return
   throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
 }
@@ -56,8 +57,7 @@ async function seenDigest(
   refuseExpired(detail)
   if (options.yes) return detail.digest
   output.note(renderQuestion(detail, output.paint))
-  using prompt = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await prompt.question(`\nDeliver this plan to the platform, as ${options.by}? [y/N] `, { signal })
+  const answer = await ask(`\nDeliver this plan to the platform, as ${shown(options.by)}? [y/N] `, signal)
   if (/^y(es)?$/i.test(answer.trim())) return detail.digest
   output.note('Nothing was approved; the run stays held.')
   return null

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { AuditKeyReplaced, AuditVerification } from '../../contract/control/audit.ts'
 import { errorCode, Failure, failures } from '../../errors.ts'
-import { counted, type Paint } from '../render/text.ts'
+import { standardOutput } from '../../text/print.ts'
+import { visibleJson } from '../../text/visible.ts'
+import { counted, type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
@@ -34,7 +36,7 @@ export function renderVerified(found: AuditVerification, paint: Paint): string {
     const size = `${counted(entries, 'entry', 'entries')}, signed ${counted(heads, 'time')}${waiting}`
     return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}`
   }
-  return `${paint('red', '✖')} the audit trail is not as it was signed: ${finding}${untied}`
+  return `${paint('red', '✖')} the audit trail is not as it was signed: ${shown(finding)}${untied}`
 }
 
 /** Prints acts with what proves them, one line of JSON each. */
@@ -52,7 +54,7 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
       const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
         query: { ...query, after },
       })
-      for (const line of data) process.stdout.write(`${line}\n`)
+      for (const line of data) standardOutput.print(`${visibleJson(line)}\n`)
       after = next
     }
     return 0

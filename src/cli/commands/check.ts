@@ -37,5 +37,5 @@ async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
 
 export function renderCheck({ name, message, code }: Check, paint: Paint): string {
   const mark = code === null ? paint('green', '✔') : paint('red', '✖')
-  return `${mark} ${name}: ${shown(message)}`
+  return `${mark} ${shown(name)}: ${shown(message)}`
 }

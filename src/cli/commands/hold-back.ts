@@ -1,6 +1,7 @@
 import type { HeldBack, HoldBack } from '../../contract/control/hold-backs.ts'
 import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
+import { standardError } from '../../text/print.ts'
 import { exitOf, followRun } from '../follow-run.ts'
 import { createProgress, noProgress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
@@ -44,7 +45,7 @@ export async function holdBack(identityId: string | undefined, options: HoldBack
 /** The run of the roster that brings the person back, or separates them, once it has come to rest. */
 async function followed({ control, output, signal }: Session, { runId }: HeldBack, waitSeconds: number) {
   if (runId === null) return null
-  const progress = output.quiet ? noProgress : createProgress(process.stderr, output.paint)
+  const progress = output.quiet ? noProgress : createProgress(standardError)
   return await followRun(control, await control.getRun({ params: { runId } }), { waitSeconds, progress, signal })
 }
 

@@ -5,6 +5,8 @@ import type { LeaverPack } from '../../contract/control/leavers.ts'
 import { leaversCsv } from '../../daemon/reports/leavers-csv.ts'
 import { leaversPage } from '../../daemon/reports/leavers-page.ts'
 import { errorCode, Failure } from '../../errors.ts'
+import { standardOutput } from '../../text/print.ts'
+import { jsonText } from '../../text/visible.ts'
 import { renderLeaverReport } from '../render/leavers.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
@@ -30,13 +32,13 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
     // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
-    const whole = { csv: leaversCsv, html: leaversPage, json: (each: object) => `${JSON.stringify(each, null, 2)}\n` }
+    const whole = { csv: leaversCsv, html: leaversPage, json: jsonText }
     if (out !== undefined) {
       await writeReport(out, whole[format ?? 'json'](report))
       output.note(`${report.leavers.length} departures from ${from} to ${to} are in ${out}`)
       if (options.json) output.result({ file: out, leavers: report.leavers.length }, String)
     } else if (format === undefined || options.json) output.result(report, renderLeaverReport)
-    else process.stdout.write(whole[format](report))
+    else standardOutput.print(whole[format](report))
     return 0
   })
 }

@@ -10,6 +10,7 @@ import { openOperator } from '../../platform/operators/access.ts'
 import { startPlatform } from '../../platform/start.ts'
 import { createEvents } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
+import { standardOutput } from '../../text/print.ts'
 import type { Control } from '../control-client.ts'
 import { followRun } from '../follow-run.ts'
 import { openHere } from '../here.ts'
@@ -35,7 +36,7 @@ const waitSeconds = 60
 export async function demo(options: DemoOptions): Promise<number> {
   const startedMs = performance.now()
   const output = createOutput({ json: options.json ?? false })
-  const stays = !options.once && !output.json && process.stdout.isTTY
+  const stays = !options.once && !output.json && standardOutput.isTerminal
   using stop = listenForStop()
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
@@ -72,7 +73,7 @@ export async function demo(options: DemoOptions): Promise<number> {
         identitySync: await operator.syncIdentities({ body: { account: account } }),
       }
       nights.push(night)
-      if (!output.json) process.stdout.write(`${renderNight(night, nights.length, output.paint)}\n\n`)
+      output.piece(`${renderNight(night, nights.length, output.paint)}\n`)
     }
     const again = await oneNight(control, stop.signal)
     const arrival = await arrivedAt({ baseUrl: platform.baseUrl, key }, { before: first, now: second })
@@ -145,7 +146,7 @@ async function stayForALook(
   const events = createEvents(createLogger({ level: 'warn' }))
   await using daemon = await startDaemon(config, { events })
   const file = join(folder, 'rollcall.yaml')
-  process.stdout.write(`
+  standardOutput.print(`
 The platform and a daemon keep running for a look around; Ctrl-C ends both and removes ${folder}.
   platform     ${platform}   (key in ${join(folder, 'platform_api_key')})
   control API  ${daemon.socket}   (Unix socket)

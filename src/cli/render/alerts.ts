@@ -17,7 +17,7 @@ export function renderAlerts(
       : data.flatMap((alert) => [headline(alert, paint), ...details(alert, paint)])),
     '',
     paint('bold', 'Channels'),
-    ...channels.map((channel) => `  ${channel.name} (${channel.type}): ${taken(channel)}`),
+    ...channels.map((channel) => `  ${shown(channel.name)} (${channel.type}): ${shown(taken(channel))}`),
   ].join('\n')
 }
 

@@ -17,7 +17,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   const header = ['CONNECTION', 'LEAVERS', 'ACKNOWLEDGED', 'EFFECTIVE', 'NOT EFFECTIVE', 'LATE', 'TOOK P50 / P95 / MAX']
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
-    paint('bold', `Leavers whose last day lies from ${from} to ${to}`),
+    paint('bold', `Leavers whose last day lies from ${shown(from)} to ${shown(to)}`),
     ...aligned([header, ...rows], (text, row) => (row === 0 ? paint('bold', text) : text)),
     ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
   ].join('\n')

@@ -28,7 +28,12 @@ export function renderPersonPlan({ person, guards, warnings }: PersonPlan, paint
 }
 
 function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint: Paint): string[] {
-  const table = cells.map((cell) => [shown(cell.column), cell.field, textOf(cell.text, cell.field), readAs(cell)])
+  const table = cells.map((cell) => [
+    shown(cell.column),
+    shown(cell.field),
+    textOf(cell.text, cell.field),
+    readAs(cell),
+  ])
   const head = ['COLUMN', 'FIELD', 'CELL', 'READ AS']
   return [
     `${paint('bold', 'Row')}  ${shown(place)}`,
@@ -47,7 +52,7 @@ function textOf(value: Field, field: string): string {
   if (value === null) return '-'
   if (typeof value === 'object') return 'hidden'
   const isDate = (field === 'startedAt' || field === 'separatedAt') && String(value).includes('T')
-  return isDate ? day(String(value)) : shown(String(value))
+  return shown(isDate ? day(String(value)) : String(value))
 }
 
 function deliveryLines(delivery: NonNullable<PersonAccount['delivery']>, paint: Paint): string[] {

@@ -41,7 +41,7 @@ function fieldTable(person: Person, paint: Paint): string[] {
   const names = [...new Set([...Object.keys(person.wanted ?? {}), ...Object.keys(person.confirmed ?? {})])]
   const rows = names
     .filter((name) => name !== 'identityId')
-    .map((name) => [name, cell(person.wanted, name), cell(person.confirmed, name)])
+    .map((name) => [shown(name), cell(person.wanted, name), cell(person.confirmed, name)])
   return aligned([['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows], (text, row, column) => {
     if (row === 0) return paint('bold', text)
     const due = person.due.includes(rows[row - 1]?.[0] ?? '')
@@ -54,7 +54,7 @@ function cell(record: RecordView | null, name: string): string {
   if (value === undefined || value === null) return '-'
   if (typeof value === 'object') return 'hidden'
   const isDate = name === 'startedAt' || name === 'separatedAt'
-  return isDate && typeof value === 'string' ? day(value) : shown(String(value))
+  return isDate && typeof value === 'string' ? shown(day(value)) : shown(String(value))
 }
 
 function historyLines(change: PersonChange, paint: Paint): string[] {
@@ -73,5 +73,5 @@ export function answerText({ state, sentAt, answeredAt, answer }: PersonChange):
   if (answer === null) return sentAt === null ? state : `${state}, sent ${moment(sentAt)}`
   const message = answer.message === undefined ? '' : `: ${shown(answer.message)}`
   const when = answeredAt === null ? '' : ` on ${moment(answeredAt)}`
-  return `${state}, the platform answered ${answer.status}${when}${message}`
+  return `${state}, the platform answered ${shown(String(answer.status))}${when}${message}`
 }

@@ -83,7 +83,7 @@ function short(text: string): string {
 /** What a large plan does by field, and which managers' people leave. */
 export function renderSummary({ fields, managers, managersCount }: RunSummary, paint: Paint): string {
   const byField = fields.flatMap((field) => [
-    `  ${field.field}: ${counted(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
+    `  ${shown(field.field)}: ${counted(field.people, 'person', 'people')}${field.blanked > 0 ? `, ${number(field.blanked)} lose it` : ''}${field.filled > 0 ? `, ${number(field.filled)} get it first` : ''}`,
     ...field.ways.map(({ way, people }) => `      ${number(people)}: ${shown(way)}`),
     ...(field.ways.length > 0 ? [] : field.values.flatMap(replacement)),
     `      such as ${field.examples.map(shown).join(', ')}`,
@@ -125,7 +125,7 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint, title = '
     const mark = guard.ok ? paint('green', '✔') : paint('red', '✖')
     const below = [...(guard.hints ?? []), ...(guard.people ? [`such as ${guard.people.join(', ')}`] : [])]
     return [
-      `  ${mark} ${guard.name.padEnd(width)}  ${verdictText(guard)}`.trimEnd(),
+      `  ${mark} ${shown(guard.name.padEnd(width))}  ${verdictText(guard)}`.trimEnd(),
       ...below.map((line) => `${' '.repeat(width + 6)}${shown(line)}`),
     ]
   })
@@ -140,12 +140,13 @@ export function renderRejects(rejects: readonly RejectView[], file: string, pain
 
 /** One field's difference: `separatedAt → 2026-11-20 (inferred)`; only its name where the value is hidden. */
 export function renderField(name: string, change: FieldChange): string {
-  if ('gone' in change) return `${name} (value no longer kept)`
-  if ('hidden' in change) return name
+  const field = shown(name)
+  if ('gone' in change) return `${field} (value no longer kept)`
+  if ('hidden' in change) return field
   const show = dateFields.includes(name) ? dateText : valueText
   const from = change.from === null ? '' : ` ${show(change.from)}`
   const inferred = change.inferred ? ' (inferred)' : ''
-  return `${name}${from} → ${show(change.to)}${inferred}`
+  return `${field}${from} → ${show(change.to)}${inferred}`
 }
 
 function heading(plan: PlanDocument, paint: Paint): string {
@@ -176,7 +177,7 @@ function rejectText({ line, event, column, reason }: RejectView, file: string): 
 type Value = string | boolean | null
 
 function dateText(value: Value): string {
-  return typeof value === 'string' ? day(value) : 'none'
+  return typeof value === 'string' ? shown(day(value)) : 'none'
 }
 
 function valueText(value: Value): string {

@@ -1,4 +1,5 @@
 import type { Run } from '../../contract/control/shapes.ts'
+import type { Printer } from '../../text/print.ts'
 import { countsText } from './run.ts'
 import { counted, number, type Paint } from './text.ts'
 
@@ -13,8 +14,8 @@ const barWidth = 24
 const lineShare = 0.1
 
 /** A bar that moves on a terminal; plain lines, few of them, elsewhere. */
-export function createProgress(stream: NodeJS.WriteStream, paint: Paint): Progress {
-  return stream.isTTY ? bar(stream, paint) : lines(stream)
+export function createProgress(printer: Printer): Progress {
+  return printer.isTerminal ? bar(printer) : lines(printer)
 }
 
 /** No progress: for a command whose reader wants the result alone. */
@@ -31,21 +32,21 @@ export function progressText(run: Run, paint: Paint): string {
   return `${head} ${paint('cyan', body)} ${number(done)} of ${number(total)}${problems}`
 }
 
-function bar(stream: NodeJS.WriteStream, paint: Paint): Progress {
+function bar(printer: Printer): Progress {
   let drawn = false
   return {
     show: (run) => {
-      stream.write(`\r\u001b[K${progressText(run, paint)}`)
+      printer.replaceLine(progressText(run, printer.paint))
       drawn = true
     },
     end: () => {
-      if (drawn) stream.write('\r\u001b[K')
+      if (drawn) printer.replaceLine('')
       drawn = false
     },
   }
 }
 
-function lines(stream: NodeJS.WriteStream): Progress {
+function lines(printer: Printer): Progress {
   let state = ''
   let share = 0
   return {
@@ -55,7 +56,7 @@ function lines(stream: NodeJS.WriteStream): Progress {
       if (run.state === state && now < share + lineShare) return
       state = run.state
       share = now
-      stream.write(`${lineText(run)}\n`)
+      printer.print(`${lineText(run)}\n`)
     },
     end: () => {},
   }

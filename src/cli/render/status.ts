@@ -12,16 +12,16 @@ export function renderStatus(status: Status, paint: Paint): string {
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
     ...aligned(
       [
-        ['database', status.database],
-        ['queue', status.queue],
-        ['platform', status.platform],
+        ['database', shown(status.database)],
+        ['queue', shown(status.queue)],
+        ['platform', shown(status.platform)],
       ],
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
     ...(status.unsigned === undefined
       ? []
-      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${status.unsigned}`]),
+      : [`  ${paint('red', '✖')} nothing is added to the audit trail: ${shown(status.unsigned)}`]),
     ...status.connections.flatMap((connection) => [
       '',
       ...connectionLines(connection, paint),
@@ -44,7 +44,7 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
       shown(problem.identityId),
       problem.kind,
       problem.state,
-      [problem.code, problem.status].filter((part) => part !== null).join(' ') || '-',
+      shown([problem.code, problem.status].filter((part) => part !== null).join(' ')) || '-',
       `${number(problem.times)}×`,
       age(problem.ageSeconds),
       problem.nextAt === null ? 'next run' : moment(problem.nextAt),
@@ -78,7 +78,7 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
   const { people, problems, inbox, blocked, active, last } = connection
   return [
-    `${paint('bold', connection.name)} → ${shown(connection.target)}`,
+    `${paint('bold', shown(connection.name))} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
     ...problemLines(problems).map((line) => `  ${paint('yellow', line)}`),
     ...unservedText(connection.unserved).map((line) => `  ${paint('yellow', line)}`),

@@ -1,22 +1,11 @@
-import { stripVTControlCharacters, styleText } from 'node:util'
+import { stripVTControlCharacters } from 'node:util'
+import type { Paint } from '../../text/print.ts'
 
-export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
-
-/** Colours a piece of text, or leaves it as it is where colours have no place. */
-export type Paint = (style: Style, text: string) => string
+export type { Paint, Style } from '../../text/print.ts'
+/** Every text from outside goes through this before it stands in a line of ours. */
+export { visible as shown } from '../../text/visible.ts'
 
 export const plain: Paint = (_style, text) => text
-
-/** Colours for this stream: on a terminal only, and not where NO_COLOR is set. */
-export function paintFor(stream: NodeJS.WriteStream): Paint {
-  return (style, text) => styleText(style, text, { stream })
-}
-
-/** Text from outside as it may be shown on a terminal: control characters appear as their codes. */
-export function shown(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped)
-}
 
 /** `1 person`, `2 people`: a count with its noun, thousands set apart. */
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -107,8 +96,4 @@ export function aligned(
       .join('  ')
       .trimEnd(),
   )
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AlertTest } from '../../contract/control/alerts.ts'
 import { Failure } from '../../errors.ts'
+import { visibleJson } from '../../text/visible.ts'
 import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookChannel } from './channel.ts'
 import { alertMessage } from './message.ts'
 import { createPoster } from './post.ts'
@@ -82,7 +83,7 @@ function webhookSender(
         secret: await secret.read(),
         setting: `alerts.channels.${name}.secret`,
         id: notice.id,
-        body: JSON.stringify(alertMessage(notice, link)),
+        body: visibleJson(JSON.stringify(alertMessage(notice, link))),
         now: notice.now,
       }
       const unsent = await poster.post(message, signal)

@@ -4,6 +4,7 @@ import { namesThisMachine } from '../../connectors/http/settings.ts'
 import { Failure } from '../../errors.ts'
 import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
+import { visibleJson } from '../../text/visible.ts'
 import type { Notice, Sender, SlackChannel, Unsent } from './channel.ts'
 import { connectTimeoutMs, isRedirect, noAnswer, stoppedMeanwhile } from './post.ts'
 import { type NoticeText, noticeText } from './text.ts'
@@ -46,14 +47,15 @@ export function slackSender(
 /** The document that is posted. `text` is what notifications show; blocks are the message itself. */
 export function slackMessage(notice: Notice, link: string | null): string {
   const { subject, lines, link: address } = noticeText(notice, link)
-  return JSON.stringify({
+  const message = {
     text: escaped([subject, ...lines].join('\n')),
     mrkdwn: false,
     link_names: false,
     unfurl_links: false,
     unfurl_media: false,
     blocks: blocksOf({ subject, lines, link: address }),
-  })
+  }
+  return visibleJson(JSON.stringify(message))
 }
 
 // Text in blocks is `plain_text`, in which nothing is markup. Only the link, which comes from the configuration, is not.

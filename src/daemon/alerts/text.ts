@@ -1,5 +1,6 @@
 import type { AlertKind } from '../../contract/control/alerts.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
+import { visible } from '../../text/visible.ts'
 import type { Notice } from './channel.ts'
 
 /** A notice as people read it, in chat and mail. */
@@ -38,8 +39,13 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   stale: ofConnection('runs'),
 }
 
-/** What a notice says to people: counts and reasons, no key and no value of a person. */
+/** What a notice says to people: counts and reasons, no key and no value of a person. Each line stays one, whatever it quotes. */
 export function noticeText(notice: Notice, linkTemplate: string | null): NoticeText {
+  const { subject, lines, link } = wordsOf(notice, linkTemplate)
+  return { subject: visible(subject), lines: lines.map(visible), link }
+}
+
+function wordsOf(notice: Notice, linkTemplate: string | null): NoticeText {
   switch (notice.type) {
     case 'raised':
     case 'cleared': {
@@ -47,7 +53,7 @@ export function noticeText(notice: Notice, linkTemplate: string | null): NoticeT
       const { connection, kind } = alert
       return {
         subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
-        lines: [stateLine(notice), plain(alert.reason, reasonLength), ...countLine(alert), `See: ${commandFor(alert)}`],
+        lines: [stateLine(notice), short(alert.reason, reasonLength), ...countLine(alert), `See: ${commandFor(alert)}`],
         link: alertLink(linkTemplate, alert),
       }
     }
@@ -87,12 +93,8 @@ export function alertLink(template: string | null, alert: Linked | null): string
   return URL.parse(filled)?.href ?? null
 }
 
-/** Text from outside on one line: what could move a cursor, hide text or turn its direction is shown as its code. */
-export function plain(text: string, length: number): string {
-  const short = text.length > length ? `${text.slice(0, length)}…` : text
-  return short.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (sign) => {
-    return `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
-  })
+function short(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
 function stateLine({ type, alert, sentBefore }: Extract<Notice, { alert: Alert }>): string {

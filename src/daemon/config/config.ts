@@ -189,7 +189,7 @@ function refuse(path: string, problems: readonly Problem[]): void {
   const lines = problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
     .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`)
-  throw new Failure('config_invalid', lines.join('\n'))
+  throw new Failure('config_invalid', lines)
 }
 
 function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {

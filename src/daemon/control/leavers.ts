@@ -11,6 +11,7 @@ import { auditExcerpt } from '../../store/audit/excerpt.ts'
 import { keyOf } from '../../store/audit/key.ts'
 import { listLeavers, type StoredLeaver } from '../../store/leavers/list.ts'
 import type { SyncContext } from '../../sync/context.ts'
+import { visibleJson } from '../../text/visible.ts'
 import { version } from '../../version.ts'
 import type { Watched } from '../alerts/freshness.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
@@ -90,7 +91,7 @@ export async function leaverPack(
   const { connection } = wanted
   const audit: string[] = []
   for await (const line of auditExcerpt(db, { people, ...(connection !== undefined && { connection }) }))
-    audit.push(JSON.stringify(line))
+    audit.push(visibleJson(JSON.stringify(line)))
   return { leavers: report.leavers.length, files: await leaversPack(report, { audit, key }) }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
+import { jsonText } from '../../text/visible.ts'
 import { leaversCsv } from './leavers-csv.ts'
 import { leaversPage } from './leavers-page.ts'
 
@@ -20,7 +21,7 @@ export async function leaversPack(
   const contents: Readonly<Record<string, string>> = {
     'report.html': leaversPage(report),
     'report.csv': leaversCsv(report),
-    'report.json': `${JSON.stringify(report, null, 2)}\n`,
+    'report.json': jsonText(report),
     'audit.jsonl': audit.map((line) => `${line}\n`).join(''),
     'HOW-TO-VERIFY.txt': howToVerify(report),
     'verify.mjs': await readFile(new URL('verify.mjs', import.meta.url), 'utf8'),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Leaver, type LeaverReport, type LeaverSummary, leaverStates } from '../../contract/control/leavers.ts'
 import { type Bar, bars } from '../../web/bars.ts'
 import { type Html, html } from '../../web/html.ts'
-import { readable, span } from '../../web/readable.ts'
+import { span } from '../../web/span.ts'
 
 /** The report as one page that needs no other file, no script and no network. */
 export function leaversPage(report: LeaverReport): string {
@@ -144,11 +144,10 @@ function listOf(leavers: readonly Leaver[], withNames: boolean): Html {
 
 function leaverRow(leaver: Leaver, withNames: boolean): Html {
   const { identityId, connection, effectiveOn, inferred, formerDates, ourSeconds, late, state } = leaver
-  const name =
-    withNames && html`<b>${readable(leaver.name ?? 'name not known')}</b><span>${readable(leaver.email ?? '')}</span>`
+  const name = withNames && html`<b>${leaver.name ?? 'name not known'}</b><span>${leaver.email ?? ''}</span>`
   const former = formerDates.map(({ on }) => html`<span>was ${on}</span>`)
   const why = state !== 'effective' && ((leaver.visibleAt === null && leaver.findingText) || leaverStates[state])
-  return html`<tr><th scope="row">${name}${readable(identityId)} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : span(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
+  return html`<tr><th scope="row">${name}${identityId} <i>${connection}</i></th><td>${effectiveOn}${inferred && html`<span>inferred</span>`}${former}</td><td>${time(leaver.statedAt)}</td><td>${time(leaver.firstSeenAt)}</td><td>${time(leaver.acknowledgedAt)}</td><td>${time(leaver.visibleAt)}</td><td class="figure ${late && 'bad'}">${ourSeconds === null ? '–' : span(ourSeconds)}${late && html`<span>late</span>`}</td><td class="state">${state.replaceAll('_', ' ')}${why && html`<span>${why}</span>`}</td></tr>
 `
 }
 

@@ -8,6 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { errorCode } from '../../errors.ts'
+import { visibleJson } from '../../text/visible.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { Refusal, refusalBody, refuse } from './refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
@@ -74,7 +75,10 @@ export async function createApp({
 /** Sends a body as JSON. */
 export function send(reply: FastifyReply, { status, body }: { status: number; body?: unknown }): FastifyReply {
   if (body === undefined) return reply.code(status).send()
-  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(visibleJson(JSON.stringify(body)))
 }
 
 /** Clients keep their connections open for a long time: closing would wait for those that were busy when it began. */

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Kysely, sql } from 'kysely'
+import { visibleJson } from '../../text/visible.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
 import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
@@ -64,7 +65,7 @@ async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: St
   for (;;) {
     const fetched = await sql<{ row: string }>`fetch ${sql.raw(String(count))} from exported`.execute(trx)
     if (fetched.rows.length === 0) break
-    const piece = fetched.rows.map(({ row }) => row).join(',\n')
+    const piece = visibleJson(fetched.rows.map(({ row }) => row).join(',\n'))
     yield `${separator}${piece}`
     separator = ',\n'
     count = Math.min(mostRows, Math.max(1, Math.floor((pieceBytes / piece.length) * fetched.rows.length)))

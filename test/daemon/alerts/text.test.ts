@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { alertLink, noticeText, plain } from '../../../src/daemon/alerts/text.ts'
+import { alertLink, noticeText } from '../../../src/daemon/alerts/text.ts'
 import { conditionKinds } from '../../../src/store/alerts/conditions.ts'
 import { cleared, raised, storedAlert, summaryNotice, testNotice } from '../../helpers/notices.ts'
 
@@ -72,11 +72,15 @@ describe('text from outside', () => {
     ['line separators', 'a\u2028b', 'a\\u2028b'],
     ['halves of signs', 'a\ud800b', 'a\\ud800b'],
   ])('shows %s as their codes', (_what, text, expected) => {
-    expect(plain(text, 100)).toBe(expected)
+    expect(reasonLine(text)).toBe(expected)
   })
 
   test('keeps what people write, and ends in time', () => {
-    expect(plain('Zoë 山田 😀', 100)).toBe('Zoë 山田 😀')
-    expect(plain('x'.repeat(1000), 10)).toBe('xxxxxxxxxx…')
+    expect(reasonLine('Zoë 山田 😀')).toBe('Zoë 山田 😀')
+    expect(reasonLine('x'.repeat(1000))).toBe(`${'x'.repeat(600)}…`)
   })
 })
+
+function reasonLine(reason: string): string | undefined {
+  return noticeText(raised({ reason }), null).lines[1]
+}

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
+import { visible } from '../../../text/visible.ts'
 import { AccountInput, type AccountListing } from '../../accounts/contract.ts'
 import { Name } from '../../core/input-texts.ts'
-import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
 
 export type AccountOptions = OperatingOptions & { readonly account: string }
 
@@ -30,7 +31,7 @@ export function accountCommands(platform: Command): void {
       return asOperator(
         options,
         (operator) => operator.createAccount({ body: account }),
-        ({ id, name }) => `account ${id}: ${name}`,
+        ({ id, name }) => `account ${id}: ${visible(name)}`,
       )
     })
   operating(accounts.command('list').description('List all accounts')).action((options: OperatingOptions) =>
@@ -45,7 +46,7 @@ export function accountCommands(platform: Command): void {
       asOperator(
         options,
         (operator) => operator.acceptTerms({ params: { account: nameOf(options) } }),
-        ({ name, termsAcceptedAt }) => `account ${name} accepted the terms at ${termsAcceptedAt}`,
+        ({ name, termsAcceptedAt }) => `account ${visible(name)} accepted the terms at ${termsAcceptedAt}`,
       ),
   )
 }
@@ -62,26 +63,24 @@ export function nameOf({ account }: AccountOptions): string {
 
 function renderAccounts(accounts: readonly AccountListing[]): string {
   if (accounts.length === 0) return 'no accounts'
-  return accounts
-    .map(({ id, name, termsAcceptedAt, entitlements, counts }) =>
-      [
-        id,
-        name,
-        termsAcceptedAt === null ? 'terms open' : 'terms accepted',
-        entitlements.join(',') || 'no entitlements',
-        `${counts.personnel} people`,
-        `${counts.connections} connections`,
-        `${counts.keys} keys`,
-      ].join('\t'),
-    )
-    .join('\n')
+  return table(
+    accounts.map(({ id, name, termsAcceptedAt, entitlements, counts }) => [
+      id,
+      name,
+      termsAcceptedAt === null ? 'terms open' : 'terms accepted',
+      entitlements.join(',') || 'no entitlements',
+      `${counts.personnel} people`,
+      `${counts.connections} connections`,
+      `${counts.keys} keys`,
+    ]),
+  )
 }
 
 function renderAccount({ id, name, createdAt, termsAcceptedAt, entitlements, counts }: AccountListing): string {
   return [
-    `account ${id}: ${name}, opened at ${createdAt}`,
+    `account ${id}: ${visible(name)}, opened at ${createdAt}`,
     termsAcceptedAt === null ? 'the terms are not accepted' : `terms accepted at ${termsAcceptedAt}`,
-    `entitlements: ${entitlements.join(', ') || 'none'}`,
+    `entitlements: ${visible(entitlements.join(', ')) || 'none'}`,
     ...Object.entries(counts).map(([what, count]) => `  ${what} ${count}`),
   ].join('\n')
 }

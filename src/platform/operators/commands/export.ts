@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { errorCode, Failure } from '../../../errors.ts'
+import { jsonOutput } from '../../../text/print.ts'
 import { writeOwnFile } from '../../export/own-file.ts'
 import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
 
@@ -14,7 +15,7 @@ export function exportCommands(platform: Command): void {
     .requiredOption('--file <path>', 'where to, readable by you only; - is the standard output')
     .action(async (options: OperatingOptions & FileOption) => {
       const { file } = options
-      if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(process.stdout))
+      if (file === standardOutput) return withOperator(options, (operator) => operator.writeExport(jsonOutput()))
       const bytes = await writeOwnFile(file, (sink) => withOperator(options, (operator) => operator.writeExport(sink)))
       show(options, { file, bytes }, () => `everything that the platform holds is in ${file} (${bytes} bytes)`)
     })

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Failure } from '../../../errors.ts'
 import { KeyInput, type KeyListing } from '../../accounts/contract.ts'
 import { knownPermissions } from '../../accounts/permissions.ts'
-import { asOperator, type OperatingOptions, operating, parseInput, show, wholeNumber } from './operating.ts'
+import { asOperator, type OperatingOptions, operating, parseInput, show, table, wholeNumber } from './operating.ts'
 
 type CreateOptions = OperatingOptions & {
   readonly account: string
@@ -80,17 +80,15 @@ function permissionsOf({ permission, allRead, all }: CreateOptions): string[] | 
 
 function renderKeys(keys: readonly KeyListing[]): string {
   if (keys.length === 0) return 'no API keys'
-  return keys
-    .map(({ id, account, name, access, permissions, state, expiresAt, allowedAddresses }) =>
-      [
-        id,
-        state.replace('-', ' '),
-        account,
-        name,
-        access === 'custom' ? permissions.join(',') : access,
-        expiresAt ?? 'never expires',
-        allowedAddresses.join(',') || 'any address',
-      ].join('\t'),
-    )
-    .join('\n')
+  return table(
+    keys.map(({ id, account, name, access, permissions, state, expiresAt, allowedAddresses }) => [
+      id,
+      state.replace('-', ' '),
+      account,
+      name,
+      access === 'custom' ? permissions.join(',') : access,
+      expiresAt ?? 'never expires',
+      allowedAddresses.join(',') || 'any address',
+    ]),
+  )
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { printJson } from '../../../text/print.ts'
 import { platformDocument } from '../../core/document.ts'
-import { baseAddresses, print } from './operating.ts'
+import { baseAddresses } from './operating.ts'
 
 /** Adds `platform openapi`. */
 export function openapiCommand(platform: Command): void {
@@ -9,5 +10,5 @@ export function openapiCommand(platform: Command): void {
     .description('Print the OpenAPI document of the public interface')
     .option('--json', 'the document is JSON in any case')
     .option('--server <url...>', 'the base addresses that it names (default: the path alone)', baseAddresses)
-    .action(({ server }: { server?: string[] }) => print(platformDocument(server)))
+    .action(({ server }: { server?: string[] }) => printJson(platformDocument(server)))
 }

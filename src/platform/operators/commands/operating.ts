@@ -2,6 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { z } from 'zod'
 import { Failure } from '../../../errors.ts'
 import { describeIssues } from '../../../http/issues.ts'
+import { printJson, standardOutput } from '../../../text/print.ts'
+import { visible } from '../../../text/visible.ts'
 import type { Operator } from '../operator.ts'
 
 export type LocatedOptions = { readonly json?: boolean; readonly database: string }
@@ -52,13 +54,14 @@ export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.ou
   throw new Failure('usage', describeIssues(parsed.error))
 }
 
-export function show<T>({ json }: { json?: boolean | undefined }, result: T, render: (result: T) => string): void {
-  if (json) print(result)
-  else process.stdout.write(`${render(result)}\n`)
+/** Rows for people, their cells apart by tabs. A name stays in its cell, whatever it holds. */
+export function table(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map((cells) => cells.map((cell) => visible(String(cell))).join('\t')).join('\n')
 }
 
-export function print(document: unknown): void {
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+export function show<T>({ json }: { json?: boolean | undefined }, result: T, render: (result: T) => string): void {
+  if (json) printJson(result)
+  else standardOutput.print(`${render(result)}\n`)
 }
 
 /** For commander: collects the base addresses under which the interface is reached, without the slash at their ends. */

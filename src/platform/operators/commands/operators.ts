@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { visible } from '../../../text/visible.ts'
 import { OperatorInput, type OperatorListing, OperatorPassword } from '../contract.ts'
-import { asOperator, type OperatingOptions, operating, parseInput } from './operating.ts'
+import { asOperator, type OperatingOptions, operating, parseInput, table } from './operating.ts'
 import { readPassword } from './read-password.ts'
 
 type PasswordOptions = OperatingOptions & { readonly name: string; readonly passwordFile?: string }
@@ -19,7 +20,7 @@ export function operatorCommands(platform: Command): void {
       await asOperator(
         options,
         (access) => access.createOperator({ body: operator }),
-        ({ id, name, account }) => `operator ${id}: ${name}, ${account ?? 'all accounts'}`,
+        ({ id, name, account }) => `operator ${id}: ${visible(name)}, ${visible(account ?? 'all accounts')}`,
       )
     })
   operating(operators.command('list').description('List who may use the Personnel page')).action(
@@ -64,5 +65,5 @@ function withPassword(command: Command): Command {
 
 function renderOperators(operators: readonly OperatorListing[]): string {
   if (operators.length === 0) return 'no operators'
-  return operators.map(({ id, name, account }) => [id, name, account ?? 'all accounts'].join('\t')).join('\n')
+  return table(operators.map(({ id, name, account }) => [id, name, account ?? 'all accounts']))
 }

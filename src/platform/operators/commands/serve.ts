@@ -18,7 +18,6 @@ type ServeOptions = LocatedOptions & {
 
 const defaultPort = 4010
 const defaultRequestsPerMinute = 500
-const stderr = 2
 
 /** Adds `platform serve`. */
 export function serveCommand(platform: Command): void {
@@ -47,7 +46,10 @@ export function serveCommand(platform: Command): void {
       baseAddresses,
     )
     .action(async (options: ServeOptions) => {
-      const [{ pino }, { startService, untilStopped }] = await Promise.all([import('pino'), import('../../serve.ts')])
+      const [{ createServerLogger }, { startService, untilStopped }] = await Promise.all([
+        import('../../../telemetry/log.ts'),
+        import('../../serve.ts'),
+      ])
       await using service = await startService({
         ...options,
         sync: options.sync ? { cron: options.syncAt, timeZone: options.timeZone } : null,
@@ -56,7 +58,7 @@ export function serveCommand(platform: Command): void {
         baseAddresses: options.baseAddress,
         isBehindHttps: options.behindHttps,
         operatorToken: process.env.PLATFORM_OPERATOR_TOKEN || undefined,
-        logger: pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(stderr)),
+        logger: createServerLogger(),
       })
       const { baseUrl, operatorUrl, port } = service
       show(

@@ -1,0 +1,35 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { jsonOutput, paintFor, printable } from '../../src/text/print.ts'
+
+const terminal = Object.assign(Object.create(process.stdout), { isTTY: true, getColorDepth: () => 24 })
+
+afterEach(() => vi.unstubAllEnvs())
+
+test('colours of ours reach a terminal, and those in a text from outside do not', () => {
+  // Tests are told not to colour.
+  for (const name of ['NO_COLOR', 'NODE_DISABLE_COLORS']) vi.stubEnv(name, undefined)
+  vi.stubEnv('FORCE_COLOR', '1')
+  const paint = paintFor(terminal)
+
+  const text = printable(`${paint('red', '✖')} ${paint('bold', 'see \u001b[31mred\u001b[39m')}`)
+
+  expect(text).toBe('\u001b[31m✖\u001b[39m \u001b[1msee \\u001b[31mred\\u001b[39m\u001b[22m')
+})
+
+test('a large document that arrives in pieces is printed without what cannot be seen', async () => {
+  const written: string[] = []
+  const write = process.stdout.write
+  process.stdout.write = ((piece: string, done: () => void) => {
+    written.push(piece)
+    done()
+    return true
+  }) as typeof write
+  const bytes = Buffer.from('{"name":"Zoë \u{e0041}\u009b"}')
+
+  const output = jsonOutput()
+  for (const byte of bytes) output.write(Buffer.of(byte))
+  await new Promise<void>((resolve) => output.end(resolve))
+  process.stdout.write = write
+
+  expect(written.join('')).toBe('{"name":"Zoë \\udb40\\udc41\\u009b"}')
+})

@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { Alert, AlertChannel, AlertTest } from '../../src/contract/control/alerts.ts'
+import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/audit.ts'
+import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
+import { KeyAnswer, KeyPair, KeysAnswered } from '../../src/contract/control/keys.ts'
+import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
+import {
+  ChangeView,
+  ClassedValue,
+  FieldChange,
+  InboxEvent,
+  Person,
+  PersonAccount,
+  PersonPlan,
+  PlanDocument,
+  Problem,
+  RejectView,
+  RevertAccount,
+  Run,
+  RunSummary,
+  Status,
+  Unserved,
+  Verdict,
+  Verification,
+} from '../../src/contract/control/shapes.ts'
+
+const RunDetail = Run.extend({
+  changes: z.array(ChangeView),
+  rejects: z.array(RejectView),
+  summary: RunSummary.nullable(),
+})
+const text = z.string().describe('Free text.')
+
+/** What each function that renders a document for people is given, in order; what it is given besides stands in `further`. */
+export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>> = {
+  renderAlertTests: z.object({ data: z.array(AlertTest) }),
+  renderAlerts: z.object({ data: z.array(Alert), channels: z.array(AlertChannel) }),
+  renderAnswered: KeysAnswered,
+  renderChanges: z.array(ChangeView),
+  renderCheck: z.object({ name: text, message: text, code: text }),
+  renderClassed: ClassedValue,
+  renderEvents: z.array(InboxEvent),
+  renderField: [text, FieldChange],
+  renderGuards: z.array(Verdict),
+  renderHeldBack: HeldBack.extend({ run: Run.nullable() }),
+  renderHoldBacks: z.object({ people: z.array(HoldBack) }),
+  renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
+  renderLeaverReport: LeaverReport,
+  renderLeavers: z.array(Leaver),
+  renderNewKey: AuditKeyReplaced,
+  renderOutcome: Run,
+  renderPerson: Person,
+  renderPersonAccount: PersonAccount,
+  renderPersonPlan: PersonPlan,
+  renderPlan: PlanDocument,
+  renderProblems: z.array(Problem),
+  renderQuestion: RunDetail,
+  renderRejects: [z.array(RejectView), text],
+  renderRevertAccount: RevertAccount,
+  renderRun: Run,
+  renderRunDetail: RunDetail,
+  renderJudgement: Run,
+  renderRuns: z.array(Run),
+  renderStatus: Status,
+  renderSummary: RunSummary,
+  renderUnblocked: z.object({ connection: text, wasBlocked: z.boolean(), due: z.number() }),
+  renderUnserved: z.array(Unserved),
+  renderValues: z.array(ClassedValue),
+  renderVerification: Verification,
+  renderVerified: AuditVerification,
+  renderWarnings: z.array(text),
+  renderWebhookTest: z.object({ connection: text, url: text, id: text, status: z.number() }),
+}
+
+/** What shows the demo, whose people and files are made by it. */
+export const ofTheDemo = ['renderDemo', 'renderNight']
+
+type JsonSchema = {
+  readonly $ref?: string
+  readonly $defs?: Readonly<Record<string, JsonSchema>>
+  readonly anyOf?: readonly JsonSchema[]
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: JsonSchema | boolean
+  readonly items?: JsonSchema
+}
+
+/** What no one else chooses: names of the configuration, ids that the store makes, versions. */
+const own: ReadonlySet<string> = new Set([
+  ...[
+    'id',
+    'connection',
+    'channel',
+    'runId',
+    'setAside',
+    'wentOn',
+    'digest',
+    'basis',
+    'version',
+    'publicKey',
+    'timeZone',
+  ],
+  ...['state', 'kind', 'field'],
+])
+const time = '2026-11-20T01:00:00.000Z'
+const isTime = /[Aa]n instant|ISO 8601|\bday\b|^When |^Since when/
+
+const known = new Map<z.ZodType, JsonSchema>()
+function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  const found = known.get(schema) ?? (z.toJSONSchema(schema, { unrepresentable: 'any' }) as JsonSchema)
+  known.set(schema, found)
+  return found
+}
+
+/** A value that the schema allows, each text in it the one given. Variants differ in the members of closed lists, and in what is true. */
+export function filled(schema: z.ZodType, outside: string, variant: number): unknown {
+  const root = jsonSchemaOf(schema)
+  return sample(root, '')
+
+  function sample(part: JsonSchema, member: string): unknown {
+    if (part.$ref !== undefined) return sample(root.$defs?.[part.$ref.replace('#/$defs/', '')] ?? {}, member)
+    if (part.const !== undefined) return part.const
+    if (part.enum) return part.enum[variant % part.enum.length]
+    if (part.anyOf) return sample({ description: part.description, ...part.anyOf[0] } as JsonSchema, member)
+    switch ([part.type].flat()[0]) {
+      case 'object': {
+        const { properties = {}, additionalProperties: others } = part
+        const further = typeof others === 'object' ? { jobTitle: sample(others, 'jobTitle') } : {}
+        const given = Object.entries(properties).map(([key, inner]) => [key, sample(inner, key)])
+        return { ...further, ...Object.fromEntries(given) }
+      }
+      case 'array':
+        return [sample(part.items ?? {}, member)]
+      case 'string':
+        if (own.has(member)) return 'own'
+        return isTime.test(part.description ?? '') || /(?:At|On|asOf|since|until)$/.test(member) || member === 'at'
+          ? time
+          : outside
+      case 'number':
+      case 'integer':
+        return 3
+      case 'boolean':
+        return variant % 2 === 0
+      default:
+        return undefined
+    }
+  }
+}
