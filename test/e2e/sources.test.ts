@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ended } from '../helpers/cli.ts'
 import { keepSecret, worldMapping } from '../helpers/connected.ts'
 import { fixtures } from '../helpers/presets/fixtures.ts'
+import { lies, stating } from '../helpers/sources/hostile-sftp.ts'
 import { json, startHrServer } from '../helpers/sources/hr-server.ts'
 import { encrypted, keyOwner } from '../helpers/sources/openpgp.ts'
 import { csvOf, openPlace } from '../helpers/sources/source-place.ts'
@@ -125,6 +126,45 @@ test('an export on an SFTP server brings its leavers; the secrets are never said
   expect(said(stranger)).toMatch(/key/)
   const all = said(first, second, locked, stranger)
   for (const secret of [passphrase, 'wrong donkey', ...linesOf(key.private)]) expect(all).not.toContain(secret)
+})
+
+test('an SFTP server that shows a part of an export as the whole separates no one, is named, and is read again once it is honest', async () => {
+  await using server = await sshServer()
+  await using place = await openPlace(host)
+  const { work } = place
+  await place.connect({
+    type: 'sftp',
+    host: '127.0.0.1',
+    port: server.port,
+    username: account.username,
+    password: await keepSecret(work, 'sftp-password', account.password),
+    hostKeys: [server.fingerprint],
+    path: 'people.csv',
+    complete: { quietSeconds: 0 },
+    ...worldMapping,
+  })
+  const file = join(server.folder, 'people.csv')
+  await writeFile(file, csvOf(people))
+  const honest = await work.run('sync')
+  // The last person stays, so that the end is there, and two before them are missing.
+  const [last] = people.slice(-1)
+  const rest = people.filter(({ id }) => id !== last?.id)
+  const some = csvOf([...rest.slice(0, -2), ...(last ? [last] : [])])
+  await writeFile(file, `${some}${csvOf(rest.slice(-2)).split('\r\n').slice(1).join('\r\n')}`)
+  lies(server, stating(Buffer.byteLength(some), new Date(Date.now() - 60_000)))
+
+  const lied = await work.run('sync')
+  const alerts = await work.run('alerts')
+  const leaversMeanwhile = await place.leavers()
+  lies(server, undefined)
+  await writeFile(file, csvOf(afterwards))
+  const next = await work.run('sync')
+
+  expect([honest.exit, lied.exit, next.exit]).toEqual([0, 66, 0])
+  expect(said(lied)).toContain('is longer than')
+  expect(alerts.stdout).toMatch(/acme: run_failed since .*people\.csv on .* is longer than/)
+  expect(leaversMeanwhile).toEqual([])
+  expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])
 })
 
 test('pages of JSON from an HTTP server bring their leavers; the token is never said', async () => {

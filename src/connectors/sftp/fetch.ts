@@ -44,6 +44,7 @@ export async function download(
     await fetchRest({ session, handle, file }, spooled.handle, spoolDir)
     checkUnchanged(await session.statsOfOpen(handle, file.path))
     checkUnchanged(await session.stats(file.path))
+    await checkEnd({ session, handle, file })
     await session.close(handle)
     const path = await writing(spoolDir, () => spooled.complete())
     return { ...(await exportFileAt(path, file.name)), modifiedAtMs: file.modifiedAtMs }
@@ -58,15 +59,15 @@ export async function download(
 /** The text of a small file, such as a side file. */
 export async function readText(session: SftpSession, path: string): Promise<string> {
   const handle = await session.open(path)
-  const parts: Buffer[] = []
+  const text = Buffer.alloc(textLimitBytes + 1)
   for (let position = 0; position <= textLimitBytes; ) {
-    const part = await session.read(handle, { path, position, length: blockBytes })
-    if (part.length === 0) {
+    const into = text.subarray(position, position + blockBytes)
+    const bytesRead = await session.read(handle, { path, position, into })
+    if (bytesRead === 0) {
       await session.close(handle)
-      return Buffer.concat(parts).toString('utf8')
+      return text.toString('utf8', 0, position)
     }
-    parts.push(part)
-    position += part.length
+    position += bytesRead
   }
   throw unreadable(`${path} on ${session.server} is longer than 64 KiB`, 'a side file holds one sum or one number')
 }
@@ -78,6 +79,17 @@ async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: stri
     await writing(spoolDir, () => writeWhole(local, { block, position }))
     position += block.length
   }
+}
+
+/** Refuses a file that goes on behind the size that the server states: the part up to there would pass for the whole. */
+async function checkEnd({ session, handle, file }: RemoteHandle): Promise<void> {
+  const further = await session.read(handle, { path: file.path, position: file.bytes, into: Buffer.alloc(1) })
+  if (further === 0) return
+  const what = `${file.name} on ${session.server} is longer than the ${file.bytes} bytes that the server states`
+  throw unreadable(
+    what,
+    'it may still be written, or the listing may be an old one: have the server looked at if it stays',
+  )
 }
 
 /** Where to continue an earlier attempt: at its end, if its last bytes are still what the server has there, and otherwise at the start. */
@@ -119,14 +131,17 @@ async function wholeBlock(
   { session, handle, file }: RemoteHandle,
   { position, length }: { readonly position: number; readonly length: number },
 ): Promise<Buffer> {
-  const parts: Buffer[] = []
+  const block = Buffer.allocUnsafe(length)
   for (let got = 0; got < length; ) {
-    const part = await session.read(handle, { path: file.path, position: position + got, length: length - got })
-    if (part.length === 0) throw changed(file, session.server)
-    parts.push(part)
-    got += part.length
+    const bytesRead = await session.read(handle, {
+      path: file.path,
+      position: position + got,
+      into: block.subarray(got),
+    })
+    if (bytesRead === 0) throw changed(file, session.server)
+    got += bytesRead
   }
-  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
+  return block
 }
 
 async function writeWhole(

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
+import { visible } from '../../text/visible.ts'
 import { companionNames } from '../file/completeness.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { SftpSession } from './session.ts'
 import type { RemoteEntry, RemoteStats } from './stats.ts'
+
+// As which bytes appear that are no UTF-8: no such name could be asked for.
+const undecodable = '\ufffd'
 
 /** A file on the server, as a listing shows it. `path` is the path on the server, and the version is made of name, size and time. */
 export type RemoteFile = ExportFile & { readonly kind: RemoteStats['kind'] }
@@ -47,8 +51,8 @@ export async function findMatches(
 
 /** Refuses a file that is not regular, that is empty, or whose name would garble messages. */
 export function regularRemote(file: RemoteFile, server: string): RemoteFile {
-  const what = `${shown(file.name)} on ${server}`
-  if (file.name !== shown(file.name))
+  const what = `${file.name} on ${server}`
+  if (file.name !== visible(file.name) || file.name.includes(undecodable))
     throw unreadable(`${what} has a name with characters that are not shown`, 'give it another name')
   if (file.kind === 'link')
     throw unreadable(
@@ -109,9 +113,4 @@ async function findExactly(
     if (found) companions.set(companion, found)
   }
   return { files: [toRemoteFile(folder, { name, ...stats })], companions }
-}
-
-// Control characters, line separators, characters that change the direction of writing, and bytes that are no UTF-8.
-function shown(name: string): string {
-  return name.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]/gu, '·')
 }

@@ -110,15 +110,17 @@ export class SftpSession implements AsyncDisposable {
     }
   }
 
-  /** Reads up to `length` bytes from `position` on; none at the end of the file. */
-  async read(handle: Buffer, { path, position, length }: { path: string; position: number; length: number }) {
-    const buffer = Buffer.allocUnsafe(length)
+  /**
+   * Reads bytes from `position` on into `into`, as many as it holds at most, and tells how many; 0 at the end of the file. The caller
+   * owns the memory, so that a server that sends a byte at a time costs no more of it.
+   */
+  async read(handle: Buffer, { path, position, into }: { path: string; position: number; into: Buffer }) {
     try {
       const bytesRead = await this.#request<number>((answer) =>
-        this.#sftp.read(handle, buffer, 0, length, position, answer),
+        this.#sftp.read(handle, into, 0, into.length, position, answer),
       )
-      if (!Number.isInteger(bytesRead) || bytesRead < 0 || bytesRead > length) throw brokenAnswer(this.server)
-      return buffer.subarray(0, bytesRead)
+      if (!Number.isInteger(bytesRead) || bytesRead < 0 || bytesRead > into.length) throw brokenAnswer(this.server)
+      return bytesRead
     } catch (error) {
       throw this.#explained(error, `read ${path} on ${this.server}`)
     }

@@ -59,7 +59,10 @@ async function removeAside(session: SftpSession, folder: string, file: RemoteFil
   if (await take(session, { file, folder, to: aside })) await session.remove(aside)
 }
 
-/** Renames the file, and tells whether it was still the one that was found. A file that replaced it at the last moment is put back. */
+/**
+ * Renames the file, and tells whether it was still the one that was found. A file that replaced it at the last moment is put back. A
+ * server that says that it has moved the file, and has not, is refused, so that the operator learns of it.
+ */
 async function take(
   session: SftpSession,
   { file, folder, to }: { readonly file: RemoteFile; readonly folder: string; readonly to: string },
@@ -67,7 +70,11 @@ async function take(
   await session.rename({ from: file.path, to })
   const moved = await session.stats(to)
   if (moved && toRemoteFile(folder, { ...moved, name: file.name }).version === file.version) return true
-  await session.rename({ from: to, to: file.path })
+  if (moved) await session.rename({ from: to, to: file.path })
+  else if (await session.stats(file.path)) {
+    const what = `${session.server} says that it has moved ${file.path} to ${to}, and it has not`
+    throw unreadable(what, 'have its owner look at it, or leave afterwards out')
+  }
   return false
 }
 

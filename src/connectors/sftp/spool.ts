@@ -29,7 +29,7 @@ export async function openSpooled(
 ): Promise<Spooled> {
   return writing(spoolDir, async () => {
     await mkdir(spoolDir, { recursive: true, mode: 0o700 })
-    await prune(spoolDir)
+    await prune(spoolDir, identity)
     const stem = join(spoolDir, `${identity}.${randomUUID()}`)
     const path = `${stem}.fetching`
     for (const left of await leftovers(spoolDir, { identity, orphanedAfterMs })) {
@@ -68,12 +68,14 @@ export async function writing<T>(spoolDir: string, work: () => Promise<T>): Prom
   }
 }
 
-async function prune(spoolDir: string): Promise<void> {
+/** Removes what nothing goes on with. Parts of other states go at once: a server that shows a new one each time fills no disk with them. */
+async function prune(spoolDir: string, identity: string): Promise<void> {
   for (const name of await readdir(spoolDir)) {
     if (!ours.test(name)) continue
     const path = join(spoolDir, name)
     const age = await ageMs(path)
-    if (age !== undefined && age > dayMs) await rm(path, { force: true })
+    const isPartOfAnother = name.endsWith('.part') && !name.startsWith(identity)
+    if (isPartOfAnother || (age !== undefined && age > dayMs)) await rm(path, { force: true })
   }
 }
 

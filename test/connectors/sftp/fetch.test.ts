@@ -146,17 +146,18 @@ describe('a download', () => {
 })
 
 describe('what is left in the spool', () => {
-  test('goes after a day, and what is not ours stays', async () => {
+  test('goes after a day, parts of other states at once, and what is not ours stays', async () => {
     await using server = await serving(randomBytes(100))
     await using spool = await exportFolder()
     const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000)
     const ours = [`${'a'.repeat(64)}.part`, `${'a'.repeat(64)}.0b7c1d52-0000-4000-8000-000000000000.export`]
     for (const name of [...ours, 'notes.txt']) await spool.write(name, 'old', { modifiedAt: yesterday })
-    await spool.write(`${'b'.repeat(64)}.part`, 'new')
+    const living = `${'b'.repeat(64)}.0b7c1d52-0000-4000-8000-000000000000.fetching`
+    for (const name of [`${'b'.repeat(64)}.part`, living]) await spool.write(name, 'new')
 
     const { path } = await fetch(server, spool)
 
-    const names = [`${'b'.repeat(64)}.part`, basename(path), 'notes.txt']
+    const names = [living, basename(path), 'notes.txt']
     expect((await readdir(spool.path)).toSorted()).toEqual(names.toSorted())
   })
 })
