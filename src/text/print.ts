@@ -83,7 +83,8 @@ function printer(stream: () => NodeJS.WriteStream): Printer {
       return stream().isTTY === true
     },
     get columns() {
-      return stream().isTTY ? stream().columns : null
+      // A terminal that does not know its width says 0.
+      return (stream().isTTY && stream().columns) || null
     },
     paint: (style, text) => paintFor(stream())(style, text),
     print: (text) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../helpers/called.ts'
-import type { Ended } from '../helpers/cli.ts'
+import { type Ended, rollcall } from '../helpers/cli.ts'
 import { faults } from '../helpers/faults/faults.ts'
 import { pass, startFaultProxy } from '../helpers/faults/proxy.ts'
 import { forged, nasty, unseen } from '../helpers/nasty.ts'
@@ -112,6 +112,20 @@ describe('what is said before anything runs', () => {
     expect(ended.stderr).toContain(expected)
     expect(movedBy(ended)).toEqual([])
   })
+})
+
+test('an error that no command noticed ends the process with words that show what it quotes', async () => {
+  const thrower =
+    `const t = setInterval(() => { if (process.listenerCount('uncaughtException') === 0) return; clearInterval(t); ` +
+    `throw new Error(${JSON.stringify(text)}) }, 1)`
+
+  const ended = await rollcall(['--version'], {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(thrower)}`,
+  })
+
+  expect(ended.exit).toBe(1)
+  expect(ended.stderr).toContain('✖ this is a bug in Rollcall: Error: begin\\u001b]0;title')
+  expect(movedBy(ended)).toEqual([])
 })
 
 /** The lines of what a command printed that hold something hidden, or that it did not write. */

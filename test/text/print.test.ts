@@ -1,9 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { jsonOutput, paintFor, printable } from '../../src/text/print.ts'
+import { jsonOutput, paintFor, printable, standardOutput } from '../../src/text/print.ts'
 
 const terminal = Object.assign(Object.create(process.stdout), { isTTY: true, getColorDepth: () => 24 })
 
-afterEach(() => vi.unstubAllEnvs())
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
 
 test('colours of ours reach a terminal, and those in a text from outside do not', () => {
   // Tests are told not to colour.
@@ -14,6 +17,15 @@ test('colours of ours reach a terminal, and those in a text from outside do not'
   const text = printable(`${paint('red', '✖')} ${paint('bold', 'see \u001b[31mred\u001b[39m')}`)
 
   expect(text).toBe('\u001b[31m✖\u001b[39m \u001b[1msee \\u001b[31mred\\u001b[39m\u001b[22m')
+})
+
+test.each([
+  [80, 80],
+  [0, null],
+])('a terminal of %d columns is one of %s', (columns, expected) => {
+  vi.spyOn(process, 'stdout', 'get').mockReturnValue(Object.assign(Object.create(terminal), { columns }))
+
+  expect(standardOutput.columns).toBe(expected)
 })
 
 test('a large document that arrives in pieces is printed without what cannot be seen', async () => {
