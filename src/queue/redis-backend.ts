@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
 import { Redis } from 'ioredis'
+import { tlsReason } from '../database/tls-reason.ts'
 import { errorCode, Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { settledWithin } from './answered.ts'
@@ -54,12 +56,29 @@ function placeOf(url: string): string {
   return `Redis at ${address.hostname}:${address.port || '6379'}`
 }
 
-function connectionTo(url: string, options: typeof producing | typeof consuming): Redis {
-  return new Redis(url, {
+function connectionTo(at: string, options: typeof producing | typeof consuming): Redis {
+  const url = new URL(at)
+  const authority = url.searchParams.get('ca')
+  url.searchParams.delete('ca')
+  return new Redis(url.href, {
     ...options,
+    ...(authority !== null && { tls: { ca: contentOf(authority) } }),
     connectTimeout: connectWithinMs,
     retryStrategy: (times) => Math.min(100 * 2 ** times, slowestReconnectMs),
   })
+}
+
+/** The certificates of the authority that the address names as `ca`. */
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Failure(
+      'config_invalid',
+      `${path}, the ca of the address of the queue, cannot be read (${errorCode(error)})`,
+      { cause: error },
+    )
+  }
 }
 
 async function connect(client: Redis, place: string): Promise<void> {
@@ -82,6 +101,8 @@ function refusalOf(reason: Error | undefined, place: string): Failure {
   if (reason !== undefined && /^(NOAUTH|WRONGPASS|ERR invalid password)/.test(reason.message)) {
     return new Failure('config_invalid', `${place} refuses the credentials: set user name and password in its address`)
   }
+  const tls = reason === undefined ? null : tlsReason(reason, 'ca in the address (?ca=…)')
+  if (tls !== null) return new Failure('queue_unreachable', `Cannot connect to ${place}: ${tls}`)
   const code = errorCode(reason)
   return new Failure(
     'queue_unreachable',
