@@ -1,11 +1,14 @@
-FROM node:26-slim
+# A tag moves. Name the image by its digest where the result has to be the same next month: --build-arg NODE_IMAGE=node:26-slim@sha256:…
+ARG NODE_IMAGE=node:26-slim
+FROM ${NODE_IMAGE}
 
 ENV NODE_ENV=production
 WORKDIR /app
 
 # The image's own Node is the runtime, so the ones that npm offers as optional packages stay out.
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
+# What npm keeps for itself, its log and its compiled code, would make each image another one.
+RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --omit=optional --no-audit --no-fund --cache /tmp/npm && rm -rf /tmp/npm
 
 COPY bin ./bin
 COPY config ./config

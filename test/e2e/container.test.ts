@@ -52,7 +52,8 @@ describe(`the container files (${engine})`, () => {
 
     const instructions = dockerfile.split('\n').map((line) => line.trim())
 
-    expect(instructions).toContain('FROM node:26-slim')
+    expect(instructions).toContain('ARG NODE_IMAGE=node:26-slim')
+    expect(instructions.filter((line) => line.startsWith('FROM'))).toEqual(['FROM ${NODE_IMAGE}'])
     expect(instructions).toContain('USER node')
     expect(instructions).toContain('ENTRYPOINT ["/app/bin/rollcall"]')
   })
