@@ -64,7 +64,8 @@ function sweepWhenIdle({ queue, sync }: Pick<Assembly, 'queue' | 'sync'>): () =>
     const isTime = performance.now() - sweptMs >= sweepMs
     if (isTime) sweptMs = performance.now()
     try {
-      if (isTime || (sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0)) await sweep(sync)
+      if (isTime || (sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0))
+        await sweep(sync, { retries: isTime })
     } catch (error) {
       if (isTime) throw error
     }

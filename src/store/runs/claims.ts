@@ -77,8 +77,16 @@ export async function holdsRun(tx: Db, claim: ClaimedRun): Promise<boolean> {
   return row !== undefined
 }
 
+export type DueRun = {
+  readonly runId: string
+  readonly jobId: string
+  readonly attempt: number
+  /** An attempt at it has failed and let go of it: the queue has it tried again after a pause. */
+  readonly wasReleased: boolean
+}
+
 /** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. */
-export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string; attempt: number }[]> {
+export async function dueRuns(db: Db): Promise<DueRun[]> {
   const rows = await db
     .selectFrom('runs')
     .select(['id', 'attempt', 'lease'])
@@ -90,6 +98,7 @@ export async function dueRuns(db: Db): Promise<{ runId: string; jobId: string; a
     runId: id,
     jobId: `${id}${lease === null ? '' : `-${attempt}`}`,
     attempt,
+    wasReleased: lease === null && attempt > 0,
   }))
 }
 
