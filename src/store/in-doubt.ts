@@ -120,21 +120,27 @@ export async function repeatReading(
 /** How many people of each connection are in doubt; a connection without any is left out. */
 export async function doubtTallies(db: Db): Promise<ReadonlyMap<string, DoubtTally>> {
   const { rows } = await sql<{ connection: string; tally: DoubtTally }>`
-    select connection, ${tally} as tally from ${doubted} group by connection`.execute(db)
+    select connection, ${tally()} as tally from ${doubted()} group by connection`.execute(db)
   return new Map(rows.map((row) => [row.connection, row.tally]))
 }
 
-/** The same of a run, as a column of a statement that has its id. Null: no one. */
-export function doubtTallyOf(runId: RawBuilder<unknown>): RawBuilder<DoubtTally | null> {
-  return sql<DoubtTally | null>`(select ${tally} from ${doubted} where in_doubt.run_id = ${runId} having count(*) > 0)`
+/** The same as a column of a statement that reads `runs`: who was in doubt when the run ended, and still is. Null: no one. */
+export const doubtTallyOfRun = sql<DoubtTally | null>`(
+  select ${tally()} from ${doubted()}
+  where in_doubt.connection = runs.connection and in_doubt.since <= coalesce(runs.finished_at, in_doubt.since)
+  having count(*) > 0)`
+
+function doubted(): RawBuilder<unknown> {
+  return sql`in_doubt left join roster using (connection, identity_id)`
 }
 
-const doubted = sql`in_doubt left join roster using (connection, identity_id)`
-const lastReading = sql`case when in_doubt.answers > 0 then in_doubt.due_at
-  else greatest(in_doubt.due_at, in_doubt.since + ${minutes(lateMinutes)}) + ${minutes(lateMinutes)} end`
-const tally = sql<DoubtTally>`json_build_object(
-  'people', count(*), 'leavers', count(*) filter (where roster.wanted ->> 'separatedAt' is not null),
-  'until', to_char(max(${lastReading}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
+function tally(): RawBuilder<DoubtTally> {
+  const lastReading = sql`case when in_doubt.answers > 0 then in_doubt.due_at
+    else greatest(in_doubt.due_at, in_doubt.since + ${minutes(lateMinutes)}) + ${minutes(lateMinutes)} end`
+  return sql`json_build_object(
+    'people', count(*), 'leavers', count(*) filter (where roster.wanted ->> 'separatedAt' is not null),
+    'until', to_char(max(${lastReading}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
+}
 
 function minutes(count: number): RawBuilder<unknown> {
   return sql.raw(`interval '${count} minutes'`)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
-import { type DoubtTally, doubtTallyOf } from '../in-doubt.ts'
+import { type DoubtTally, doubtTallyOfRun } from '../in-doubt.ts'
 import type { Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
 
 /** What makes a run happen. */
@@ -71,7 +71,7 @@ export type Run = {
   readonly verification: Verification | null
   /** The people who were not served as the source says when the plan was accepted; null: there is no accepted plan yet. */
   readonly unserved: UnservedTally | null
-  /** The people of its requests that were given up and may still arrive; null: there are none. */
+  /** The people of the connection who were in doubt when the run ended, or are while it is under way, and still are; null: no one is. */
   readonly inDoubt: DoubtTally | null
   readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
   readonly confirmed: number
@@ -432,7 +432,7 @@ function runs(db: Db) {
   return db
     .selectFrom('runs')
     .selectAll('runs')
-    .select(doubtTallyOf(sql`runs.id`).as('in_doubt'))
+    .select(doubtTallyOfRun.as('in_doubt'))
     .select((eb) =>
       eb
         .selectFrom('deliveries')

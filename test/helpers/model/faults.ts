@@ -7,8 +7,18 @@ type Fault = (call: Call, about: { readonly name: string; readonly input: Input 
 type Call = (input: Input) => Promise<AnyAnswer>
 type Input = { readonly body?: unknown; readonly params?: unknown; readonly query?: unknown }
 
-/** The next so many requests go wrong in this way; before that, those of the script have their fates one after the other. */
-export type Outage = { fault: FaultName | null; left: number; script: (FaultName | null)[] }
+/**
+ * The next so many requests go wrong in this way; before that, those of the script have their fates one after the other. `late`: requests
+ * that were given up and are under way still. `sparesReads`: the script is about requests that change something.
+ */
+export type Outage = {
+  fault: FaultName | null
+  left: number
+  script: (Fate | null)[]
+  sparesReads: boolean
+  late: Late[]
+}
+type Late = { readonly send: () => Promise<unknown>; ageMs: number }
 
 const changing = ['upsertHrisUserIdentities', 'updateHrisUserIdentity', 'deleteHrisUserIdentity']
 
@@ -72,6 +82,10 @@ const faults = {
 
 export type FaultName = keyof typeof faults
 export const faultNames = Object.keys(faults) as FaultName[]
+/** A request may also be given up, and reach the platform when it is told to. */
+const arrivesLate = 'arrives late'
+export type Fate = FaultName | typeof arrivesLate
+export const fateNames: readonly Fate[] = [...faultNames, arrivesLate]
 
 /** A client whose requests go wrong while an outage lasts. `step` is told of each request, and of each that changes something once it has come through. */
 export function faultyClient(
@@ -85,9 +99,14 @@ export function faultyClient(
       // Without the text of the body that came along: a fault may send another body.
       const { signal } = options ?? {}
       const send: Call = (said) => (call as (...args: unknown[]) => Promise<AnyAnswer>)(said, signal && { signal })
-      const scripted = outage.script.shift()
+      const isScripted = !outage.sparesReads || changing.includes(name)
+      const scripted = isScripted ? outage.script.shift() : undefined
       const fault = scripted === undefined && outage.left > 0 ? outage.fault : (scripted ?? null)
       if (scripted === undefined) outage.left--
+      if (fault === arrivesLate) {
+        if (changing.includes(name)) outage.late.push({ send: () => send(input), ageMs: 0 })
+        return unreachable('timeout', true)
+      }
       const answer = fault === null ? await send(input) : await faults[fault](send, { name, input })
       if (changing.includes(name)) await step('change')
       return answer

@@ -24,6 +24,8 @@ export type Interruption = { readonly how: 'dies' | 'aborts'; readonly at: 'any'
 export type Trial = Awaited<ReturnType<typeof openTrial>>
 
 const minuteMs = 60_000
+/** No request is under way for longer. */
+const mostLateMs = 14 * minuteMs
 
 /**
  * A daemon's store (a database on a PostgreSQL server, which is emptied first), workers and queue against a real platform, in the hands of whoever breaks them: jobs get lost or doubled, the
@@ -35,7 +37,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
   opening.defer(() => operator.end())
   await emptyStore(operator)
   const { client } = await host.tenant()
-  const outage: Outage = { fault: null, left: 0, script: [] }
+  const outage: Outage = { fault: null, left: 0, script: [], sparesReads: false, late: [] }
   const bugs: unknown[] = []
   let life = createLife()
   let world = await open()
@@ -93,6 +95,16 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 
     passTime(ms: number): void {
       world.clock.now = new Date(world.clock.now.getTime() + ms)
+      for (const late of outage.late) late.ageMs += ms
+      outage.late = outage.late.filter(({ ageMs }) => ageMs < mostLateMs)
+    },
+
+    /** Requests that were given up some time ago reach the platform after all. Answers how many. */
+    async arriveLate(): Promise<number> {
+      const { late = [], fresh = [] } = Object.groupBy(outage.late, ({ ageMs }) => (ageMs > 0 ? 'late' : 'fresh'))
+      outage.late = fresh
+      for (const { send } of late) await send()
+      return late.length
     },
 
     /** HR puts this export where the source looks. */

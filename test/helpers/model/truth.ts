@@ -1,0 +1,95 @@
+import { exitOf } from '../../../src/cli/follow-run.ts'
+import { renderOutcome } from '../../../src/cli/render/run.ts'
+import { plain } from '../../../src/cli/render/text.ts'
+import { failures } from '../../../src/errors.ts'
+import { listProblems } from '../../../src/store/deliveries/problems.ts'
+import { listUnserved } from '../../../src/store/rejects/unserved.ts'
+import { listRuns, type Run } from '../../../src/store/runs/runs.ts'
+import type { Db } from '../../../src/store/schema.ts'
+import { peopleOn } from '../world.ts'
+import { expectedNow, listen, type Model } from './story.ts'
+import type { Trial } from './trial.ts'
+
+/** What was looked at, so that it is seen that success and differences both came up. */
+export type Counts = {
+  /** Turns that were told. */
+  turns: number
+  /** How often a run or a command that had ended said success, and the platform held exactly what HR said. */
+  exact: number
+  /** How often it did, and differed in a way that was named. */
+  named: number
+  /** The differences that were named, by where. */
+  problems: number
+  inDoubt: number
+  unserved: number
+  /** Requests that were given up and reached the platform later. */
+  late: number
+}
+
+export const noCounts = (): Counts => ({
+  turns: 0,
+  exact: 0,
+  named: 0,
+  problems: 0,
+  inDoubt: 0,
+  unserved: 0,
+  late: 0,
+})
+
+/** That all was done, or all but what stands in the problems. */
+const successes: readonly number[] = [0, failures.finished_with_problems.exit]
+
+/**
+ * A sentence for each difference between the platform and HR that no one is told of, though the run that ended last says success, or
+ * success but for problems. Empty also where it says neither, or where another plan was accepted since and is not delivered.
+ */
+export async function untold(model: Model, trial: Trial, counts: Counts): Promise<string[]> {
+  await listen(model, trial)
+  const { sync } = trial.world
+  const runs = await listRuns(sync.store.db, { connection: 'acme', limit: 50 })
+  const last = latest(runs)
+  if (last === null || !successes.includes(exitOf(last)) || runs.some(({ state }) => state === 'delivering')) return []
+  const differences = differing(expectedNow(model), await peopleOn(trial.client))
+  if (differences.size === 0) counts.exact++
+  else counts.named++
+  const named = await namedBy(last, sync.store.db, sync.now())
+  return [...differences].flatMap(([id, what]) => {
+    const where = (['problems', 'inDoubt', 'unserved'] as const).find((place) => named[place].has(id))
+    if (where !== undefined) counts[where]++
+    return where === undefined
+      ? [`run ${last.id} (${last.feed}, ${last.state}) exits with ${exitOf(last)}; ${id}: ${what}`]
+      : []
+  })
+}
+
+function latest(runs: readonly Run[]): Run | null {
+  const ended = runs.filter(({ finishedAt }) => finishedAt !== null)
+  return ended.toSorted((a, b) => (a.finishedAt ?? '').localeCompare(b.finishedAt ?? '')).at(-1) ?? null
+}
+
+/** The people in whom the platform differs from what HR has said. */
+function differing(
+  expected: ReturnType<typeof expectedNow>,
+  platform: Awaited<ReturnType<typeof peopleOn>>,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [id, person] of expected) {
+    const held = platform.get(id)
+    const fields = Object.entries(person).filter(([field, value]) => held?.[field as keyof typeof held] !== value)
+    if (held === undefined) found.set(id, 'is not on the platform')
+    else if (fields.length > 0) found.set(id, `the platform holds another ${fields.map(([field]) => field).join(', ')}`)
+  }
+  for (const id of platform.keys()) if (!expected.has(id)) found.set(id, 'is on the platform and should not be')
+  return found
+}
+
+/** Whom an operator is told of: by the list of problems, and by the words with which a command ends. */
+async function namedBy(run: Run, db: Db, now: Date) {
+  const says = renderOutcome(run, plain)
+  const doubted = await db.selectFrom('in_doubt').select('identity_id').execute()
+  return {
+    problems: new Set((await listProblems(db, { now })).map(({ identityId }) => identityId)),
+    unserved: new Set((await listUnserved(db, { now })).map(({ identityId }) => identityId)),
+    inDoubt: new Set(says.includes('in doubt') ? doubted.map(({ identity_id }) => identity_id) : []),
+  }
+}

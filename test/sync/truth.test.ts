@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
+import { listRuns } from '../../src/store/runs/runs.ts'
+import { approveRun, retractPerson } from '../../src/sync/sync.ts'
+import { receive } from '../helpers/events.ts'
+import { acts, carryOut, pick, place as whom } from '../helpers/model/acts.ts'
+import { setups } from '../helpers/model/commands.ts'
+import { fateNames } from '../helpers/model/faults.ts'
+import { createModel, keyOf, type Model, takeExport } from '../helpers/model/story.ts'
+import { openTrial, type Trial } from '../helpers/model/trial.ts'
+import { noCounts, untold } from '../helpers/model/truth.ts'
+import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
+import { isFull } from '../helpers/tier.ts'
+import { type Host, startHost } from '../helpers/world.ts'
+
+const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
+const seed = Number(process.env.ROLLCALL_SEED ?? 1)
+/** So many turns share a store. */
+const turnsAStory = 10
+const minuteMs = 60_000
+const msPerTurn = 5000
+
+let host: Host
+let place: Place
+beforeAll(async () => {
+  host = await startHost()
+  place = await postgresPlace()
+})
+afterAll(async () => {
+  await place[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+const death = fc.record({
+  how: fc.constantFrom('dies' as const, 'aborts' as const),
+  at: fc.constantFrom('any' as const, 'change' as const),
+  number: fc.integer({ min: 1, max: 40 }),
+})
+
+/** What becomes of a request. */
+const fate = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(null) },
+  { weight: 4, arbitrary: fc.constantFrom(...fateNames) },
+  { weight: 2, arbitrary: fc.constant('arrives late' as const) },
+)
+
+/** Some of the work, and the time until more of it; meanwhile HR may have more to say, and requests may arrive that were given up. */
+const round = fc.record({
+  minutes: fc.constantFrom<number[]>(0.1, 1, 1, 4, 16, 61),
+  more: fc.option(acts, { freq: 1 }),
+  late: fc.boolean(),
+})
+
+/** A night: what HR does and how it tells of it, what becomes of each request, and how time goes on while it is worked on. */
+const anyTurn = fc.record({
+  done: acts,
+  exports: fc.integer({ min: 0, max: 3 }).map((number) => number > 0),
+  fates: fc.array(fate, { minLength: 1, maxLength: 10, size: 'max' }),
+  sparesReads: fc.boolean(),
+  wavers: whom,
+  interruption: fc.option(death, { freq: 1 }),
+  retracts: fc.option(fc.nat({ max: 8 }), { freq: 1 }),
+  rounds: fc.array(round, { minLength: 2, maxLength: 6, size: 'max' }),
+})
+type Turn = typeof anyTurn extends fc.Arbitrary<infer T> ? T : never
+
+/** A night whose first request is given up, and reaches the platform when HR has said the opposite and that was delivered. */
+const lateTurn = anyTurn.map((turn): Turn => {
+  const later = { minutes: 1, more: turn.done, late: false }
+  const rounds = [later, later, { ...later, late: true }]
+  return { ...turn, exports: true, fates: ['arrives late'], sparesReads: true, interruption: null, rounds }
+})
+const turn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary: lateTurn })
+
+test('whenever a run or a command says success, the platform holds what HR said, or each difference is named', {
+  timeout: 60_000 + turns * msPerTurn,
+}, async () => {
+  const counts = noCounts()
+  const story = fc.noBias(fc.array(turn, { minLength: turnsAStory, maxLength: turnsAStory }))
+  try {
+    await fc.assert(
+      fc.asyncProperty(setups, story, async (setup, nights) => {
+        const model = createModel(setup)
+        await using trial = await openTrial({ host, at: place.at, setup })
+        const look = async () => expect(await untold(model, trial, counts)).toEqual([])
+        for (const night of nights) {
+          await tell(night, model, trial)
+          for (const { minutes, more, late } of night.rounds) {
+            const { interruption } = night
+            await trial.work({ rounds: 2, doubled: false, stalled: true, interruption })
+            trial.complain()
+            await look()
+            if (late) counts.late += await trial.arriveLate()
+            await look()
+            await approveHeld(trial)
+            if (more) {
+              carryOut(more, model, trial)
+              waver(night.wavers, model)
+              await takeExport(model, trial)
+            }
+            trial.passTime(minutes * minuteMs)
+            await trial.minute()
+          }
+          trial.outage.script = []
+          await trial.calm()
+          await look()
+          counts.turns++
+        }
+      }),
+      { numRuns: Math.ceil(turns / turnsAStory), seed, endOnFailure: true },
+    )
+  } finally {
+    console.warn(`ROLLCALL_SEED=${seed}: ${JSON.stringify(counts)}`)
+  }
+  // Both have to come up, or nothing was shown.
+  expect(Math.min(counts.exact, counts.named, counts.problems, counts.inDoubt, counts.late)).toBeGreaterThan(0)
+})
+
+async function tell(
+  { done, exports, fates, sparesReads, wavers, retracts }: Turn,
+  model: Model,
+  trial: Trial,
+): Promise<void> {
+  const events = carryOut(done, model, trial)
+  waver(wavers, model)
+  for (const event of events) model.received.set(keyOf(event), event)
+  await receive(trial.world, ...events)
+  trial.passTime(6000)
+  Object.assign(trial.outage, { script: [...fates], sparesReads })
+  if (exports) await takeExport(model, trial)
+  await trial.minute()
+  const identityId = retracts === null ? undefined : [...model.hr.people.keys()][retracts]
+  if (identityId === undefined) return
+  const { sync } = trial.world
+  await ifAllowed(retractPerson(sync, { connection: 'acme', identityId, reason: 'sent in error', by: 'ana' }))
+}
+
+/** HR says of one person again and again that they have left, and that they are here: a request that arrives late says the opposite. */
+function waver(at: number, { hr }: Model): void {
+  const person = pick([...hr.people.values()], at)
+  if (person?.status === 'Active' && person.listed) hr.leave(person.id, '2026-11-02')
+  else if (person) hr.comeBack(person.id, person.start ?? '2020-01-06')
+}
+
+async function approveHeld({ world: { sync } }: Trial): Promise<void> {
+  const runs = await listRuns(sync.store.db, { limit: 50 })
+  for (const held of runs.filter(({ state }) => state === 'held'))
+    await ifAllowed(approveRun(sync, { runId: held.id, digest: held.digest ?? '', by: 'ana' }))
+}
+
+/** What comes too early or too late is refused, and changes nothing. */
+async function ifAllowed(act: Promise<unknown>): Promise<void> {
+  await act.catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+  })
+}
