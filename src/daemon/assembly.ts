@@ -90,11 +90,12 @@ export function controlContext(
   }
 }
 
-/** When each connection is read and verified without a person's asking. */
+/** When each connection is read and read back without a person's asking. */
 export function schedulesOf(config: Config): Scheduled[] {
-  return [...config.connections].flatMap(([connection, { schedule, verify }]): Scheduled[] => [
+  return [...config.connections].flatMap(([connection, { schedule, verify, sample }]): Scheduled[] => [
     ...(schedule ? [{ connection, purpose: 'read', schedule } as const] : []),
     ...(verify ? [{ connection, purpose: 'verify', schedule: verify } as const] : []),
+    ...(sample ? [{ connection, purpose: 'sample', schedule: sample } as const] : []),
   ])
 }
 

@@ -38,6 +38,8 @@ export type RunOptions = {
   readonly full?: boolean
   /** Read the platform's list first and repair every difference. */
   readonly verify?: boolean
+  /** Read some people back first, leavers of late among them, and repair every difference. */
+  readonly sample?: boolean
   /** The one person this run takes back; such a run reads no source. */
   readonly retract?: { readonly identityId: string; readonly reason: string; readonly by: string }
   /** The person whose retraction was taken back right before this run, and the operator who did that. */
@@ -98,6 +100,8 @@ export type Differences = { readonly lost: number; readonly changed: number; rea
 
 export type Verification = Differences & {
   readonly listed: number
+  /** How many people were asked for as a sample; left out if the whole list was read. */
+  readonly asked?: number
   /** The keys of the first of them, by kind. */
   readonly people?: { [K in keyof Differences]: string[] }
 }

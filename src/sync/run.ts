@@ -21,7 +21,7 @@ import {
   type Run,
   type Trigger,
 } from '../store/runs/runs.ts'
-import type { Db, RunAccount } from '../store/schema.ts'
+import type { Db, RunAccount, Verification } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import { workingOn } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
@@ -38,6 +38,7 @@ import { Overtaken, storeStage } from './plan/stage.ts'
 import { readBackLeavers } from './repair/effective.ts'
 import { readBackInDoubt } from './repair/in-doubt.ts'
 import { asFailure } from './repair/read-back.ts'
+import { verifySample } from './repair/sample.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
 
@@ -113,7 +114,7 @@ async function readAndPlan(
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
   await noteTarget(ctx, connection)
-  const verification = claim.run.options.verify ? await verifyAgainstPlatform(ctx, connection, { claim, signal }) : null
+  const verification = await verify(ctx, connection, { claim, signal })
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)
@@ -156,6 +157,17 @@ async function readAndPlan(
   })
   ctx.events.runPrepared(about)
   if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
+}
+
+/** Reads back what the platform holds, where the run was asked to; what differs is planned by it. */
+async function verify(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  reading: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Verification | null> {
+  const { options } = reading.claim.run
+  if (options.verify) return await verifyAgainstPlatform(ctx, connection, reading)
+  return options.sample ? await verifySample(ctx, connection, reading) : null
 }
 
 type Prepared = Awaited<ReturnType<typeof preparePlan>> & { readonly account?: RunAccount }

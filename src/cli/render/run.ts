@@ -117,7 +117,9 @@ export function renderOutcome(run: Run, paint: Paint): string {
   const unserved = run.unserved !== null && accepted.has(run.state) ? unservedText(run.unserved) : []
   return [
     outcomeLines(run, paint),
-    ...[...unserved, ...doubtText(run.inDoubt)].map((line) => `${paint('yellow', '!')} ${run.connection}: ${line}`),
+    ...[...foundText(run), ...unserved, ...doubtText(run.inDoubt)].map(
+      (line) => `${paint('yellow', '!')} ${run.connection}: ${line}`,
+    ),
   ].join('\n')
 }
 
@@ -131,6 +133,16 @@ export function unservedText(tally: UnservedTally): string[] {
   const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
   return [
     `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
+  ]
+}
+
+/** `the platform did not hold 3 people as it had acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it held all. */
+function foundText({ id, verification }: Run): string[] {
+  if (verification === null || verification.lost + verification.changed === 0) return []
+  const { lost, changed } = verification
+  const people = counted(lost + changed, 'person', 'people')
+  return [
+    `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${id}`,
   ]
 }
 
@@ -253,6 +265,7 @@ function optionsText({ options }: Run): string {
   const flags = [
     options.full && 'full',
     options.verify && 'verify',
+    options.sample && 'sample',
     options.retract && 'retract',
     personText(options),
     options.revert && `revert ${options.revert.runId}`,
@@ -289,7 +302,9 @@ function readsText({ feed }: Run): string | null {
 }
 
 function verificationText(found: Verification): string {
-  const { listed, lost, changed, foreign } = found
+  const { listed, asked, lost, changed, foreign } = found
+  if (asked !== undefined)
+    return `${counted(asked, 'person', 'people')} asked for: ${number(lost)} lost, ${number(changed)} changed`
   return `${counted(listed, 'person', 'people')} on the platform: ${number(lost)} lost, ${number(changed)} changed, ${number(foreign)} foreign`
 }
 

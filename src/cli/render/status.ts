@@ -117,8 +117,12 @@ function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['
   ]
 }
 
-function nextLines({ nextAt, nextVerifyAt }: ConnectionStatus): string[] {
-  const parts = [...(nextAt ? [moment(nextAt)] : []), ...(nextVerifyAt ? [`verification ${moment(nextVerifyAt)}`] : [])]
+function nextLines({ nextAt, nextVerifyAt, nextSampleAt }: ConnectionStatus): string[] {
+  const parts = [
+    ...(nextAt ? [moment(nextAt)] : []),
+    ...(nextVerifyAt ? [`verification ${moment(nextVerifyAt)}`] : []),
+    ...(nextSampleAt ? [`sample ${moment(nextSampleAt)}`] : []),
+  ]
   return parts.length === 0 ? [] : [`  next  ${parts.join(', ')}`]
 }
 

@@ -91,6 +91,10 @@ export const RunOptions = z.object({
   joined: z.unknown().optional().describe('What was asked for while this run waited. It becomes a run of its own.'),
   full: z.boolean().optional().describe('Send everybody again, also those without a difference.'),
   verify: z.boolean().optional().describe('Read the list of the platform first and repair every difference.'),
+  sample: z
+    .boolean()
+    .optional()
+    .describe('Read back the leavers of the last 30 days and a thousand others first, and repair every difference.'),
   retract: z
     .object({ identityId: z.string(), reason: z.string(), by: z.string() })
     .optional()
@@ -132,6 +136,7 @@ const Keys = z.array(z.string())
 export const Verification = z
   .object({
     listed: Count.describe('People that the platform holds.'),
+    asked: Count.optional().describe('How many people were asked for as a sample. Left out: the whole list was read.'),
     lost: Count.describe('People that it held and no longer holds.'),
     changed: Count.describe('People for which it holds something else than it acknowledged.'),
     foreign: Count.describe('People that it holds and HR never named. They are left alone.'),
@@ -216,7 +221,9 @@ export const Run = z
     unserved: UnservedTally.nullable().describe(
       'The people of the connection who are not served as its source says, when the plan was made or accepted. Null: not known.',
     ),
-    inDoubt: DoubtTally.nullable().describe('The people of its requests who are in doubt now. Null: no one.'),
+    inDoubt: DoubtTally.nullable().describe(
+      'The people of the connection who were in doubt when the run ended, and still are. Null: no one.',
+    ),
     sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
     problems: Count.describe('Changes that the platform refused.'),
@@ -576,6 +583,7 @@ export const ConnectionStatus = z.object({
   last: Run.nullable().describe('The newest run that has ended.'),
   nextAt: Instant.nullable().describe('When the schedule reads the source next.'),
   nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
+  nextSampleAt: Instant.nullable().describe('When leavers and a sample of the others are read back next.'),
 })
 export type ConnectionStatus = z.infer<typeof ConnectionStatus>
 

@@ -98,6 +98,8 @@ export type ConnectionConfig = {
   readonly schedule: { readonly cron: string; readonly timeZone: string } | null
   /** When what the platform holds is read back. */
   readonly verify: { readonly cron: string; readonly timeZone: string } | null
+  /** When leavers and a sample of the others are read back. */
+  readonly sample: { readonly cron: string; readonly timeZone: string } | null
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: readonly string[]
@@ -296,6 +298,9 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
   if (problems.length > 0) return { problems }
 
   const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
+  const { verify } = settings
+  const readBackAt = (cron: 'cron' | 'sampleCron') =>
+    verify === 'never' ? null : { cron: verify[cron], timeZone: verify.timeZone ?? timeZone }
   const connection: Omit<ConnectionConfig, 'digest'> = {
     name,
     target: settings.target,
@@ -319,10 +324,8 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
           }
         : null,
     schedule: settings.schedule ? { cron: settings.schedule.cron, timeZone } : null,
-    verify:
-      settings.verify === 'never'
-        ? null
-        : { cron: settings.verify.cron, timeZone: settings.verify.timeZone ?? timeZone },
+    verify: readBackAt('cron'),
+    sample: readBackAt('sampleCron'),
     guards: settings.guards,
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },

@@ -270,8 +270,11 @@ const Verify = z.union(
     z.literal('never'),
     z.strictObject({
       cron: Cron.default('0 4 * * 0').describe('When: minute, hour, day, month, weekday. Default: Sundays at four.'),
+      sampleCron: Cron.default('0 5 * * *').describe(
+        'When the leavers of the last 30 days and a thousand of the others, chosen by chance, are read back. Default: every day at five.',
+      ),
       timeZone: TimeZone.optional().describe(
-        'The time zone of the cron line. Default: that of the schedule, else of the source, else of the webhook.',
+        'The time zone of the cron lines. Default: that of the schedule, else of the source, else of the webhook.',
       ),
     }),
   ],

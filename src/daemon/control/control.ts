@@ -21,7 +21,7 @@ import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
 import { getRun, listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
-import type { Purpose } from '../../store/runs/slots.ts'
+import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { holdBackOf } from '../../sync/hold-backs.ts'
 import {
@@ -431,12 +431,13 @@ function connectionStatus(
     last: runs.find((run) => settledStates.includes(run.state)) ?? null,
     nextAt: nextAt(ctx, { connection: name, purpose: 'read' })?.toISOString() ?? null,
     nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify' })?.toISOString() ?? null,
+    nextSampleAt: nextAt(ctx, { connection: name, purpose: 'sample' })?.toISOString() ?? null,
   }
 }
 
 /** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
 function nextRunAt(ctx: ControlContext, connection: string): string | null {
-  const times = (['read', 'verify'] as const).flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
+  const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
   const [first] = times.map((at) => at.toISOString()).sort()
   return first ?? null
 }

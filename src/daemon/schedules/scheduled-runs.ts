@@ -32,7 +32,7 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
 
 /** What the run of a slot reads. One that reads back needs nothing new from HR: what HR said last is compared. */
 function asked({ connections }: SyncContext, { connection, purpose }: Due): { feed: FeedName; options: RunOptions } {
-  if (purpose === 'verify') return { feed: 'roster', options: { verify: true } }
+  if (purpose !== 'read') return { feed: 'roster', options: { [purpose]: true } }
   const known = connections.get(connection)
   return { feed: known ? mainFeed(known) : 'source', options: {} }
 }

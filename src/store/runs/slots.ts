@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-/** What a connection does by a schedule: it reads its source, or it reads back what the platform holds. */
-export type Purpose = 'read' | 'verify'
+/** What a connection does by a schedule: it reads its source, or it reads back what the platform holds, of everybody or of some. */
+export const purposes = ['read', 'verify', 'sample'] as const
+export type Purpose = (typeof purposes)[number]
 
 /** A slot by the name under which it is taken: two schedules that meet at one time have two slots there. */
 export function slotKey({ purpose, slot }: { purpose: Purpose; slot: string }): string {
@@ -31,7 +32,7 @@ export async function hasTakenSlots(
     .selectFrom('slots')
     .select('slot')
     .where('connection', '=', connection)
-    .where(sql<boolean>`starts_with(slot, 'verify ') = ${purpose === 'verify'}`)
+    .where(sql<boolean>`case when slot like '% %' then split_part(slot, ' ', 1) else 'read' end = ${purpose}`)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

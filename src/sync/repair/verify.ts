@@ -26,8 +26,7 @@ export async function verifyAgainstPlatform(
   if (typeof target !== 'number') throw asFailure(connection, target)
   const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
   const found = new Set<string>()
-  const counts = { lost: 0, changed: 0, foreign: 0 }
-  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+  const { counts, people, count, note } = openFindings(ctx, connection, claim)
   let listed = 0
 
   const stop = await listIdentities(endpoint, async (identities) => {
@@ -58,20 +57,28 @@ export async function verifyAgainstPlatform(
   }
   return { listed, ...counts, people }
 
-  function count(kind: keyof Differences, identityId: string): void {
-    counts[kind]++
-    if (people[kind].length < keysKept) people[kind].push(identityId)
-  }
-
   function entriesOf(identityIds: readonly string[]) {
     return rosterEntries(db, { connection: connection.name, identityIds })
   }
+}
 
-  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
-  async function note(noted: readonly ReadBack[]): Promise<void> {
-    await db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await noteReadBack(tx, { connection: connection.name, found: noted })
-    })
+/** What reading back finds: counted, the first keys kept, and noted in the store. */
+export function openFindings({ store: { db } }: SyncContext, { name }: SyncConnection, claim: ClaimedRun) {
+  const counts = { lost: 0, changed: 0, foreign: 0 }
+  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+  return {
+    counts,
+    people,
+    count(kind: keyof Differences, identityId: string): void {
+      counts[kind]++
+      if (people[kind].length < keysKept) people[kind].push(identityId)
+    },
+    /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+    async note(noted: readonly ReadBack[]): Promise<void> {
+      await db.transaction().execute(async (tx) => {
+        if (!(await holdsRun(tx, claim))) throw new Overtaken()
+        await noteReadBack(tx, { connection: name, found: noted })
+      })
+    },
   }
 }

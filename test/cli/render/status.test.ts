@@ -35,6 +35,7 @@ test('the status tells what runs and how a connection stands', () => {
         last: null,
         nextAt: '2026-11-21T02:00:00.000Z',
         nextVerifyAt: '2026-11-22T03:00:00.000Z',
+        nextSampleAt: '2026-11-21T04:00:00.000Z',
       },
     ],
   }
@@ -58,7 +59,7 @@ acme → Acme HRIS
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
           tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
   now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
-  next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC`)
+  next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC, sample 2026-11-21 04:00 UTC`)
 })
 
 test('without a daemon no next run is promised', () => {
@@ -83,6 +84,7 @@ test('without a daemon no next run is promised', () => {
         last: null,
         nextAt: '2026-11-21T02:00:00.000Z',
         nextVerifyAt: null,
+        nextSampleAt: null,
       },
     ],
   }

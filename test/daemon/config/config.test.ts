@@ -71,6 +71,7 @@ describe('a configuration', () => {
         webhook: null,
         schedule: null,
         verify: { cron: '0 4 * * 0', timeZone: 'UTC' },
+        sample: { cron: '0 5 * * *', timeZone: 'UTC' },
         guards: { leavers: { count: 5, share: 0.05 } },
         delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
       },
@@ -118,26 +119,36 @@ describe('a configuration', () => {
     expect(other.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Asia/Tokyo' })
   })
 
-  test('reads back every week in the zone of its schedule, unless it says otherwise or never', async () => {
+  test('reads back every week, and a sample every day, in the zone of its schedule, unless it says otherwise or never', async () => {
     await using folder = await exportFolder()
     const nightly = `${minimal}    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin }\n`
     const verifyOf = async (lines: string) => {
       const { connections } = await load(folder, `${nightly}${lines}`, { KEY: key })
-      return connections.get('acme')?.verify
+      const { verify, sample } = connections.get('acme') ?? {}
+      return [verify, sample]
     }
 
     const said = [
       await verifyOf(''),
-      await verifyOf("    verify: { cron: '0 5 1 * *' }\n"),
+      await verifyOf("    verify: { cron: '0 5 1 * *', sampleCron: '0 6 * * *' }\n"),
       await verifyOf('    verify: { timeZone: Asia/Tokyo }\n'),
       await verifyOf('    verify: never\n'),
     ]
 
     expect(said).toEqual([
-      { cron: '0 4 * * 0', timeZone: 'Europe/Berlin' },
-      { cron: '0 5 1 * *', timeZone: 'Europe/Berlin' },
-      { cron: '0 4 * * 0', timeZone: 'Asia/Tokyo' },
-      null,
+      [
+        { cron: '0 4 * * 0', timeZone: 'Europe/Berlin' },
+        { cron: '0 5 * * *', timeZone: 'Europe/Berlin' },
+      ],
+      [
+        { cron: '0 5 1 * *', timeZone: 'Europe/Berlin' },
+        { cron: '0 6 * * *', timeZone: 'Europe/Berlin' },
+      ],
+      [
+        { cron: '0 4 * * 0', timeZone: 'Asia/Tokyo' },
+        { cron: '0 5 * * *', timeZone: 'Asia/Tokyo' },
+      ],
+      [null, null],
     ])
   })
 

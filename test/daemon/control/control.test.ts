@@ -301,7 +301,7 @@ describe('a daemon', () => {
     await using _daemon = await startDaemon(nightly, onDay('2026-11-20'))
 
     expect(await finished.promise).toMatchObject({ confirmed: 3 })
-    expect(missed).toEqual(['2026-11-20T02:00'])
+    expect(missed).toEqual(['2026-11-20T02:00', 'sample 2026-11-20T05:00'])
     expect((await peopleOn(at.platform)).size).toBe(3)
   })
 })
