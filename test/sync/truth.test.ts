@@ -12,6 +12,7 @@ import { openTrial, type Trial } from '../helpers/model/trial.ts'
 import { noCounts, untold } from '../helpers/model/truth.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { isFull } from '../helpers/tier.ts'
+import { tell } from '../helpers/tried.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const turns = Number(process.env.ROLLCALL_TURNS ?? (isFull ? 400 : 100))
@@ -75,7 +76,7 @@ const turn = fc.oneof({ weight: 4, arbitrary: anyTurn }, { weight: 1, arbitrary:
 
 test('whenever a run or a command says success, the platform holds what HR said, or each difference is named', {
   timeout: 60_000 + turns * msPerTurn,
-}, async () => {
+}, async ({ task }) => {
   const counts = noCounts()
   const story = fc.noBias(fc.array(turn, { minLength: turnsAStory, maxLength: turnsAStory }))
   try {
@@ -85,7 +86,7 @@ test('whenever a run or a command says success, the platform holds what HR said,
         await using trial = await openTrial({ host, at: place.at, setup })
         const look = async () => expect(await untold(model, trial, counts)).toEqual([])
         for (const night of nights) {
-          await tell(night, model, trial)
+          await begin(night, model, trial)
           for (const { minutes, more, late } of night.rounds) {
             const { interruption } = night
             await trial.work({ rounds: 2, doubled: false, stalled: true, interruption })
@@ -111,13 +112,18 @@ test('whenever a run or a command says success, the platform holds what HR said,
       { numRuns: Math.ceil(turns / turnsAStory), seed, endOnFailure: true },
     )
   } finally {
-    console.warn(`ROLLCALL_SEED=${seed}: ${JSON.stringify(counts)}`)
+    const { turns: told, exact, named, problems, inDoubt, late } = counts
+    tell(task, {
+      what: 'successes held to what the platform holds',
+      times: `${told} turns, ${exact + named} successes (seed ${seed})`,
+      found: `${exact} exact, ${named} with ${problems} people named as problems and ${inDoubt} in doubt, ${late} late requests`,
+    })
   }
   // Both have to come up, or nothing was shown.
   expect(Math.min(counts.exact, counts.named, counts.problems, counts.inDoubt, counts.late)).toBeGreaterThan(0)
 })
 
-async function tell(
+async function begin(
   { done, exports, fates, sparesReads, wavers, retracts }: Turn,
   model: Model,
   trial: Trial,
