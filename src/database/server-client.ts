@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { PreparingClient } from './prepared.ts'
 import type { ServerAddress, ServerHost } from './server-address.ts'
 
@@ -7,7 +7,7 @@ import type { ServerAddress, ServerHost } from './server-address.ts'
  * The client of a pool. Its session begins with these settings. They are sent as a statement: poolers do not pass on what a connection asks
  * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
  */
-export function createServerClient({ hosts }: ServerAddress, settings: Readonly<Record<string, string>>) {
+export function createServerClient({ hosts, place }: ServerAddress, settings: Readonly<Record<string, string>>) {
   let current = 0
 
   return class ServerClient extends PreparingClient {
@@ -36,6 +36,17 @@ export function createServerClient({ hosts }: ServerAddress, settings: Readonly<
       }) as never
     }
 
+    // The pool asks with a callback, others wait for a promise.
+    override query(...asked: readonly unknown[]): never {
+      const query = super.query as (...passed: readonly unknown[]) => unknown
+      const answer = query.apply(
+        this,
+        asked.map((word) => (isCallback(word) ? translating(word, place) : word)),
+      )
+      if (!(answer instanceof Promise)) return answer as never
+      return answer.catch((error: unknown) => Promise.reject(inWords(error, place))) as never
+    }
+
     #leave(told: (error: Error) => void, error: Error): void {
       // Clients that failed together move on by one host together.
       if (current === this.#tried) current = (current + 1) % hosts.length
@@ -46,6 +57,28 @@ export function createServerClient({ hosts }: ServerAddress, settings: Readonly<
   function hostAt(index: number): ServerHost {
     return hosts[index] as ServerHost
   }
+}
+
+/** What a server says when it cuts off a statement, and what helps. Other limits end the connection. */
+const cutOff: Readonly<Record<string, string>> = {
+  '57014':
+    'has cancelled a statement: if the address sets statement_timeout, raise it; otherwise an administrator did it',
+  '55P03': 'has let a statement wait too long for a lock: the address sets lock_timeout, so raise it',
+}
+
+type Callback = (error: unknown, ...answer: unknown[]) => void
+
+function isCallback(word: unknown): word is Callback {
+  return typeof word === 'function'
+}
+
+function translating(told: Callback, place: string): Callback {
+  return (error, ...answer) => told(inWords(error, place), ...answer)
+}
+
+function inWords(error: unknown, place: string): unknown {
+  const words = cutOff[errorCode(error) ?? '']
+  return words === undefined ? error : new Failure('database_unreachable', `${place} ${words}`, { cause: error })
 }
 
 /** Settings that a server does not know, because it is older, are left out. */

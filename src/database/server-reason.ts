@@ -1,4 +1,4 @@
-import { errorCode } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { tlsReason } from './tls-reason.ts'
 
 /** What helps, by what a server or node-postgres says. */
@@ -9,13 +9,17 @@ const help: readonly (readonly [says: RegExp, help: string])[] = [
     /unsupported startup parameter.*options/,
     'take the options out of the address: the pooler in between passes none on',
   ],
-  [/timeout/i, 'look whether the server, or a pooler in between, has connections left for this user'],
+  [
+    /timeout exceeded|connection timeout|query_wait_timeout/i,
+    'look whether the server, or a pooler in between, has connections left for this user',
+  ],
 ]
 
 /** Why a server cannot be used, in words. A host with several addresses fails with one error for each, in an error without a message. */
 export function serverReason(error: unknown): string {
   if (error instanceof AggregateError) return [...new Set(error.errors.map(serverReason))].join('; ')
   if (!(error instanceof Error)) return String(error)
+  if (error instanceof Failure) return error.message
   const tls = tlsReason(error, 'sslrootcert in the address')
   if (tls !== null) return tls
   // The timeout of the pool hides what it interrupted.

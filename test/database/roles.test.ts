@@ -146,6 +146,31 @@ describe('what an administrator has set for the role', () => {
     expect(rows).toMatchObject([{ statement: '7s', lock: '2s', idle: '30s' }])
   })
 
+  test.each([
+    ['statement_timeout', 'SELECT pg_sleep(60)', /has cancelled a statement.*statement_timeout/],
+    ['lock_timeout', 'LOCK TABLE locked', /wait too long for a lock.*lock_timeout/],
+  ])('says which limit of the address a statement has met (%s)', async (limit, statement, says) => {
+    const url = new URL(role.at)
+    url.searchParams.set('options', `-c ${limit}=50ms`)
+    await using database = await openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })
+    await using holder = await openDatabase({ at: role.at, schemas: ['rollcall'], migrations: [] })
+    await holder.pool.query('CREATE TABLE IF NOT EXISTS locked ()')
+    const held = await holder.pool.connect()
+    await held.query('BEGIN; LOCK TABLE locked')
+
+    const client = await database.pool.connect()
+    await client.query('BEGIN')
+    const cut = await client.query(statement).catch((error: unknown) => error)
+    client.release()
+    const cutOfPool = await database.pool.query(`BEGIN; ${statement}`).catch((error: unknown) => error)
+    held.release()
+
+    const refused = { code: 'database_unreachable', retry: true, message: expect.stringMatching(says) }
+    expect([cut, cutOfPool]).toMatchObject([refused, refused])
+    // The connection goes on.
+    await expect(database.pool.query('SELECT 1 AS one')).resolves.toMatchObject({ rows: [{ one: 1 }] })
+  })
+
   test('is refused where it lets the role only read', async () => {
     const url = new URL(role.at)
     url.searchParams.set('options', '-c default_transaction_read_only=on')
