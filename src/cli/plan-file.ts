@@ -3,12 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { PlanDocument } from '../contract/control/shapes.ts'
 import { errorCode, Failure } from '../errors.ts'
+import { jsonText } from '../text/visible.ts'
 
 const format = 1
 
 /** Keeps a plan in a file of its owner's own. What stands there already stays. */
 export async function writePlanFile(path: string, plan: PlanDocument): Promise<void> {
-  const text = `${JSON.stringify(inOrder({ rollcall: 'plan', format, plan, seal: sealOf(plan) }), null, 2)}\n`
+  const text = jsonText(inOrder({ rollcall: 'plan', format, plan, seal: sealOf(plan) }))
   try {
     await writeFile(path, text, { mode: 0o600, flag: 'wx' })
   } catch (error) {

@@ -123,7 +123,7 @@ async function* blocks(
     }
     const block = ahead.shift()
     if (!block) return
-    yield await block
+    yield await remote.session.progress(block, `a block of ${blockBytes / 1024} KiB`)
   }
 }
 

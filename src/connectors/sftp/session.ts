@@ -126,6 +126,16 @@ export class SftpSession implements AsyncDisposable {
     }
   }
 
+  /** Ends the session if `work`, which takes several answers, is not done in twice the idle time: answers of a byte each are no progress. */
+  async progress<T>(work: Promise<T>, what: string): Promise<T> {
+    const timer = setTimeout(() => this.#end(this.#tooSlow(what)), 2 * this.#idleTimeoutMs)
+    try {
+      return await work
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   async close(handle: Buffer): Promise<void> {
     await this.#done(`close a file on ${this.server}`, (answer) => this.#sftp.close(handle, answer))
   }
@@ -240,6 +250,11 @@ export class SftpSession implements AsyncDisposable {
   #silent() {
     const what = `${this.server} has not answered for ${this.#idleTimeoutMs} ms`
     return unreachable(what, 'the next run goes on from there; check the network, or raise idleTimeoutMs')
+  }
+
+  #tooSlow(what: string) {
+    const slow = `${this.server} has not sent ${what} within ${2 * this.#idleTimeoutMs} ms`
+    return unreachable(slow, 'the next run goes on from there; check the network, or raise idleTimeoutMs')
   }
 
   #tooLong(totalTimeoutMs: number) {

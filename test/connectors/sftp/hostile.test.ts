@@ -135,6 +135,16 @@ describe('a server that means harm', () => {
     await expectHonestNight(place)
   })
 
+  test('and sends a byte now and then is given up as one that is silent', async () => {
+    await using place = await somewhere()
+    lies(server, byteByByte(512 * 1024 * 1024, modifiedAt))
+
+    const failure = await failureOf(readAll(place, { idleTimeoutMs: 200 }))
+
+    expect(failure).toMatchObject({ code: 'source_unreachable' })
+    expect(failure.message).toMatch(/has not sent a block of 30 KiB within 400 ms: the next run goes on from there/)
+  })
+
   test('and breaks off a new state of the file each time fills no disk with parts', async () => {
     await using place = await somewhere()
     const size = 256 * 1024
