@@ -6,7 +6,7 @@ import { type Host, type HrPerson, headers, peopleOn } from '../world.ts'
 export async function openPlace(host: Host) {
   const tenant = await host.tenant()
   const { baseUrl } = host.platform
-  const work = await openWorkplace({ baseUrl, key: tenant.key })
+  const work = await openWorkplace({ baseUrl, key: tenant.key }, { hasStore: true })
   return {
     work,
     connect: (source: object) =>
