@@ -176,7 +176,7 @@ export function openPlatform(
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, onHold, digest, delivery } = connection
+  const { name, target, source, webhook, guards, pinned, onHold, keepValues, digest, delivery } = connection
   return {
     name,
     target,
@@ -196,6 +196,7 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
     guards,
     pinned: new Set(pinned),
     onHold,
+    keepValues,
     approvals,
     configuration: digest,
     delivery,

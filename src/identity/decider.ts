@@ -15,6 +15,7 @@ import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
 import { isCountedBy, type Tallied, tally } from './guards/tally.ts'
 import type { IdentityRecord, Origin, Reject, RosterEntry, Sighting } from './record.ts'
 import { noAnswers, type Pair, watchKeys } from './rekeyed.ts'
+import { holdsDigests, holdsValues } from './value-digests.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const endKeysSought = 1000
@@ -29,6 +30,8 @@ export type PlannedPerson = {
   readonly entry: WantedSide | null
   readonly change: Change | null
   readonly origin: Origin | null
+  /** What the platform has; null for nothing. */
+  readonly confirmed?: IdentityRecord | null
 }
 
 /** What rows said about one person: one sighting, or all of them where rows stand in the order of their times. */
@@ -74,6 +77,10 @@ export type DeciderRules = {
   readonly isFirst?: boolean
   /** The plan is about some people alone, so that what was said of them is kept with each of them. */
   readonly ofSome?: boolean
+  /** Values that were kept as digests are kept again. */
+  readonly restoresValues?: boolean
+  /** Makes the digest by which people are known again under another key, where that of one side is all that is kept. */
+  readonly traitOf?: (text: string) => string
 }
 
 /** A reject as it is known again in the next export. */
@@ -133,6 +140,8 @@ export function createDecider({
   outOfScope = 'hold',
   isFirst = false,
   ofSome = false,
+  restoresValues = false,
+  traitOf,
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
@@ -153,7 +162,7 @@ export function createDecider({
   }
   const namedLast = lastOf(endKeysSought)
   const waitingTally = tally()
-  const keysWatched = isFirst ? null : watchKeys({ twoPeople })
+  const keysWatched = isFirst ? null : watchKeys({ twoPeople, ...(traitOf && { traitOf }) })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
   const isKeptOnce =
     !ofSome && context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
@@ -374,7 +383,7 @@ export function createDecider({
       const joined = side?.wanted ?? null
       if (joined !== null && !hasLeft(joined, context.today)) keysWatched?.joins(joined.identityId, joined)
     } else if (known !== null && (kinds.includes('leavers') || isAnnounced(entry, side))) {
-      keysWatched?.leaves(known.identityId, known)
+      keysWatched?.leaves(known.identityId, known, entry?.traits)
     }
   }
 
@@ -384,7 +393,8 @@ export function createDecider({
     // Where absence means nothing, a person who is not there is not gone. Under a new key they may be there all the same.
     const isMissing = context.absence === 'ignore' && isEmployed(entry, context.today)
     const { absent, news } = decision
-    if (absent || isMissing || news.kinds.includes('leavers')) keysWatched?.vanishes(entry.identityId, known)
+    if (absent || isMissing || news.kinds.includes('leavers'))
+      keysWatched?.vanishes(entry.identityId, known, entry.traits)
   }
 
   function isNamed(identityId: string): boolean {
@@ -526,8 +536,9 @@ export function createDecider({
     { identityId, origin }: Pick<PlannedPerson, 'identityId' | 'origin'>,
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
-    const stored = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
-    return stored || change ? [{ identityId, entry: stored, change, origin }] : []
+    const known = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
+    const stored = restoresValues && entry?.recognised ? (decision.entry ?? sideOf(entry)) : known
+    return stored || change ? [{ identityId, entry: stored, change, origin, confirmed: entry?.confirmed ?? null }] : []
   }
 }
 
@@ -625,9 +636,19 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
   )
 }
 
-/** The person as wanted, to be sent once more. */
+function sideOf(entry: RosterEntry): WantedSide {
+  const { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving } = entry
+  const { asOf, employmentAsOf, fieldTimes, absences } = entry
+  return {
+    ...{ wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving },
+    ...{ asOf, employmentAsOf, fieldTimes, absences },
+  }
+}
+
+/** The person as wanted, to be sent once more, as far as their values are known. */
 function resend(entry: RosterEntry | undefined, decision: Decision): Change | null {
   const record = decision.entry?.wanted ?? entry?.wanted ?? null
   if (record === null || entry === undefined || entry.retracted !== null) return null
+  if (holdsDigests(record) && !holdsValues(record)) return null
   return { kind: 'update', identityId: entry.identityId, record, fields: {}, inferred: false, carried: true }
 }

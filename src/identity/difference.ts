@@ -1,11 +1,16 @@
 import type { Change, FieldChange, FieldChanges } from './change.ts'
 import { type FieldName, fieldNames, type IdentityRecord } from './record.ts'
+import { holdsDigests, isDigest } from './value-digests.ts'
 
-/** The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. */
+/**
+ * The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. Values that are not kept cannot be sent:
+ * a person who is missing from the platform waits for a source that states them again. A departure does not wait.
+ */
 export function changeTo(
   wanted: IdentityRecord,
   { confirmed, inferred, carried }: { confirmed: IdentityRecord | null; inferred: boolean; carried: boolean },
 ): Change | null {
+  if (confirmed === null && holdsDigests(wanted) && (wanted.separatedAt ?? null) === null) return null
   const fields = differingFields(confirmed, wanted, inferred)
   const kind = confirmed === null ? 'join' : kindOf(fields)
   if (kind === null) return null
@@ -27,7 +32,7 @@ function differingFields(confirmed: IdentityRecord | null, wanted: IdentityRecor
     const to = wanted[field]
     const from = confirmed?.[field] ?? null
     // A field that is not wanted is not mapped: whatever the platform holds there is none of our business.
-    if (to === undefined || to === from) continue
+    if (to === undefined || to === from || isDigest(to)) continue
     fields[field] = field === 'separatedAt' && inferred && to !== null ? { from, to, inferred: true } : { from, to }
   }
   return fields

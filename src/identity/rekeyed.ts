@@ -1,5 +1,6 @@
 import { fingerprint } from './digest.ts'
-import type { IdentityRecord, Reject, Sighting } from './record.ts'
+import type { IdentityRecord, Traits as KeptTraits, Reject, Sighting } from './record.ts'
+import { isDigest } from './value-digests.ts'
 
 /** Two keys of one run that look like one person: one that is gone, and one that is new. */
 export type Pair = {
@@ -49,14 +50,18 @@ export function underFirstKey(told: Sighting | Reject, aliases: KeyAnswers['alia
 
 /** What a person can be known again by under another key, as digests; null where too little is known. */
 type Traits = { readonly email: string | null; readonly name: string | null }
+type TraitOf = (text: string) => string
 
 type Match = Omit<Pair, 'by'>
 
 /**
  * Looks for people whose key was issued again. What is kept of a person is two digests, and only of people who are new or gone: the
- * people who stay cost nothing.
+ * people who stay cost nothing. `kept` are the digests of a person whose values are not kept, made by `traitOf`.
  */
-export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
+export function watchKeys({
+  twoPeople,
+  traitOf = (text) => text,
+}: Pick<KeyAnswers, 'twoPeople'> & { readonly traitOf?: TraitOf }) {
   const joiners = new Map<string, Traits>()
   const gone = new Map<string, Traits>()
   /** The traits of joiners, counted once no row can come any more. */
@@ -64,16 +69,16 @@ export function watchKeys({ twoPeople }: Pick<KeyAnswers, 'twoPeople'>) {
 
   return {
     joins(identityId: string, record: IdentityRecord): void {
-      joiners.set(identityId, traitsOf(record))
+      joiners.set(identityId, traitsOf(record, traitOf))
     },
-    leaves(identityId: string, record: IdentityRecord): void {
-      gone.set(identityId, traitsOf(record))
+    leaves(identityId: string, record: IdentityRecord, kept?: KeptTraits): void {
+      gone.set(identityId, traitsOf(record, traitOf, kept))
     },
     /** Notes one of the many people whom no row named, once no row can come any more: only what matches a joiner is kept. */
-    vanishes(identityId: string, record: IdentityRecord): void {
+    vanishes(identityId: string, record: IdentityRecord, kept?: KeptTraits): void {
       if (joiners.size === 0) return
       traitsOfJoiners ??= new Set([...joiners.values()].flatMap(present))
-      const traits = traitsOf(record)
+      const traits = traitsOf(record, traitOf, kept)
       if (present(traits).some((trait) => traitsOfJoiners?.has(trait))) gone.set(identityId, traits)
     },
     /** A row that said so turned out not to count. */
@@ -150,12 +155,27 @@ function present({ email, name }: Traits): string[] {
   return [email, name].filter((trait) => trait !== null)
 }
 
-function traitsOf({ email, firstName, lastName, startedAt }: IdentityRecord): Traits {
+function traitsOf(record: IdentityRecord, traitOf: TraitOf, kept: KeptTraits = {}): Traits {
+  const { email = kept.email ?? null, name = kept.name ?? null } = knownTraits(record, traitOf)
+  return { email, name }
+}
+
+/** The traits that a record shows; one is left out where it takes a value that is not kept. */
+export function knownTraits(
+  { email, firstName, lastName, startedAt }: IdentityRecord,
+  traitOf: TraitOf,
+): Omit<KeptTraits, 'address'> {
   const isNamed = isText(firstName) && isText(lastName) && isText(startedAt)
+  const name = isNamed ? fingerprint('name', folded(firstName), folded(lastName), startedAt) : null
   return {
-    email: isText(email) ? fingerprint('email', folded(email)) : null,
-    name: isNamed ? fingerprint('name', folded(firstName), folded(lastName), startedAt) : null,
+    ...(!isDigest(email) && { email: isText(email) ? traitOf(fingerprint('email', folded(email))) : null }),
+    ...(![firstName, lastName, startedAt].some(isDigest) && { name: name === null ? null : traitOf(name) }),
   }
+}
+
+/** What an address is asked for by, so that it need not be kept. */
+export function addressDigest(email: string): string {
+  return fingerprint('person', email.toLowerCase())
 }
 
 function isText(value: string | null | undefined): value is string {

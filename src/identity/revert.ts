@@ -2,7 +2,8 @@ import type { Change } from './change.ts'
 import type { WantedSide } from './decide.ts'
 import { sameRecord } from './difference.ts'
 import { utcMidnight } from './employment.ts'
-import type { IdentityRecord, RosterEntry } from './record.ts'
+import { fieldNames, type IdentityRecord, type RosterEntry } from './record.ts'
+import { holdsDigests, isDigest } from './value-digests.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */
 export type Done = {
@@ -38,10 +39,12 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
   if (entry === undefined) return left('nothing is known of them any more')
   if (entry.retracted) return left('their data was taken back since')
   if (changedBy !== null) return left(`run ${changedBy} accepted a change of them since`)
-  if (entry.wanted === null || !sameRecord(entry.wanted, change.record)) return left('newer facts about them are known')
+  if (entry.wanted === null || !isAsSent(entry.wanted, change.record)) return left('newer facts about them are known')
   if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
   if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
   if (change.kind === 'join') return { kind: 'retract' }
+  const lost = fieldNames.filter((field) => isDigest(change.fields[field]?.from))
+  if (lost.length > 0) return left(`their former values are not kept (${lost.join(', ')})`)
   return { kind: 'back', side: formerSide(entry, change, done) }
 }
 
@@ -57,7 +60,13 @@ function hasValues({
   return record !== null && fields !== null
 }
 
-function formerSide(entry: RosterEntry, { record, fields }: Sent, { wasInferred }: Done): WantedSide {
+/** Of a person whose values were not known as a whole, only some were sent. */
+function isAsSent(wanted: IdentityRecord, sent: IdentityRecord): boolean {
+  return sameRecord(wanted, holdsDigests(wanted) ? { ...wanted, ...sent } : sent)
+}
+
+function formerSide(entry: RosterEntry, { record: sent, fields }: Sent, { wasInferred }: Done): WantedSide {
+  const record = { ...entry.wanted, ...sent }
   const { asOf, employmentAsOf, fieldTimes } = entry
   const times = { asOf, employmentAsOf, fieldTimes }
   const former = Object.entries(fields).map(([field, { from }]) => [field, from] as const)

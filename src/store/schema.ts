@@ -2,7 +2,7 @@ import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
-import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, UnlistedValue } from '../identity/record.ts'
+import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Traits, UnlistedValue } from '../identity/record.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -154,6 +154,7 @@ type RunsTable = {
   decided_by: string | null
   decided_at: Date | null
   values_removed_at: Date | null
+  values_digested_at: Date | null
   decided_reason: string | null
 }
 
@@ -171,6 +172,8 @@ type RosterTable = {
   employment_as_of: Date | null
   field_times: NullableJson<FieldTimes>
   absences: number
+  traits: NullableJson<Traits>
+  to_digest: Generated<boolean>
   exports_before: Generated<number>
   retracted_reason: string | null
   retracted_at: Date | null
@@ -183,6 +186,7 @@ type ChangesTable = {
   identity_id: string
   kind: string
   record: NullableJson<IdentityRecord>
+  partial: Generated<boolean>
   separated_at: string | null
   fields: NullableJson<FieldChanges>
   inferred: boolean
@@ -196,6 +200,7 @@ type ChangesTable = {
   sent_at: Date | null
   answered_at: Date | null
   answer: NullableJson<Answer>
+  digested: Generated<boolean>
 }
 
 type InboxTable = {
@@ -254,6 +259,10 @@ export type StoreSchema = {
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
     exports_accepted: Generated<number>
+    keeps_values: Generated<boolean>
+    digests_since: Date | null
+    digest_key: string | null
+    digested_to: string | null
     configuration: string | null
     configured_by: string | null
     blocked_status: number | null
@@ -287,6 +296,8 @@ export type StoreSchema = {
     | 'employment_as_of'
     | 'field_times'
     | 'absences'
+    | 'traits'
+    | 'to_digest'
   > & { run_id: string }
   changes: ChangesTable
   deliveries: {

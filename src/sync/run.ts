@@ -26,6 +26,7 @@ import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import { workingOn } from '../store/workers/leases.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { noteTarget } from './deliver/target.ts'
+import { digestAnswered, digestsOf } from './digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from './enqueue.ts'
 import { basisOf } from './plan/basis.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
@@ -38,6 +39,7 @@ import { Overtaken, storeStage } from './plan/stage.ts'
 import { readBackLeavers } from './repair/effective.ts'
 import { readBackInDoubt } from './repair/in-doubt.ts'
 import { asFailure } from './repair/read-back.ts'
+import { readyDigests } from './repair/renew-digests.ts'
 import { verifySample } from './repair/sample.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
@@ -114,6 +116,7 @@ async function readAndPlan(
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
   await noteTarget(ctx, connection)
+  await readyDigests(ctx, connection, { claim, signal })
   const verification = await verify(ctx, connection, { claim, signal })
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
@@ -128,6 +131,7 @@ async function readAndPlan(
   const plan = await planOf(ctx, claim, connection, signal)
 
   const { setAside } = plan
+  const digests = digestsOf(db, connection)
   if (kept) {
     const made = { connection: connection.name, basis, digest: plan.digest, version: plan.source?.version ?? null }
     await refuseOtherPlan(db, kept, made)
@@ -147,7 +151,7 @@ async function readAndPlan(
     const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
     await noteLeavers(tx, { ...stating, runId: claim.run.id })
     const expiresAt = expiryOf(connection, now)
-    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, expiresAt, now }))
+    const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, digests, expiresAt, now }))
     if (setAside && aside !== null) {
       await noteLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
@@ -180,7 +184,7 @@ async function planOf(
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
-  const stage = storeStage(ctx.store.db, claim)
+  const stage = storeStage(ctx.store.db, claim, digestsOf(ctx.store.db, connection))
   const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
@@ -271,7 +275,13 @@ async function goOn(
 ): Promise<{ readonly run: Run; readonly batches: number } | null> {
   const verdicts = guards ?? []
   const kinds = untainted(verdicts, connection.onHold.send)
-  const id = await storeGoingOn(tx, { runId, kinds, withoutValues: doubtsValues(verdicts), now })
+  const id = await storeGoingOn(tx, {
+    runId,
+    kinds,
+    withoutValues: doubtsValues(verdicts),
+    digests: digestsOf(tx, connection),
+    now,
+  })
   const run = id === null ? null : await getRun(tx, id)
   if (run === null) return null
   const batches = await commit(tx, run, connection, now)
@@ -307,6 +317,7 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
     connection: run.connection,
     limits: connection.delivery,
     speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
+    keepsValues: connection.keepValues,
     now,
   })
   await settleLeavers(tx, stating)
@@ -346,6 +357,7 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
     await enqueueWaiting(ctx, run.connection)
+    await digestAnswered(ctx, connection)
     return
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })

@@ -4,6 +4,7 @@ import { dueRuns } from '../store/runs/claims.ts'
 import { releaseStranded } from '../store/workers/leases.ts'
 import type { SyncContext } from './context.ts'
 import { finishRun } from './deliver/deliver.ts'
+import { digestAnswered } from './digests.ts'
 import { deliveryJob, enqueue } from './enqueue.ts'
 import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
 
@@ -29,6 +30,7 @@ export async function sweep(
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
   await enqueue(ctx, newJobIds ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.lease.id}` })) : jobs)
+  for (const connection of ctx.connections.values()) await digestAnswered(ctx, connection)
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
 }

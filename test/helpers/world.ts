@@ -9,6 +9,7 @@ import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { type Platform, startPlatform } from '../../src/platform/start.ts'
 import { type Enqueued, Postponed } from '../../src/queue/jobs.ts'
+import type { Signing } from '../../src/store/audit/key.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import { getRun, type Run } from '../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
@@ -103,6 +104,7 @@ export async function openWorld({
   connection: overrides = {},
   feed: rules = {},
   webhook,
+  signing,
 }: {
   /** On PostgreSQL unless told otherwise. */
   at?: string
@@ -111,10 +113,13 @@ export async function openWorld({
   /** What is special about the source. */
   feed?: Partial<SourceFeed>
   webhook?: WebhookFeed
+  /** The key of the installation; none unless told otherwise. */
+  signing?: Signing
 }) {
   await using opening = new AsyncDisposableStack()
   const database = at ?? opening.use(await postgresPlace()).at
-  const store = opening.use(await openDatabase<StoreSchema>({ at: database, schemas: ['rollcall'], migrations }))
+  const unsigned = opening.use(await openDatabase<StoreSchema>({ at: database, schemas: ['rollcall'], migrations }))
+  const store = signing ? { ...unsigned, db: unsigned.db.withPlugin(signing) } : unsigned
   const lease = opening.use(await takeLease(store))
   const opened = opening.move()
 
@@ -170,6 +175,7 @@ export async function openWorld({
     pinned: new Set(),
     onHold: { send: [] },
     approvals: { expireHours: 72, twoPeople: false },
+    keepValues: true,
     configuration: 'as it was',
     delivery: { batchSize: 1000, batchBytes: 1_000_000, updateWave: 100 },
     ...overrides,

@@ -1,6 +1,6 @@
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText } from './person.ts'
-import { renderField, renderGuards, renderWarnings } from './plan.ts'
+import { notKept, renderField, renderGuards, renderWarnings } from './plan.ts'
 import { aligned, day, moment, type Paint, shown } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
@@ -50,7 +50,7 @@ function readAs({ value, field, normalised, keeps, reason }: Cell): string {
 
 function textOf(value: Field, field: string): string {
   if (value === null) return '-'
-  if (typeof value === 'object') return 'hidden'
+  if (typeof value === 'object') return 'gone' in value ? notKept : 'hidden'
   const isDate = (field === 'startedAt' || field === 'separatedAt') && String(value).includes('T')
   return shown(isDate ? day(String(value)) : String(value))
 }

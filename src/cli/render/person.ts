@@ -1,6 +1,6 @@
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
-import { renderField } from './plan.ts'
+import { notKept, renderField } from './plan.ts'
 import { aligned, day, moment, type Paint, shown } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
@@ -52,7 +52,7 @@ function fieldTable(person: Person, paint: Paint): string[] {
 function cell(record: RecordView | null, name: string): string {
   const value = record?.[name]
   if (value === undefined || value === null) return '-'
-  if (typeof value === 'object') return 'hidden'
+  if (typeof value === 'object') return 'gone' in value ? notKept : 'hidden'
   const isDate = name === 'startedAt' || name === 'separatedAt'
   return isDate && typeof value === 'string' ? shown(day(value)) : shown(String(value))
 }

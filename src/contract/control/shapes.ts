@@ -252,16 +252,17 @@ export const Run = z
 export type Run = z.infer<typeof Run>
 
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
-const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) })])
+const Gone = z.object({ gone: z.literal(true) }).describe('A personal value that is not kept, or no longer.')
+const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) }), Gone])
 
 export const RecordView = z.record(z.string(), FieldView)
 export type RecordView = z.infer<typeof RecordView>
 
 export const FieldChange = z
   .union([
-    z.object({ from: FieldValue, to: FieldValue, inferred: z.literal(true).optional() }),
+    z.object({ from: z.union([FieldValue, Gone]), to: FieldValue, inferred: z.literal(true).optional() }),
     z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
-    z.object({ gone: z.literal(true) }).describe('A personal value that is no longer kept.'),
+    Gone,
   ])
   .meta({ id: 'FieldChange' })
 export type FieldChange = z.infer<typeof FieldChange>

@@ -105,6 +105,8 @@ export type ConnectionConfig = {
   readonly pinned: readonly string[]
   /** What goes on of a held plan. */
   readonly onHold: { readonly send: readonly ChangeKind[] }
+  /** Whether values of people are kept once the platform has acknowledged them. */
+  readonly keepValues: boolean
   /** A digest of how it is read and guarded. */
   readonly digest: string
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
@@ -329,6 +331,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     guards: settings.guards,
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },
+    keepValues: settings.keepValues,
     delivery: settings.delivery,
     leavers: settings.leavers,
   }

@@ -307,6 +307,12 @@ const Connection = z
       .default([])
       .describe('The keys of people who are never separated or deleted without an approval that names them.'),
     onHold: OnHold.prefault({}),
+    keepValues: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether values of people are kept once the platform has acknowledged them. false: only a keyed digest of each field is kept.',
+      ),
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
   })

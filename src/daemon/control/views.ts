@@ -12,9 +12,10 @@ import {
   type RunSummary,
   type Unserved,
 } from '../../contract/control/shapes.ts'
-import type { Change, FieldChanges } from '../../identity/change.ts'
+import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
 import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
+import { isDigest } from '../../identity/value-digests.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
 import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
@@ -26,6 +27,7 @@ import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
 const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
 const hidden = { hidden: true } as const
+const gone = { gone: true } as const
 
 export type Showing = { readonly values: boolean }
 
@@ -50,7 +52,12 @@ export function changeView(
 }
 
 function shownPerson(record: IdentityRecord): RecordView {
-  return Object.fromEntries(personFields.flatMap((name) => (record[name] ? [[name, record[name]]] : [])))
+  return Object.fromEntries(
+    personFields.flatMap((name) => {
+      const value = record[name]
+      return value ? [[name, isDigest(value) ? gone : value]] : []
+    }),
+  )
 }
 
 /** On what evidence somebody is separated, comes back or gets another leaving date, and where it stands; null for other changes. */
@@ -78,20 +85,27 @@ export function summaryView({ fields, managers, managersCount }: StoredSummary, 
   return {
     fields: fields.map((summary) => ({
       ...summary,
-      values: summary.values.map(({ from, to, people }) =>
-        shownField(summary.field) ? { from, to, people } : { from: concealed(from), to: concealed(to), people },
-      ),
+      values: summary.values.map(({ from, to, people }) => {
+        const view = (value: FieldValue) => (shownField(summary.field) ? keptOf(value) : concealed(value))
+        return { from: view(from), to: view(to), people }
+      }),
     })),
     managers: managers.map((summary) => ({
       ...summary,
-      manager: values ? summary.manager : concealed(summary.manager),
+      manager: values ? keptOf(summary.manager) : concealed(summary.manager),
     })),
     managersCount,
   }
 }
 
-function concealed<T>(value: T | null): typeof hidden | null {
+function concealed<T>(value: T | null): typeof hidden | typeof gone | null {
+  if (isDigest(value)) return gone
   return value === null ? null : hidden
+}
+
+/** The value, unless only a digest of it is kept. */
+function keptOf<T>(value: T): T | typeof gone {
+  return isDigest(value) ? gone : value
 }
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
@@ -201,9 +215,10 @@ export function personAccountView(
 }
 
 function cellView(
-  { text, value, ...cell }: CellAccount,
+  { text, value, gone: isGone, ...cell }: CellAccount,
   { values }: Showing,
 ): PersonAccount['rows'][number]['cells'][number] {
+  if (isGone) return { ...cell, text: gone, value: value ?? gone, normalised: false }
   // Where columns have moved, a cell that is no date may hold anything.
   const isShown = values || (openFields.has(cell.field) && cell.reason === null)
   const normalised = text !== null && typeof value === 'string' && !worded.has(cell.field) && text !== value
@@ -245,8 +260,9 @@ function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, F
       const change = fields[name]
       if (!change) return []
       const { from, to, inferred } = change
-      if (change.gone) return [[name, { gone: true }]]
-      return [[name, values || openFields.has(name) ? { from, to, ...(inferred && { inferred }) } : hidden]]
+      if (change.gone || isDigest(to)) return [[name, gone]]
+      if (!values && !openFields.has(name)) return [[name, hidden]]
+      return [[name, { from: keptOf(from), to, ...(inferred && { inferred }) }]]
     }),
   )
 }
@@ -257,7 +273,8 @@ function recordView(record: IdentityRecord | null, { values }: Showing): RecordV
     (['identityId', ...fieldNames] as const).flatMap((name) => {
       const value = record[name]
       if (value === undefined) return []
-      return [[name, values || value === null || openFields.has(name) ? value : hidden] as const]
+      const shown = values || value === null || openFields.has(name) ? value : hidden
+      return [[name, isDigest(value) ? gone : shown] as const]
     }),
   )
 }

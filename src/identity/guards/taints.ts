@@ -1,5 +1,5 @@
 import { type ChangeKind, changeKinds, type Verdict } from '../change.ts'
-import { ofOtherPeople } from './movements.ts'
+import { notKnown, ofOtherPeople } from './movements.ts'
 
 /**
  * The kinds of change that a guard puts in doubt where it fails. A guard that is not named here doubts all of them: the size of an export,
@@ -26,8 +26,9 @@ const ofValues: ReadonlySet<string> = new Set(['contractorFlips', 'emailChanges'
 
 /** Says with each verdict that failed which kinds of change it puts in doubt. */
 export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
-  // One column may have been sorted by itself. Two of them say that it was the column of the keys.
-  const ofOthers = verdicts.flatMap(({ hints = [] }) => hints.filter((hint) => hint.includes(ofOtherPeople)))
+  // One column may have been sorted by itself. Two of them say that it was the column of the keys. What is not known may be that.
+  const mayBeOfOthers = (hint: string) => hint.includes(ofOtherPeople) || hint.includes(notKnown)
+  const ofOthers = verdicts.flatMap(({ hints = [] }) => hints.filter(mayBeOfOthers))
   const keysDoubted = ofOthers.length > 1
   return verdicts.map((verdict) => {
     if (verdict.ok) return verdict

@@ -38,6 +38,8 @@ export type PendingChange = {
   readonly json: string | null
   readonly separatedAt: string | null
   readonly step: Step | null
+  /** The record lacks fields whose values are not kept, as the platform has them already. */
+  readonly partial: boolean
 }
 
 type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease: Lease; readonly now: Date }
@@ -88,11 +90,14 @@ async function claimFrom(
 /** What is left to do in a batch, in key order. */
 export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
   // One row with a text for each column: a thousand rows cost more than everything else that the store does for a batch.
-  const { rows } = await sql<{ [K in 'kinds' | 'steps' | 'dates' | 'records']: string } & { ids: string[] | null }>`
+  const { rows } = await sql<
+    { [K in 'kinds' | 'steps' | 'dates' | 'records' | 'parts']: string } & { ids: string[] | null }
+  >`
     select json_agg(identity_id) as ids, string_agg(kind, ',') as kinds, string_agg(coalesce(step, ''), ',') as steps,
-      string_agg(coalesce(separated_at, ''), ',') as dates, string_agg(coalesce(record::text, ''), E'\n') as records
+      string_agg(coalesce(separated_at, ''), ',') as dates, string_agg(coalesce(record::text, ''), E'\n') as records,
+      string_agg(case when partial then 'partial' else '' end, ',') as parts
     from (
-      select identity_id, kind, step, separated_at, record from changes
+      select identity_id, kind, step, separated_at, record, partial from changes
       where run_id = ${runId} and batch = ${batch} and state = 'due' order by identity_id
     ) due`.execute(db)
   const [due] = rows
@@ -102,12 +107,14 @@ export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery):
   const dates = due.dates.split(',')
   // JSON escapes the line ends within it.
   const records = due.records.split('\n')
+  const parts = due.parts.split(',')
   return due.ids.map((identityId, i) => ({
     identityId,
     kind: kinds[i] as ChangeKind,
     step: steps[i] || null,
     separatedAt: dates[i] || null,
     json: records[i] || null,
+    partial: parts[i] !== '',
   }))
 }
 

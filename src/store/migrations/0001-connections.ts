@@ -20,6 +20,13 @@ create table connections (
   accepted_end json,
   exports_accepted integer not null default 0,
 
+  -- Whether values of people are kept. Since when digests stand for them; null: they never did. Which key made these; and the key of the
+  -- person up to whom the values of before have become digests, null once all have.
+  keeps_values boolean not null default true,
+  digests_since timestamptz,
+  digest_key text,
+  digested_to text collate "C",
+
   -- The digest of the configuration under which the newest plan was made, and who started the process that first planned by it.
   configuration text,
   configured_by text,

@@ -62,7 +62,9 @@ create table runs (
   decided_at timestamptz,
   decided_reason text,
   -- When the values of its changes were removed, because they are kept for a while only; keys and counts stay.
-  values_removed_at timestamptz
+  values_removed_at timestamptz,
+  -- When digests took the place of the values of its changes, because the connection keeps none.
+  values_digested_at timestamptz
 );
 create unique index runs_one_active on runs (connection) where state in ('reading', 'planned', 'delivering');
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';

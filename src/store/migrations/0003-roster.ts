@@ -31,11 +31,17 @@ create table roster (
   -- When a person had the values removed of someone who has left. The key stays, so that no later export makes a joiner of them.
   forgotten_at timestamptz,
 
+  -- What the person can be known again by under another key, as digests, where values are not kept.
+  traits jsonb,
+  -- Values that are to become digests as soon as the platform has acknowledged them.
+  to_digest boolean not null default false,
+
   -- A request may have reached the platform, and its outcome is not known: the next run reads back what the platform holds.
   uncertain boolean not null default false,
   primary key (connection, identity_id)
 );
 create index roster_due on roster (due_at) where due_at is not null;
+create index roster_to_digest on roster (connection, identity_id) where to_digest;
 create index roster_uncertain on roster (connection) where uncertain;
 
 -- What the platform acknowledged last of people of whom HR then wanted something else; null: nothing yet. People whom the platform

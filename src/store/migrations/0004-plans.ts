@@ -18,6 +18,8 @@ create table plan_entries (
   employment_as_of timestamptz,
   field_times jsonb,
   absences integer not null,
+  traits jsonb,
+  to_digest boolean not null default false,
   primary key (run_id, identity_id)
 );
 
@@ -28,6 +30,8 @@ create table changes (
   kind text not null,
   -- As text, since it is sent as it is stored; only its leaving date is looked at.
   record json,
+  -- The record lacks fields whose values are not kept: the platform has them.
+  partial boolean not null default false,
   separated_at text,
   fields jsonb,
   inferred boolean not null default false,
@@ -42,6 +46,8 @@ create table changes (
   sent_at timestamptz,
   answered_at timestamptz,
   answer jsonb,
+  -- Digests stand for the values.
+  digested boolean not null default false,
   primary key (run_id, identity_id)
 );
 create index changes_by_person on changes (identity_id);

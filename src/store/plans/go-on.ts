@@ -7,6 +7,7 @@ import { planHasher } from '../../identity/digest.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
 import { partEmployment } from '../../identity/part-employment.ts'
 import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
+import type { ValueDigests } from '../../identity/value-digests.ts'
 import { rosterEntries } from '../roster/roster.ts'
 import type { Db } from '../schema.ts'
 import { stagedChanges, stagePeople, toChange } from './plans.ts'
@@ -32,8 +33,15 @@ export async function storeGoingOn(
     runId,
     kinds,
     withoutValues,
+    digests,
     now,
-  }: { runId: string; kinds: readonly ChangeKind[]; withoutValues: boolean; now: Date },
+  }: {
+    runId: string
+    kinds: readonly ChangeKind[]
+    withoutValues: boolean
+    digests: ValueDigests | null
+    now: Date
+  },
 ): Promise<string | null> {
   const { rows: found } = await sql`
     select 1 from changes where run_id = ${runId} and kind = any(${kinds}) limit 1`.execute(tx)
@@ -47,7 +55,7 @@ export async function storeGoingOn(
       (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
       configuration, requested_by, id, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
-  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds })
+  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, digests })
   await sql`
     update plan_entries set run_id = ${id} from changes
     where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
@@ -73,7 +81,12 @@ type PartedRow = {
 /** Parts people of whom more is said than that they leave, come back, or left on another day. The rest of it stays where it is. */
 async function partPeople(
   tx: Db,
-  { from, to, kinds }: { from: string; to: string; kinds: readonly ChangeKind[] },
+  {
+    from,
+    to,
+    kinds,
+    digests,
+  }: { from: string; to: string; kinds: readonly ChangeKind[]; digests: ValueDigests | null },
 ): Promise<void> {
   for (let after = ''; ; ) {
     const { rows } = await sql<PartedRow>`
@@ -95,6 +108,7 @@ async function partPeople(
     const known = await rosterEntries(tx, {
       connection: last.connection,
       identityIds: rows.map(({ identity_id }) => identity_id),
+      stated: new Map(rows.map(({ identity_id, record }) => [identity_id, [record]])),
     })
     const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id)))
     const keys = parted.map(({ first: { identityId } }) => identityId)
@@ -102,12 +116,14 @@ async function partPeople(
       tx,
       to,
       parted.map(({ first }) => first),
+      digests,
     )
     await sql`delete from changes where run_id = ${from} and identity_id = any(${keys})`.execute(tx)
     await stagePeople(
       tx,
       from,
       parted.map(({ rest }) => rest),
+      digests,
     )
   }
 }
@@ -122,7 +138,12 @@ function partedPerson(
   const parted = partEmployment(known, change, row.entry)
   if (parted === null) return []
   const { first, rest } = parted
-  return [{ first: { identityId, ...first, origin }, rest: { identityId, entry: null, change: rest, origin } }]
+  return [
+    {
+      first: { identityId, ...first, origin, confirmed: known.confirmed },
+      rest: { identityId, entry: null, change: rest, origin },
+    },
+  ]
 }
 
 /** Notes with both runs what they hold now. */

@@ -6,12 +6,14 @@ import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
+import type { ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
 import { notePairs } from '../key-answers.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
+import { stagedForm } from '../roster/value-digests.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, RunSource, Verification } from '../schema.ts'
@@ -28,29 +30,36 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
   }
 }
 
-/** Adds people to the plan of a run that is being read; saying the same again changes nothing. */
-export async function stagePeople(db: Db, runId: string, people: readonly PlannedPerson[]): Promise<void> {
-  const entries = people.flatMap(({ identityId, entry }) =>
-    entry ? [{ identityId, ...entry, dueAt: dueAt(entry) }] : [],
+/** Adds people to the plan of a run that is being read; saying the same again changes nothing. `digests`: where values are not kept. */
+export async function stagePeople(
+  db: Db,
+  runId: string,
+  planned: readonly PlannedPerson[],
+  digests: ValueDigests | null = null,
+): Promise<void> {
+  const people = planned.map((person) => stagedForm(person, digests))
+  const entries = people.flatMap(({ identityId, entry, traits, toDigest }) =>
+    entry ? [{ identityId, ...entry, dueAt: dueAt(entry), traits, toDigest }] : [],
   )
   if (entries.length > 0) {
     await sql`
       insert into plan_entries
-        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of, field_times, absences)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "heldLeaving", "asOf", "employmentAsOf", "fieldTimes", absences
+        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of, field_times, absences, traits, to_digest)
+      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "heldLeaving", "asOf", "employmentAsOf", "fieldTimes", absences, traits, "toDigest"
       from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
         as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "heldLeaving" jsonb, "asOf" timestamptz,
-          "employmentAsOf" timestamptz, "fieldTimes" jsonb, absences integer)
+          "employmentAsOf" timestamptz, "fieldTimes" jsonb, absences integer, traits jsonb, "toDigest" boolean)
       on conflict do nothing`.execute(db)
   }
-  const changes = people.flatMap(({ change, origin }) => (change ? [{ ...change, origin }] : []))
+  const changes = people.flatMap(({ change, origin, partial }) => (change ? [{ ...change, origin, partial }] : []))
   if (changes.length > 0) {
     await sql`
-      insert into changes (run_id, identity_id, kind, record, separated_at, fields, inferred, carried, reason, origin, state)
-      select ${runId}, "identityId", kind, record, record ->> 'separatedAt', fields, coalesce(inferred, false), carried, reason, origin, 'planned'
+      insert into changes (run_id, identity_id, kind, record, separated_at, fields, inferred, carried, reason, origin, partial, state)
+      select ${runId}, "identityId", kind, record, record ->> 'separatedAt', fields, coalesce(inferred, false), carried, reason, origin, partial,
+        'planned'
       from json_to_recordset(${JSON.stringify(changes)}::json)
         as c("identityId" text, kind text, record json, fields jsonb, inferred boolean, carried boolean, reason text,
-          origin jsonb)
+          origin jsonb, partial boolean)
       on conflict do nothing`.execute(db)
   }
 }
@@ -253,8 +262,16 @@ export async function commitPlan(
     connection,
     limits,
     speaksOfAbsent,
+    keepsValues = true,
     now,
-  }: { runId: string; connection: string; limits: BatchLimits; speaksOfAbsent: boolean; now: Date },
+  }: {
+    runId: string
+    connection: string
+    limits: BatchLimits
+    speaksOfAbsent: boolean
+    keepsValues?: boolean
+    now: Date
+  },
 ): Promise<number> {
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
@@ -263,15 +280,17 @@ export async function commitPlan(
   await sql`
     insert into roster
       (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-        field_times, absences, exports_before)
+        field_times, absences, traits, to_digest, exports_before)
     select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-      field_times, absences, exports_accepted
+      field_times, absences, traits, to_digest or (traits is null and not ${keepsValues}), exports_accepted
     from plan_entries, connections where run_id = ${runId} and name = ${connection}
     on conflict (connection, identity_id) do update set
       wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
       deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
       as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
-      absences = excluded.absences,
+      absences = excluded.absences, 
+      traits = case when excluded.traits is null then roster.traits else coalesce(roster.traits, '{}') || excluded.traits end,
+      to_digest = excluded.to_digest,
       forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
         else roster.forgotten_at end`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()

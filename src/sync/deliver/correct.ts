@@ -19,6 +19,9 @@ import { upsert } from './upsert.ts'
 
 type Person = PendingChange & RecordText
 
+/** What the platform answers for a person whom it did not have. */
+const created = 201
+
 /**
  * Delivers records: first the stored leaving date of corrections is cleared, because the platform ignores another date while it
  * has one; then every record is upserted or updated. People who turn out to hold another date than the one sent are corrected, too,
@@ -61,9 +64,12 @@ async function clearAndSet(
     const result = results.get(identityId)
     if (!result) continue
     if (result.kind !== 'taken') outcomes.push(problemOf(identityId, result))
-    else if (sameDate(result.stored, separatedAt))
-      outcomes.push({ identityId, state: 'confirmed', holds: 'wanted', answer: { status: result.status } })
-    else {
+    else if (sameDate(result.stored, separatedAt)) {
+      // The platform had lost the person: it has only what was sent now, and the rest goes out once a source states it again.
+      const isRest = person.partial && result.status === created
+      const holds = isRest ? { confirmed: recordOf(person) } : 'wanted'
+      outcomes.push({ identityId, state: 'confirmed', holds, answer: { status: result.status } })
+    } else {
       ignored.push({ ...person, step: null })
       const { state, code } = ifIgnored
       const message = 'the platform keeps another leaving date than the one sent'
@@ -87,6 +93,7 @@ async function clearDates(
     people.map(({ identityId }) => identityId),
   )
   const records = people.map((person): IdentityRecord => ({ ...recordOf(person), separatedAt: null }))
+  const partial = new Set(people.flatMap((person) => (person.partial ? [person.identityId] : [])))
   const texts = records.map((confirmed) => ({
     identityId: confirmed.identityId,
     separatedAt: null,
@@ -100,7 +107,15 @@ async function clearDates(
     if (!result) return []
     if (result.kind !== 'taken') return [problemOf(identityId, result)]
     done.add(identityId)
-    return [{ identityId, state: 'due', step: 'cleared', holds: { confirmed }, answer: { status: result.status } }]
+    return [
+      {
+        identityId,
+        state: 'due',
+        step: 'cleared',
+        holds: { confirmed, ...(partial.has(identityId) && { partial: true }) },
+        answer: { status: result.status },
+      },
+    ]
   })
   await record(attempt, outcomes, sentAt)
   if (done.size > 0) noteStep(attempt, 'cleared', done.size)

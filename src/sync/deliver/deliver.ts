@@ -43,6 +43,7 @@ import { forgetAnswered } from '../../store/deliveries/outcomes.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
 import type { SyncContext } from '../context.ts'
+import { digestAnswered } from '../digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { markOvertaken } from '../repair/uncertain.ts'
@@ -244,4 +245,5 @@ export async function finishRun(
   }
   await enqueueWaiting(ctx, connection)
   await forgetAnswered(db, connection)
+  await digestAnswered(ctx, ctx.connections.get(connection))
 }

@@ -1,4 +1,5 @@
 import type { Decider, Told } from '../../identity/decider.ts'
+import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { Stage } from './stage.ts'
@@ -54,7 +55,7 @@ export async function stagePage(
       all.filter(({ identityId }) => !only.isAsked(identityId)),
     )
   for (const some of portionsOf(told)) {
-    const known = await rosterEntries(db, { connection, identityIds: some.map(({ identityId }) => identityId) })
+    const known = await entriesOf(db, connection, some)
     const people = decider.decideTold(some, known)
     const [first] = some
     const seen = first?.sightings.at(-1)
@@ -68,9 +69,21 @@ async function compareOthers(
   others: readonly Told[],
 ): Promise<void> {
   for (const some of portionsOf(others)) {
-    const identityIds = some.map(({ identityId }) => identityId)
-    decider.compareTold(some, await rosterEntries(db, { connection, identityIds }))
+    decider.compareTold(some, await entriesOf(db, connection, some))
   }
+}
+
+/** What is known of the people of whom rows tell. */
+export async function entriesOf(
+  db: Db,
+  connection: string,
+  told: readonly Told[],
+): Promise<ReadonlyMap<string, RosterEntry>> {
+  return await rosterEntries(db, {
+    connection,
+    identityIds: told.map(({ identityId }) => identityId),
+    stated: new Map(told.map(({ identityId, sightings }) => [identityId, sightings.map(({ fields }) => fields)])),
+  })
 }
 
 /** Decides about the one person who is asked for, if no usable row named them. */

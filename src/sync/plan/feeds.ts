@@ -50,7 +50,10 @@ export async function openFeed(
     if (webhook?.settings.thin && claim) {
       await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
     }
-    const { source: last } = await acceptedSource(db, connection.name)
+    // Values that are not kept are known from the source alone, also where it has nothing new.
+    const { full, verify, restore } = claim?.run.options ?? {}
+    const isReadAgain = !connection.keepValues && (full || verify || restore !== undefined)
+    const last = isReadAgain ? null : (await acceptedSource(db, connection.name)).source
     const taken = (versions: readonly string[]) => takenVersions(db, { connection: connection.name, versions })
     return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, last, taken }) }
   }

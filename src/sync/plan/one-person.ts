@@ -36,7 +36,9 @@ export async function preparePerson(
   const { db } = ctx.store
   const { name } = connection
   const known =
-    asked.identityId === undefined ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked) }) : []
+    asked.identityId === undefined
+      ? await keysOfEmail(db, { connection: name, isMeant: emailTest(asked), address: asked.digest })
+      : []
   const only = watchPerson(
     asked.identityId === undefined ? asked : await underFirstKey(db, name, asked.identityId),
     known,

@@ -4,6 +4,7 @@ import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
+import { requireDigests } from '../digests.ts'
 import { connectionOf } from '../requests.ts'
 import { mainFeed, openFeed } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
@@ -32,6 +33,7 @@ export type PlanDocument = {
 export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = connectionOf(ctx, name)
   await ensureConnection(ctx.store.db, name)
+  await requireDigests(ctx.store.db, connection)
   const made = await keptPlan(ctx, connection)
   const stage = memoryStage()
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })

@@ -18,10 +18,12 @@ import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
 import { headcount, rosterEntries } from '../../store/roster/roster.ts'
+import { valueDigests } from '../../store/roster/value-digests.ts'
 import { passedSince, usualOf } from '../../store/runs/passed.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { hasDigests } from '../digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
@@ -82,6 +84,7 @@ export async function preparePlan(
   const accepted = await acceptedSource(db, connection.name)
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
   const employed = await headcount(db, connection.name)
+  const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const decider = createDecider({
     context: planContext,
     acceptedAsOf: accepted.asOf,
@@ -94,6 +97,8 @@ export async function preparePlan(
     pinned,
     isFirst: employed === 0,
     ofSome: only !== undefined,
+    restoresValues: connection.keepValues,
+    ...(digests && { traitOf: digests.trait }),
   })
   const place = { db, connection: connection.name, stage, decider, signal, ...(only && { only }) }
 

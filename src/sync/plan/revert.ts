@@ -1,3 +1,4 @@
+import type { Change } from '../../identity/change.ts'
 import { decideSide } from '../../identity/decide.ts'
 import { type PlannedPerson, withPin } from '../../identity/decider.ts'
 import { planHasher } from '../../identity/digest.ts'
@@ -6,6 +7,7 @@ import { judge } from '../../identity/guards/judge.ts'
 import { tally } from '../../identity/guards/tally.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { type Done, type Undoing, undo } from '../../identity/revert.ts'
+import type { Stated } from '../../identity/value-digests.ts'
 import { doneBy } from '../../store/audit/done.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
 import type { PlanSummary } from '../../store/plans/plans.ts'
@@ -48,7 +50,8 @@ export async function prepareRevert(
   for await (const some of doneBy(db, revert.runId)) {
     signal.throwIfAborted()
     const identityIds = some.map(({ change }) => change.identityId)
-    const known = await rosterEntries(db, { connection: connection.name, identityIds })
+    const stated = new Map(some.map(({ change }) => [change.identityId, statedBy(change)]))
+    const known = await rosterEntries(db, { connection: connection.name, identityIds, stated })
     await stage.put(some.flatMap((done) => planned(known.get(done.change.identityId), done)))
   }
 
@@ -59,7 +62,8 @@ export async function prepareRevert(
     if (undoing.kind !== 'back' || entry === undefined) return []
     const decision = withPin(identityId, decideSide(entry, undoing.side, context), pinned)
     counted.add(decision, 'untouched')
-    return [{ identityId, entry: decision.entry, change: decision.change, origin: null }]
+    const { confirmed } = entry
+    return [{ identityId, entry: decision.entry, change: decision.change, origin: null, confirmed }]
   }
 
   const account = found.account()
@@ -98,6 +102,13 @@ export async function prepareRevert(
     setAside: null,
     account: { revert: account },
   }
+}
+
+/** The values that a change holds, before it and after. */
+function statedBy(change: Change): Stated[] {
+  if (change.kind === 'retract') return []
+  const former = Object.entries(change.fields ?? {}).map(([field, { from }]) => [field, from] as const)
+  return [change.record ?? {}, Object.fromEntries(former)]
 }
 
 /** The guards that judge what becomes of people. There are no rows to judge. */

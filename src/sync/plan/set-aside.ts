@@ -5,9 +5,9 @@ import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import { guardsOfPeople } from '../../identity/guards/tally.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
 import type { SetAside, WaitingEvent } from '../../store/plans/set-aside.ts'
-import { rosterEntries } from '../../store/roster/roster.ts'
 import { heldEventRuns, heldReason, plannedIn } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
+import { entriesOf } from './decide-people.ts'
 import type { Stage } from './stage.ts'
 
 const pageSize = 1000
@@ -42,8 +42,7 @@ export async function setAside(
   const events = new Map<string, WaitingEvent>()
   for (let start = 0; start < waiting.length; start += pageSize) {
     const some = waiting.slice(start, start + pageSize).map((one) => ({ ...one, joins: one.runId !== null }))
-    const identityIds = some.map(({ identityId }) => identityId)
-    const split = decider.split(some, await rosterEntries(db, { connection, identityIds }), stopped)
+    const split = decider.split(some, await entriesOf(db, connection, some), stopped)
     goesOn.push(...split.goesOn)
     people.push(...split.waits)
     const byKey = new Map(some.map((person) => [person.identityId, person]))

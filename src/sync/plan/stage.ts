@@ -1,5 +1,6 @@
 import type { PlannedPerson } from '../../identity/decider.ts'
 import { compareKeys } from '../../identity/digest.ts'
+import type { ValueDigests } from '../../identity/value-digests.ts'
 import { type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../../store/plans/plans.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
@@ -17,14 +18,14 @@ export class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
 
-/** Stages in the store, so that the size of a plan costs no memory. */
-export function storeStage(db: Db, claim: ClaimedRun): Stage {
+/** Stages in the store, so that the size of a plan costs no memory. `digests`: where values are not kept. */
+export function storeStage(db: Db, claim: ClaimedRun, digests: ValueDigests | null): Stage {
   const runId = claim.run.id
   return {
     put: (people) =>
       db.transaction().execute(async (tx) => {
         if (!(await holdsRun(tx, claim))) throw new Overtaken()
-        await stagePeople(tx, runId, people)
+        await stagePeople(tx, runId, people, digests)
       }),
     drop: (identityIds) =>
       db.transaction().execute(async (tx) => {

@@ -2,11 +2,11 @@ import type { SourceRow } from '../../connectors/connector.ts'
 import { Failure } from '../../errors.ts'
 import type { Seen } from '../../identity/decide.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
-import { fingerprint } from '../../identity/digest.ts'
 import type { Decided } from '../../identity/explain.ts'
 import { type RowAccount, rowAccount } from '../../identity/mapping/row-account.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { Reject, RosterEntry, Sighting } from '../../identity/record.ts'
+import { addressDigest } from '../../identity/rekeyed.ts'
 import type { AskedPerson } from '../../store/schema.ts'
 import type { MappedRows, OutOfScope } from './map-rows.ts'
 
@@ -17,12 +17,12 @@ export type PersonWatch = ReturnType<typeof watchPerson>
 
 /** Who is asked for by this text. Only a digest of an e-mail address is kept, as it is a personal value. A key is none. */
 export function askedPerson(text: string): AskedPerson {
-  return { digest: digestOf(text), ...(!text.includes('@') && { identityId: text }) }
+  return { digest: addressDigest(text), ...(!text.includes('@') && { identityId: text }) }
 }
 
 /** Tells whether an e-mail address is the one that was asked for. */
 export function emailTest({ digest }: AskedPerson): (email: string) => boolean {
-  return (email) => digestOf(email) === digest
+  return (email) => addressDigest(email) === digest
 }
 
 /**
@@ -67,9 +67,9 @@ export function watchPerson(asked: AskedPerson, known: readonly string[]) {
 
   function isMeant(told: Sighting | Reject): boolean {
     const { identityId } = told
-    if (identityId?.includes('@') && digestOf(identityId) === asked.digest) return true
+    if (identityId?.includes('@') && addressDigest(identityId) === asked.digest) return true
     const email = isReject(told) ? null : told.fields.email
-    return typeof email === 'string' && digestOf(email) === asked.digest
+    return typeof email === 'string' && addressDigest(email) === asked.digest
   }
 
   return {
@@ -146,8 +146,4 @@ function foldKey(key: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
     .replace(/^0+/, '')
-}
-
-function digestOf(text: string): string {
-  return fingerprint('person', text.toLowerCase())
 }

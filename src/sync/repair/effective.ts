@@ -1,5 +1,6 @@
 import type { LeaverFinding } from '../../contract/control/leavers.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
+import { targetOf } from '../../store/connections.ts'
 import {
   type CheckResult,
   claimChecks,
@@ -10,6 +11,7 @@ import {
 import type { Platform, SyncContext } from '../context.ts'
 import { classifyAnswer, classifyRefusal } from '../deliver/classify-answers.ts'
 import { type Endpoint, request } from '../deliver/endpoint.ts'
+import { readBack } from '../deliver/look-up.ts'
 
 const formerStatuses = [
   'FORMER_EMPLOYEE',
@@ -48,9 +50,10 @@ export async function readBackLeavers(ctx: SyncContext, { connections, all = fal
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }
   const note = (results: readonly CheckResult[]): Promise<void> => noteChecked(db, results, now)
-  const people = claimed.filter((person): person is Addressed => person.email !== null)
-  await note(claimed.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
   try {
+    const known = await withAddresses(ctx, claimed, { endpoint, note })
+    const people = known.filter((person): person is Addressed => person.email !== null)
+    await note(known.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
     const left = people.length > mostOneByOne ? await readList(endpoint, people, note) : people
     await readEach(
       endpoint,
@@ -61,6 +64,34 @@ export async function readBackLeavers(ctx: SyncContext, { connections, all = fal
   } catch (error) {
     if (!endpoint.signal.aborted) ctx.events.unexpected({ during: 'leavers', error })
   }
+}
+
+/**
+ * The departures with the addresses that the platform holds of people of whom no more than a digest is kept. What cannot be read is noted
+ * and left out.
+ */
+async function withAddresses(
+  ctx: SyncContext,
+  claimed: readonly LeaverCheck[],
+  { endpoint, note }: { endpoint: Endpoint; note: Note },
+): Promise<LeaverCheck[]> {
+  const known = claimed.filter(({ isDigested }) => !isDigested)
+  const byConnection = Map.groupBy(
+    claimed.filter(({ isDigested }) => isDigested),
+    ({ connection }) => connection,
+  )
+  for (const [connection, people] of byConnection) {
+    const { id } = await targetOf(ctx.store.db, connection)
+    const keys = people.map(({ identityId }) => identityId)
+    const at = id === null ? null : { ...endpoint, connectionId: id }
+    const read = at === null ? null : await readBack(at, keys)
+    const stop = read?.stop ?? null
+    if (stop !== null)
+      await note(people.map((person) => ({ id: person.id, ...nothing(stopOf(stop) ?? 'unreachable') })))
+    else
+      for (const person of people) known.push({ ...person, email: read?.found.get(person.identityId)?.email ?? null })
+  }
+  return known
 }
 
 function nothing(finding: LeaverFinding): Found {

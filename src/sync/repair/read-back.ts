@@ -2,17 +2,29 @@ import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { Failure } from '../../errors.ts'
 import { changeTo } from '../../identity/difference.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
+import { isDigest, type Stated } from '../../identity/value-digests.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
 import type { SyncConnection } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 
-/** What reading a person back shows: that the platform has them as wanted, or what it has instead. */
+/** What the platform states of people, by which values that are kept as digests are compared. */
+export function statedBy(identities: Iterable<Identity>): Map<string, readonly Stated[]> {
+  return new Map([...identities].map((identity) => [identity.identityId, [identity]]))
+}
+
+/**
+ * What reading a person back shows: that the platform has them as wanted, or what it has instead. A digest that is left in the entry,
+ * read with what the platform states, stands for another value than the platform has.
+ */
 export function compareWith(entry: RosterEntry, identity: Identity | null): ReadBack {
   const { identityId, wanted, retracted } = entry
   if (identity === null) return { identityId, asWanted: false, confirmed: null }
   const confirmed = asRecord(identity, entry.confirmed ?? wanted ?? { identityId })
   const isWanted =
-    wanted !== null && retracted === null && changeTo(wanted, { confirmed, inferred: false, carried: true }) === null
+    wanted !== null &&
+    retracted === null &&
+    !fieldNames.some((field) => isDigest(wanted[field])) &&
+    changeTo(wanted, { confirmed, inferred: false, carried: true }) === null
   return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
 }
 

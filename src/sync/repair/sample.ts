@@ -6,7 +6,7 @@ import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
 import { resolveTarget } from '../deliver/target.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { asFailure, compareWith, statedBy } from './read-back.ts'
 import { openFindings, verifyAgainstPlatform } from './verify.ts'
 
 /** So many people besides the leavers of late are chosen by chance. */
@@ -41,7 +41,7 @@ export async function verifySample(
     const { found, stop } = await readBack(endpoint, identityIds, { mostOneByOne: readAtOnce })
     if (stop) throw asFailure(connection, stop)
     listed += found.size
-    const entries = await rosterEntries(db, { connection: name, identityIds })
+    const entries = await rosterEntries(db, { connection: name, identityIds, stated: statedBy(found.values()) })
     const noted = [...entries.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
       const actual = compareWith(entry, identity)

@@ -1,6 +1,7 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
+import { valueDigests } from '../../store/roster/value-digests.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -9,9 +10,10 @@ import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { readBack } from '../deliver/look-up.ts'
 import { resolveTarget } from '../deliver/target.ts'
+import { hasDigests } from '../digests.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
-import { compareWith } from './read-back.ts'
+import { compareWith, statedBy } from './read-back.ts'
 
 /** A run that could not read people back is asked for again after this time. */
 const retryAfterMs = 60 * 60_000
@@ -75,13 +77,16 @@ export async function readBackUncertain(
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Stop | null> {
   const { db } = ctx.store
+  // Without the key nothing can be compared: the people stay uncertain.
+  if ((await hasDigests(db, connection)) && valueDigests(db, connection.name) === null) return null
   for await (const identityIds of uncertainKeys(db, connection.name)) {
     const target = await resolveTarget(ctx, connection, { signal })
     if (typeof target !== 'number') return target
     const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
     const { found, stop } = await readBack(endpoint, identityIds)
     if (stop) return stop
-    const entries = await rosterEntries(db, { connection: connection.name, identityIds })
+    const stated = statedBy(found.values())
+    const entries = await rosterEntries(db, { connection: connection.name, identityIds, stated })
     const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))
     await db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()

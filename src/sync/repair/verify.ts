@@ -1,3 +1,4 @@
+import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Differences, Verification } from '../../store/schema.ts'
@@ -6,7 +7,7 @@ import type { Endpoint } from '../deliver/endpoint.ts'
 import { listIdentities } from '../deliver/look-up.ts'
 import { resolveTarget } from '../deliver/target.ts'
 import { Overtaken } from '../plan/stage.ts'
-import { asFailure, compareWith } from './read-back.ts'
+import { asFailure, compareWith, statedBy } from './read-back.ts'
 
 /** How many keys of each kind are kept with the run. */
 const keysKept = 100
@@ -30,7 +31,10 @@ export async function verifyAgainstPlatform(
   let listed = 0
 
   const stop = await listIdentities(endpoint, async (identities) => {
-    const known = await entriesOf(identities.map(({ identityId }) => identityId))
+    const known = await entriesOf(
+      identities.map(({ identityId }) => identityId),
+      identities,
+    )
     const noted: ReadBack[] = []
     for (const identity of identities) {
       found.add(identity.identityId)
@@ -57,8 +61,8 @@ export async function verifyAgainstPlatform(
   }
   return { listed, ...counts, people }
 
-  function entriesOf(identityIds: readonly string[]) {
-    return rosterEntries(db, { connection: connection.name, identityIds })
+  function entriesOf(identityIds: readonly string[], listed: readonly Identity[] = []) {
+    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
   }
 }
 

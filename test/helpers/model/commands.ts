@@ -23,6 +23,7 @@ export const setups: fc.Arbitrary<Setup> = fc.record({
   leavers: fc.integer({ min: 0, max: 2 }),
   batchSize: fc.constantFrom(2, 3, 1000),
   updateWave: fc.constantFrom(1, 100),
+  keepValues: fc.boolean(),
 })
 
 const night = fc

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { type Enqueued, Postponed } from '../../../src/queue/jobs.ts'
+import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
 import { requestEventRuns, sweep } from '../../../src/sync/sync.ts'
 import { webhookFeed } from '../events.ts'
 import { type Host, openWorld, readInDoubt, type World } from '../world.ts'
@@ -16,6 +17,8 @@ export type Setup = {
   readonly leavers: number
   readonly batchSize: number
   readonly updateWave: number
+  /** Whether values of people are kept once the platform has acknowledged them. */
+  readonly keepValues: boolean
 }
 
 /** When work is interrupted: by the death of the process, or by its signal, at the so many-th thing that it does, or change that it makes. */
@@ -37,6 +40,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
   opening.defer(() => operator.end())
   await emptyStore(operator)
   const { client } = await host.tenant()
+  const signing = new Signing(auditKey(newKeyPem(), 'a trial'))
   const outage: Outage = { fault: null, left: 0, script: [], sparesReads: false, late: [] }
   const bugs: unknown[] = []
   let life = createLife()
@@ -51,9 +55,11 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
       client: faultyClient(client, { outage, step: born.step }),
       connection: {
         guards: Guards.parse({ leavers: { count: 2, share: 0 }, shrink: { count: 2, share: 0 } }),
+        keepValues: setup.keepValues,
         delivery: { batchSize: setup.batchSize, batchBytes: 1_000_000, updateWave: setup.updateWave },
       },
       webhook: webhookFeed(),
+      ...(!setup.keepValues && { signing }),
     })
     const { store } = next.sync
     Object.assign(next.sync, {
@@ -88,6 +94,7 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
 
   const trial = {
     client,
+    keepsValues: setup.keepValues,
     outage,
     get world(): World {
       return world
