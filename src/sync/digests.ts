@@ -15,6 +15,12 @@ export async function hasDigests(db: Db, { name, keepValues }: SyncConnection): 
   return !keepValues || (await digestState(db, name)).since !== null
 }
 
+/** Whether what is known can be compared: it holds no digests, or the key that made them is there. */
+export async function canCompare(db: Db, connection: string): Promise<boolean> {
+  const { since, keyName } = await digestState(db, connection)
+  return since === null || keyName === null || keyName === valueDigests(db, connection)?.keyName
+}
+
 /** Refuses to look at a plan that cannot be compared with what is known. */
 export async function requireDigests(db: Db, connection: SyncConnection): Promise<void> {
   if (!(await hasDigests(db, connection))) return

@@ -4,11 +4,13 @@ import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections.ts'
 import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
 import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
+import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
-import { compareWith, isAsKnown } from './read-back.ts'
+import { canCompare } from '../digests.ts'
+import { compareWith, isAsKnown, statedBy } from './read-back.ts'
 import { addRepair, tellRepair } from './uncertain.ts'
 
 /** So many answers are written in one transaction. */
@@ -43,6 +45,7 @@ async function readConnection(
   const { db } = ctx.store
   const { id: connectionId } = await targetOf(db, connection)
   if (connectionId === null) return
+  if (!(await canCompare(db, connection))) return
   const people = await claimDoubted(db, { connection, now: ctx.now() })
   if (people.length === 0) return
   const endpoint: Endpoint = { platform: ctx.platform, connectionId, signal, requests: 0 }
@@ -109,9 +112,11 @@ async function note(
   const now = ctx.now()
   return await ctx.store.db.transaction().execute(async (tx) => {
     await lockEntries(tx, { connection, identityIds })
-    const entries = await rosterEntries(tx, { connection, identityIds })
-    const quiet = [...entries.values()].filter((entry) => isUnmoved(entry, before.get(entry.identityId)))
-    const read = quiet.map((entry) => {
+    const unmoved = [...(await rosterEntries(tx, { connection, identityIds })).values()].filter((entry) =>
+      isUnmoved(entry, before.get(entry.identityId)),
+    )
+    const quiet = await statedEntries(tx, connection, { entries: unmoved, found })
+    const read = [...quiet.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
       return { isSame: isAsKnown(entry, identity), ...compareWith(entry, identity) }
     })
@@ -123,6 +128,16 @@ async function note(
     if (differing > 0 && repairs === 'by a run') await addRepair(tx, { connection, now })
     return differing
   })
+}
+
+/** The same people, with values that are kept as digests known as far as the platform states them. */
+async function statedEntries(
+  tx: Db,
+  connection: string,
+  { entries, found }: { entries: readonly RosterEntry[]; found: ReadonlyMap<string, Identity> },
+): Promise<ReadonlyMap<string, RosterEntry>> {
+  const identityIds = entries.map(({ identityId }) => identityId)
+  return await rosterEntries(tx, { connection, identityIds, stated: statedBy(found.values()) })
 }
 
 function isUnmoved(entry: RosterEntry, before: RosterEntry | undefined): boolean {

@@ -2,7 +2,7 @@ import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { Failure } from '../../errors.ts'
 import { changeTo } from '../../identity/difference.ts'
 import { fieldNames, type IdentityRecord, type RosterEntry } from '../../identity/record.ts'
-import { isDigest, type Stated } from '../../identity/value-digests.ts'
+import { holdsDigests, type Stated } from '../../identity/value-digests.ts'
 import type { ReadBack } from '../../store/roster/roster.ts'
 import type { SyncConnection } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
@@ -20,11 +20,7 @@ export function compareWith(entry: RosterEntry, identity: Identity | null): Read
   const { identityId, wanted, retracted } = entry
   if (identity === null) return { identityId, asWanted: false, confirmed: null }
   const confirmed = asRecord(identity, entry.confirmed ?? wanted ?? { identityId })
-  const isWanted =
-    wanted !== null &&
-    retracted === null &&
-    !fieldNames.some((field) => isDigest(wanted[field])) &&
-    changeTo(wanted, { confirmed, inferred: false, carried: true }) === null
+  const isWanted = wanted !== null && retracted === null && !differs(wanted, confirmed)
   return isWanted ? { identityId, asWanted: true } : { identityId, asWanted: false, confirmed }
 }
 
@@ -32,7 +28,11 @@ export function compareWith(entry: RosterEntry, identity: Identity | null): Read
 export function isAsKnown({ confirmed }: RosterEntry, identity: Identity | null): boolean {
   if (identity === null || confirmed === null) return identity === null && confirmed === null
   const found = asRecord(identity, confirmed)
-  return changeTo(confirmed, { confirmed: found, inferred: false, carried: true }) === null
+  return !differs(confirmed, found)
+}
+
+function differs(known: IdentityRecord, found: IdentityRecord): boolean {
+  return holdsDigests(known) || changeTo(known, { confirmed: found, inferred: false, carried: true }) !== null
 }
 
 /** What the platform holds of a person, in the fields that are kept here. */

@@ -1,7 +1,6 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
 import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
-import { valueDigests } from '../../store/roster/value-digests.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -10,7 +9,7 @@ import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { readBack } from '../deliver/look-up.ts'
 import { resolveTarget } from '../deliver/target.ts'
-import { hasDigests } from '../digests.ts'
+import { canCompare } from '../digests.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { compareWith, statedBy } from './read-back.ts'
@@ -78,7 +77,7 @@ export async function readBackUncertain(
 ): Promise<Stop | null> {
   const { db } = ctx.store
   // Without the key nothing can be compared: the people stay uncertain.
-  if ((await hasDigests(db, connection)) && valueDigests(db, connection.name) === null) return null
+  if (!(await canCompare(db, connection.name))) return null
   for await (const identityIds of uncertainKeys(db, connection.name)) {
     const target = await resolveTarget(ctx, connection, { signal })
     if (typeof target !== 'number') return target
