@@ -13,9 +13,9 @@ import { fingerprint } from './digest.ts'
 import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
 import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
 import { isCountedBy, type Tallied, tally } from './guards/tally.ts'
-import type { IdentityRecord, Origin, Reject, RosterEntry, Sighting } from './record.ts'
+import { fieldNames, type IdentityRecord, type Origin, type Reject, type RosterEntry, type Sighting } from './record.ts'
 import { noAnswers, type Pair, watchKeys } from './rekeyed.ts'
-import { holdsDigests, holdsValues } from './value-digests.ts'
+import { holdsDigests, holdsValues, isDigest } from './value-digests.ts'
 
 /** So many of the people named last are remembered, to find some among them that the plan leaves employed. */
 const endKeysSought = 1000
@@ -116,6 +116,8 @@ export type Account = {
   readonly outOfScope: number
   /** Rows that gave way to a newer one of the same person. */
   readonly older: number
+  /** People of whom the platform lacks something that cannot be sent, since its value is not kept. */
+  readonly notKept: ReadonlySet<string>
   /** Rows whose start lies on or after their leaving date without being hired again by then, and the line of the first of them. */
   readonly startsAfterLeaving: { readonly count: number; readonly line: number }
 }
@@ -153,7 +155,9 @@ export function createDecider({
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
   const standing = new Map<string, { reject: Reject; times: number }>()
+  const notKept = new Set<string>()
   const account: { -readonly [K in keyof Account]: Account[K] } = {
+    notKept,
     records: 0,
     rejected: 0,
     older: 0,
@@ -536,6 +540,8 @@ export function createDecider({
     { identityId, origin }: Pick<PlannedPerson, 'identityId' | 'origin'>,
   ): PlannedPerson[] {
     const change = decision.change ?? (everybody ? resend(entry, decision) : null)
+    if (lacksValues(entry, decision)) notKept.add(identityId)
+    else notKept.delete(identityId)
     const known = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
     const stored = restoresValues && entry?.recognised ? (decision.entry ?? sideOf(entry)) : known
     return stored || change ? [{ identityId, entry: stored, change, origin, confirmed: entry?.confirmed ?? null }] : []
@@ -634,6 +640,14 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     !sameHeld(side.heldLeaving, entry.heldLeaving) ||
     side.absences !== entry.absences
   )
+}
+
+/** Whether the platform lacks a value of a person that no more than a digest stands for. */
+function lacksValues(entry: RosterEntry | undefined, { entry: side }: Decision): boolean {
+  if (!entry || entry.retracted) return false
+  const { confirmed } = entry
+  const wanted = side?.wanted ?? entry.wanted
+  return fieldNames.some((field) => isDigest(wanted?.[field]) && wanted?.[field] !== confirmed?.[field])
 }
 
 function sideOf(entry: RosterEntry): WantedSide {

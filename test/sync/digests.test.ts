@@ -279,6 +279,56 @@ describe('what somebody else does on the platform', () => {
   })
 })
 
+test('a leaver is sent to another place with key and date alone, and with all values once they are back', async () => {
+  await using world = await open()
+  const { client } = world
+  await world.night(people())
+  await world.night(without(people(), 'E0002'), at(0))
+  Object.assign(world.connection, { target: { name: 'Acme HRIS, moved' } })
+
+  await world.night(without(people(), 'E0002'), at(10))
+  const moved = await world.sync.store.db.selectFrom('connections').select('target_id').executeTakeFirstOrThrow()
+  const peopleThere = async () => {
+    const params = { connectionId: Number(moved.target_id) }
+    const answer = await client.listHrisUserIdentities({ params, query: { size: 100 } })
+    return new Map(answer.status === 200 ? answer.body.data.map((person) => [person.identityId, person]) : [])
+  }
+  const there = await peopleThere()
+  const back = await world.night(people(), at(20))
+
+  expect(there.get('E0002')).toMatchObject({ firstName: null, separatedAt: '2026-11-20T00:00:00.000Z' })
+  expect(there.get('E0001')).toMatchObject({ firstName: 'Canary 0', separatedAt: null })
+  expect(back.state).toBe('finished')
+  expect((await peopleThere()).get('E0002')).toMatchObject({ firstName: 'Canary 1', separatedAt: null })
+})
+
+test('what the platform has lost waits for a source that states it, and a warning says so', async () => {
+  await using world = await open()
+  const { client } = world
+  await world.night(people())
+  const place = await placeOn(world)
+  await client.deleteHrisUserIdentity({ params: place('E0002') })
+  await client.updateHrisUserIdentity({ params: place('E0003'), body: { firstName: 'Somebody' } })
+  const sent = requestsOf(world)
+
+  const options = { verify: true }
+  const found = await requestRun(world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
+  await world.drain()
+  const sentThen = [...sent]
+  const mended = await world.night(people(), at(0))
+
+  expect(await world.runOf(found.id)).toMatchObject({
+    state: 'unchanged',
+    verification: { lost: 1, changed: 1 },
+    warnings: [expect.stringContaining('the platform lacks something of 2 people that cannot be sent')],
+  })
+  expect(sentThen).toEqual([])
+  expect(mended).toMatchObject({ state: 'finished', counts: { join: 1, update: 1 } })
+  const held = await peopleOn(client)
+  expect(held.get('E0002')).toMatchObject({ firstName: 'Canary 1', jobTitle: 'Canary keeper' })
+  expect(held.get('E0003')).toMatchObject({ firstName: 'Canary 2' })
+})
+
 describe('the key of the installation', () => {
   test('may be another one than before: nobody is taken for changed', async () => {
     await using world = await open()

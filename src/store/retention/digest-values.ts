@@ -74,13 +74,19 @@ async function markFormer(db: Db, { connection, now }: Place): Promise<boolean> 
 /** One portion of the people whose values the platform has as wanted, or who are withheld. Answers how many. */
 async function digestPeople(db: Db, { connection, digests }: Place): Promise<number> {
   return await db.transaction().execute(async (tx) => {
+    const isAnswered = sql<boolean>`to_digest and not exists (
+      select 1 from out_of_sync
+      where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
+        and (roster.retracted_at is null or out_of_sync.confirmed is not null))`
+    const { rows: locked } = await sql<{ identity_id: string }>`
+      select identity_id from roster where connection = ${connection} and ${isAnswered}
+      order by identity_id limit ${atOnce} for update skip locked`.execute(tx)
+    // Looked at again under the lock: a plan that was accepted meanwhile may want something that nothing has acknowledged yet.
     const { rows } = await sql<{ identity_id: string; wanted: IdentityRecord | null }>`
       select identity_id, wanted from roster
-      where connection = ${connection} and to_digest and not exists (
-        select 1 from out_of_sync
-        where out_of_sync.connection = roster.connection and out_of_sync.identity_id = roster.identity_id
-          and (roster.retracted_at is null or out_of_sync.confirmed is not null))
-      order by identity_id limit ${atOnce} for update skip locked`.execute(tx)
+      where connection = ${connection} and identity_id = any(${locked.map(({ identity_id }) => identity_id)}) and ${isAnswered}`.execute(
+      tx,
+    )
     const people = rows.map(({ identity_id, wanted }) => ({
       identity_id,
       wanted: wanted && digested(wanted, digests),
@@ -93,7 +99,7 @@ async function digestPeople(db: Db, { connection, digests }: Place): Promise<num
         from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as d(identity_id text, wanted jsonb, traits jsonb)
         where roster.connection = ${connection} and roster.identity_id = d.identity_id`.execute(tx)
     }
-    return people.length
+    return locked.length
   })
 }
 

@@ -314,11 +314,17 @@ function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string |
 export function warningsOf(
   reading: Pick<Reading, 'warnings'>,
   mapping: MappedRows,
-  { account: { older, outOfScope, startsAfterLeaving: swapped } }: Decider,
+  { account: { older, outOfScope, notKept, startsAfterLeaving: swapped } }: Decider,
 ): readonly string[] {
   return [
     ...(reading.warnings?.() ?? []),
     ...(mapping.ok ? mapping.findings() : []),
+    ...(notKept.size === 0
+      ? []
+      : [
+          `the platform lacks something of ${notKept.size} ${notKept.size === 1 ? 'person' : 'people'} that cannot be sent, as values are ` +
+            `not kept (the first is ${[...notKept][0]}): an export or event that states all their fields sends it`,
+        ]),
     ...(outOfScope === 0 ? [] : [`${outOfScope} rows are not in scope`]),
     ...(older === 0 ? [] : [`${older} rows gave way to a newer row of the same person`]),
     ...(swapped.count === 0
