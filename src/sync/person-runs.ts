@@ -6,6 +6,7 @@ import type { StagedChange } from '../store/plans/plans.ts'
 import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../store/runs/runs.ts'
 import type { PersonAccount } from '../store/schema.ts'
 import type { SyncContext } from './context.ts'
+import { requireDigests } from './digests.ts'
 import { preparePerson } from './plan/one-person.ts'
 import type { PlanDocument } from './plan/plan-only.ts'
 import { memoryStage } from './plan/stage.ts'
@@ -55,6 +56,7 @@ export async function planPerson(
   const connection = connectionOf(ctx, request.connection)
   mustHaveSource(connection)
   await ensureConnection(ctx.store.db, connection.name)
+  await requireDigests(ctx.store.db, connection)
   const stage = memoryStage()
   const prepared = await preparePerson(ctx, connection, {
     asked: askedPerson(request.person),

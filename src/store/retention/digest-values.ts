@@ -225,7 +225,8 @@ async function digestRest(
 const shown: ReadonlySet<string> = new Set(['identityId', 'separatedAt'])
 const worded: ReadonlySet<string> = new Set(['status', 'action'])
 
-function withoutCells(account: RunAccount): RunAccount {
+/** An account without the texts of the cells of its person, and what was read from them. */
+export function withoutCells(account: RunAccount): RunAccount {
   if (!account.person) return account
   const rows = account.person.rows.map((row) => ({
     ...row,
