@@ -17,6 +17,8 @@ export const failures = {
   blocked: { exit: 77, retry: false },
   config_invalid: { exit: 78, retry: false },
   database_unreachable: { exit: 69, retry: true },
+  store_lost: { exit: 74, retry: false },
+  store_damaged: { exit: 74, retry: false },
   queue_unreachable: { exit: 69, retry: true },
   alert_unsent: { exit: 69, retry: true },
   not_found: { exit: 66, retry: false },

@@ -4,6 +4,7 @@ import { userName } from '../daemon/user-name.ts'
 import { standardError, standardOutput } from '../text/print.ts'
 import { version } from '../version.ts'
 import type { AcceptStatusOptions } from './commands/accept-status.ts'
+import type { AcceptStoreOptions } from './commands/accept-store.ts'
 import type { AlertsTestOptions } from './commands/alerts.ts'
 import type { AliasOptions } from './commands/alias.ts'
 import type { ApproveOptions } from './commands/approve.ts'
@@ -296,6 +297,14 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .requiredOption('--reason <text>', 'why, for the record')
     .action(
       ends(async (key: string, options: ForgetOptions) => (await import('./commands/forget.ts')).forget(key, options)),
+    )
+
+  deciding(
+    common(add(program, 'accept-store', 'Say that the store which is there counts, where another one was known')),
+  )
+    .requiredOption('--reason <text>', 'why, for the record')
+    .action(
+      ends(async (options: AcceptStoreOptions) => (await import('./commands/accept-store.ts')).acceptStore(options)),
     )
 
   const audit = add(program, 'audit', 'The record of everything: verify it, hand it out, replace its key')

@@ -1,4 +1,3 @@
-import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent } from 'undici'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
@@ -6,12 +5,10 @@ import { csvConnector } from '../connectors/folder/open.ts'
 import { httpConnector } from '../connectors/http/open.ts'
 import { sftpConnector } from '../connectors/sftp/open.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
-import { type Database, openDatabase } from '../database/database.ts'
-import { errorCode, Failure } from '../errors.ts'
+import type { Database } from '../database/database.ts'
 import { createClient } from '../http/client/client.ts'
 import { provenServers } from '../http/client/tls.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
-import { migrations } from '../store/migrations/index.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import { takeLease } from '../store/workers/leases.ts'
 import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
@@ -23,6 +20,7 @@ import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
 import type { ControlContext } from './control/control.ts'
+import { openStore } from './installation/open-store.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 import { userName } from './user-name.ts'
 
@@ -43,7 +41,6 @@ export type AssemblyOptions = {
 }
 
 const connectTimeoutMs = 10_000
-const poolSize = 16
 /** A long statement of the embedded database blocks this process; its jobs must not be taken for abandoned meanwhile. */
 const embeddedLockSeconds = 600
 
@@ -53,7 +50,11 @@ export async function assemble(
   { events, now, startedBy = userName() }: AssemblyOptions,
 ): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
-  const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config)), { config, events, now })
+  const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config, { events, now })), {
+    config,
+    events,
+    now,
+  })
   opening.use(audit)
   const queue = opening.use(await openJobs(config, { store, events }))
   const lease = opening.use(await takeLease(store))
@@ -108,29 +109,6 @@ export function watchedOf({ connections }: Config): Watched {
   })
   const leaverBounds = new Map([...connections].map(([name, { leavers }]) => [name, leavers.boundHours]))
   return { connections: [...connections.keys()], sources, leaverBounds }
-}
-
-/** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. */
-export async function openStore(config: Config): Promise<Database<StoreSchema>> {
-  await ensureDataDir(config.dataDir)
-  const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
-  return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize })
-}
-
-/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
-export async function ensureDataDir(dataDir: string): Promise<string | null> {
-  try {
-    // What is kept here is about people: no one else on this machine needs to read it.
-    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    await access(dataDir, constants.W_OK)
-    return made ?? null
-  } catch (error) {
-    const code = errorCode(error)
-    const help = 'give its account the rights, or name another one as dataDir'
-    throw new Failure('config_invalid', `the data folder ${dataDir} cannot be written (${code}): ${help}`, {
-      cause: error,
-    })
-  }
 }
 
 /** The queue: the configured Redis, else the database of the store. */

@@ -12,8 +12,10 @@ import { lookOver } from '../sync/plan/look-over.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
-import { ensureDataDir, openJobs, openPlatform, openStore, toSyncConnection } from './assembly.ts'
+import { openJobs, openPlatform, toSyncConnection } from './assembly.ts'
 import type { Config, WebhookConfig } from './config/config.ts'
+import { markerFile } from './installation/marker.ts'
+import { ensureDataDir, openStore } from './installation/open-store.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {
@@ -79,7 +81,7 @@ async function openPlace(config: Config): Promise<Place | Failure> {
   const { dataDir } = config
   const shown = (text: string) => text
   try {
-    if (existsSync(join(dataDir, 'store'))) {
+    if (existsSync(join(dataDir, 'store')) || existsSync(join(dataDir, markerFile))) {
       return { config, isTrial: false, shown, [Symbol.asyncDispose]: async () => {} }
     }
     const made = await ensureDataDir(dataDir)

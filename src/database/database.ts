@@ -1,10 +1,11 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { openEmbedded } from './embedded.ts'
+import { type Existing, openEmbedded } from './embedded.ts'
 import { type Migration, migrate } from './migrate.ts'
 import type { Engine } from './pool.ts'
 import { openServer } from './server.ts'
 import { sessionSettings } from './session-settings.ts'
 
+export type { Existing } from './embedded.ts'
 export type { Migration } from './migrate.ts'
 
 export type Database<S> = Engine & { readonly db: Kysely<S> }
@@ -17,20 +18,29 @@ export type DatabaseOptions = {
   /** Applied in order to the first schema. */
   readonly migrations: readonly Migration[]
   readonly poolSize?: number
+  /** Of an embedded database in a folder: what may be there already. Left out, it is the one that was there before. */
+  readonly existing?: Existing
 }
 
 /**
  * Opens a database and brings its schema up to date. Both engines behave alike, but the embedded one runs only one transaction at a
  * time, so code in a transaction must not wait for a second connection.
  *
- * Fails with `database_unreachable` if there is no usable database, with `already_active` if another process uses the folder, and with
+ * Fails with `database_unreachable` if there is no usable database, with `store_lost` or `store_damaged` if an embedded one is not what it
+ * was, with `already_active` if another process uses the folder, and with
  * `config_invalid` if another version wrote the database.
  */
-export async function openDatabase<S>({ at, schemas, migrations, poolSize }: DatabaseOptions): Promise<Database<S>> {
+export async function openDatabase<S>({
+  at,
+  schemas,
+  migrations,
+  poolSize,
+  existing,
+}: DatabaseOptions): Promise<Database<S>> {
   const settings = sessionSettings(schemas)
   await using opening = new AsyncDisposableStack()
   const open = /^postgres(ql)?:/.test(at) ? openServer : openEmbedded
-  const { kind, pool, place } = opening.use(await open({ at, settings, poolSize }))
+  const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing }))
   await migrate(pool, migrations, { schema: schemas[0], place })
   const db = new Kysely<S>({ dialect: new PostgresDialect({ pool }) })
   const opened = opening.move()

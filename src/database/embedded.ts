@@ -1,14 +1,23 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { PGlite } from '@electric-sql/pglite'
 import { Failure } from '../errors.ts'
 import { lockFolder } from './lock-file.ts'
+import { type DatabaseMarker, isBefore, readDatabaseMarker, writeDatabaseMarker } from './marker-file.ts'
+import { damagedPages } from './page-checksums.ts'
 import { createPglitePool, openPglite } from './pglite-pool.ts'
 import { PgliteSession } from './pglite-session.ts'
-import type { Engine } from './pool.ts'
+import type { Engine, Pool } from './pool.ts'
 
 type Settings = Readonly<Record<string, string>>
 
+/** What may be at the place of a database: the one that is known there; any; or, for a new beginning, any, which is then put aside. */
+export type Existing = 'known' | 'any' | 'aside'
+
 const memory = 'memory:'
+const markMs = 60_000
+const markerQuery =
+  'select system_identifier::text as database, pg_current_wal_flush_lsn()::text as position from pg_control_system()'
 
 /**
  * Opens an embedded database: in a folder, which this process then uses alone, or in memory for `memory:`. A database in memory may
@@ -18,18 +27,22 @@ export async function openEmbedded(options: {
   at: string
   settings: Settings
   poolSize?: number | undefined
+  existing?: Existing | undefined
 }): Promise<Engine> {
-  const { at, settings, poolSize } = options
+  const { at, settings, poolSize, existing = 'known' } = options
   const image = at.startsWith(memory) ? at.slice(memory.length) : undefined
   const place = image === undefined ? `the embedded database in ${at}` : 'a database in memory'
   await using opening = new AsyncDisposableStack()
   try {
     if (image === undefined) await claimFolder(at, opening)
     const pglite =
-      image === undefined ? await openFolder(at, settings) : await openPglite({ image: image || null }, settings)
+      image === undefined
+        ? await openFolder(at, { settings, existing })
+        : await openPglite({ image: image || null }, settings)
     const session = opening.use(new PgliteSession(pglite))
     const pool = createPglitePool(session, poolSize)
     opening.defer(() => pool.end())
+    if (image === undefined) opening.use(await keepMarker(at, pool))
     const opened = opening.move()
     return { kind: 'pglite', pool, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (error) {
@@ -45,23 +58,104 @@ async function claimFolder(folder: string, opening: AsyncDisposableStack): Promi
 }
 
 /** Opens the database in a folder that this process has claimed. */
-async function openFolder(folder: string, settings: Settings) {
+async function openFolder(
+  folder: string,
+  { settings, existing }: { settings: Settings; existing: Existing },
+): Promise<PGlite> {
   const data = join(folder, 'pgdata')
   const beginning = join(folder, 'beginning')
   // A first start that was interrupted leaves this file and half a database, in which nothing has been stored yet.
-  if (await exists(beginning)) await rm(data, { recursive: true, force: true })
+  const begins = await exists(beginning)
+  if (begins) await rm(data, { recursive: true, force: true })
+  if (existing === 'aside' && (await exists(data)))
+    await rename(data, `${data}.aside-${new Date().toISOString().replaceAll(':', '')}`)
+  const marker = existing === 'known' ? await readDatabaseMarker(folder) : null
   const isNew = !(await exists(data))
+  if (isNew && marker !== null && !begins)
+    throw new Failure('store_lost', `the embedded database in ${folder} is gone: "pgdata" was there, and is no longer`)
   if (isNew) await writeFile(beginning, '')
   else await refuseOtherContent(data)
   const pglite = await openPglite({ folder: data }, settings)
-  if (isNew) await rm(beginning)
-  return pglite
+  try {
+    if (isNew) await rm(beginning)
+    else await refuseOtherDatabase(pglite, { folder, marker })
+    if (!isNew) await refuseDamage(pglite, folder)
+    return pglite
+  } catch (error) {
+    await pglite.close()
+    throw error
+  }
 }
 
 async function refuseOtherContent(data: string): Promise<void> {
   const entries = await readdir(data)
   if (entries.includes('PG_VERSION')) return
   throw new Error(`${data} holds no database; name another folder, or restore this one from a backup`)
+}
+
+async function refuseOtherDatabase(
+  pglite: PGlite,
+  { folder, marker }: { folder: string; marker: DatabaseMarker | 'unreadable' | null },
+): Promise<void> {
+  if (marker === null || marker === 'unreadable') return
+  const { database, position } = await markerOf(pglite)
+  if (database !== marker.database)
+    throw new Failure('store_lost', `the embedded database in ${folder} was exchanged: another one stands in its place`)
+  if (isBefore(position, marker.position))
+    throw new Failure(
+      'store_lost',
+      `the embedded database in ${folder} is an older copy of itself: what was written last is not in it`,
+    )
+}
+
+/** Reads the whole database once, so that damage is known before work begins. */
+async function refuseDamage(pglite: PGlite, folder: string): Promise<void> {
+  const { rows } = await pglite.query<{ base: string }>(
+    `select 'base/' || oid as base from pg_database where datname = current_database()`,
+  )
+  const folders = ['global', ...rows.map(({ base }) => base)]
+  for (const { filenode, file, page } of await damagedPages(join(folder, 'pgdata'), folders)) {
+    // What a crash left of a table that was never there for anyone belongs to no relation.
+    const {
+      rows: [relation],
+    } = await pglite.query<{ name: string | null }>(
+      `select pg_filenode_relation((select oid from pg_tablespace where spcname = $1), $2)::text as name`,
+      [file.startsWith('global') ? 'pg_global' : 'pg_default', filenode],
+    )
+    if (relation?.name)
+      throw new Failure(
+        'store_damaged',
+        `the embedded database in ${folder} is damaged: page ${page} of ${relation.name} (pgdata/${file}) does not match its checksum`,
+      )
+  }
+}
+
+async function markerOf(pglite: PGlite): Promise<DatabaseMarker> {
+  const { rows } = await pglite.query<DatabaseMarker>(markerQuery)
+  const [marker] = rows
+  if (!marker) throw new Error('the database does not say which it is')
+  return marker
+}
+
+/** Keeps the marker of a folder up to date while its database is open. */
+async function keepMarker(folder: string, pool: Pool): Promise<AsyncDisposable> {
+  let written = ''
+  const note = async (): Promise<void> => {
+    const { rows } = await pool.query<DatabaseMarker>(markerQuery)
+    const [marker] = rows
+    if (!marker || marker.position === written) return
+    await writeDatabaseMarker(folder, marker)
+    written = marker.position
+  }
+  await note()
+  // A disk that is full does not keep the database from working; the next turn tries again.
+  const noting = setInterval(() => note().catch(() => undefined), markMs).unref()
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(noting)
+      await note().catch(() => undefined)
+    },
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

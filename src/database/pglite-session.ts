@@ -85,8 +85,13 @@ export class PgliteSession implements AsyncDisposable {
     // Without a receiver, PGlite reads each answer too and keeps all that it has read.
     const onRawData = (bytes: Uint8Array) => void written.push(Buffer.from(bytes))
     await this.#pglite.execProtocolRawStream(batch, { syncToFs: false, onRawData })
-    const { bytes, notifications, lastWords } = readAnswer(Buffer.concat(written))
+    const { bytes, notifications, lastWords, damage } = readAnswer(Buffer.concat(written))
     if (lastWords !== null) this.#fail(lastWords)
+    // Work that goes on beside a damaged page would act on what is left.
+    if (damage !== null) {
+      this.#failure = new Failure('store_damaged', `the embedded database is damaged: ${damage}`)
+      throw this.#failure
+    }
     for (const { channel, frame } of notifications) {
       for (const listener of this.#listeners.get(channel) ?? []) listener.notify(frame)
     }

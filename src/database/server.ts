@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import type { Existing } from './embedded.ts'
 import { createPool, type Engine, type Pool } from './pool.ts'
 import { refuseSharedSessions } from './pooler.ts'
 import { parseServerAddress, type ServerAddress } from './server-address.ts'
@@ -19,6 +20,7 @@ export async function openServer(options: {
   at: string
   settings: Readonly<Record<string, string>>
   poolSize?: number | undefined
+  existing?: Existing | undefined
 }): Promise<Engine> {
   const address = parseServerAddress(options.at)
   const pool = createServerPool(address, options)

@@ -47,6 +47,8 @@ export type Answer = {
   readonly notifications: readonly Notification[]
   /** Why the server ends after this answer, if it does. */
   readonly lastWords: string | null
+  /** What the server says of its own data, if it is damaged. */
+  readonly damage: string | null
 }
 
 /** Reads what a server has answered to a batch. */
@@ -55,15 +57,20 @@ export function readAnswer(written: Buffer): Answer {
   const pieces: Buffer[] = []
   let kept = 0
   let lastWords: string | null = null
+  let damage: string | null = null
   for (const { type, from, to } of frames(written)) {
-    if (type === messages.error) lastWords ??= readLastWords(written.subarray(from, to))
+    if (type === messages.error) {
+      const error = readError(written.subarray(from, to))
+      if (error.isEnd) lastWords ??= error.message
+      if (error.isDamage) damage ??= error.message
+    }
     if (type !== messages.notification) continue
     notifications.push({ channel: channelOf(written.subarray(from, to)), frame: written.subarray(from, to) })
     pieces.push(written.subarray(kept, from))
     kept = to
   }
   const bytes = pieces.length === 0 ? written : Buffer.concat([...pieces, written.subarray(kept)])
-  return { bytes, notifications, lastWords }
+  return { bytes, notifications, lastWords, damage }
 }
 
 function message(type: string, body: Buffer): Buffer {
@@ -88,9 +95,10 @@ function channelOf(frame: Buffer): string {
   return frame.toString('utf8', channelAt, frame.indexOf(0, channelAt))
 }
 
-/** The message of an error that ends the session; otherwise null. Each field is a letter and a text, and V is the severity in English. */
-function readLastWords(frame: Buffer): string | null {
+/** Each field of an error is a letter and a text. V is the severity in English; the codes of class XX beyond XX000 say that data is corrupted. */
+function readError(frame: Buffer): { message: string; isEnd: boolean; isDamage: boolean } {
   const fields = frame.toString('utf8', headerBytes).split('\0')
+  const message = fields.find((field) => field.startsWith('M'))?.slice(1) ?? 'no reason given'
   const isEnd = fields.includes('VFATAL') || fields.includes('VPANIC')
-  return isEnd ? (fields.find((field) => field.startsWith('M'))?.slice(1) ?? 'no reason given') : null
+  return { message, isEnd, isDamage: fields.includes('CXX001') || fields.includes('CXX002') }
 }

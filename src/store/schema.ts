@@ -442,6 +442,14 @@ export type StoreSchema = {
     due_at: Date
     answers: Generated<number>
   }
+  installation: {
+    one: Generated<boolean>
+    id: string
+    made_at: Date
+    moved_to: string | null
+    moved_at: Date | null
+  }
+  restored_connections: { connection: string; known_until: Date; restored_at: Date }
 }
 
 export type Db = Kysely<StoreSchema>

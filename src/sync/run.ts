@@ -40,6 +40,7 @@ import { readBackLeavers } from './repair/effective.ts'
 import { readBackInDoubt } from './repair/in-doubt.ts'
 import { asFailure } from './repair/read-back.ts'
 import { readyDigests } from './repair/renew-digests.ts'
+import { learnAfterRestore } from './repair/restored.ts'
 import { verifySample } from './repair/sample.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
@@ -117,7 +118,8 @@ async function readAndPlan(
   }
   await noteTarget(ctx, connection)
   await readyDigests(ctx, connection, { claim, signal })
-  const verification = await verify(ctx, connection, { claim, signal })
+  const learned = await learnAfterRestore(ctx, connection, { claim, signal })
+  const verification = learned ?? (await verify(ctx, connection, { claim, signal }))
   const unread = await readBackUncertain(ctx, connection, { claim, signal })
   // What HR says is read all the same; a run that reads nothing else has nothing to go on with.
   if (unread && (claim.run.feed === 'roster' || claim.run.feed === 'revert')) throw asFailure(connection, unread)

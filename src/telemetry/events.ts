@@ -101,6 +101,7 @@ export type EventFields = {
   'audit.sealed': { readonly entries: number; readonly ordinal: number; readonly hash: string }
   'audit.unsealed': { readonly reason: string }
   'doubts.read': { readonly connection: string; readonly people: number; readonly differing: number }
+  'store.marked': { readonly place: string }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
   'platform.readable': { readonly address: string }
   'daemon.started': { readonly address: string; readonly connections: number }
@@ -186,6 +187,11 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
     scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
     doubtsRead: tells('info', 'doubts.read', 'people in doubt read back'),
+    storeMarked: tells(
+      'warn',
+      'store.marked',
+      'the data folder did not say to which store it belongs; it belongs to this one now',
+    ),
     valuesRemoved: tells('info', 'values.removed', 'values removed whose time is over'),
     auditSealed: tells('info', 'audit.sealed', 'audit trail signed'),
     auditUnsealed: tells('error', 'audit.unsealed', 'audit trail cannot be signed'),

@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici'
-import { openPlatform, openStore } from '../../src/daemon/assembly.ts'
+import { openPlatform } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
+import { openStore } from '../../src/daemon/installation/open-store.ts'
 import { report } from './tasks.ts'
 
 // The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.

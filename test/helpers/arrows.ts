@@ -10,7 +10,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['errors.ts', 'text'],
   system: ['errors.ts'],
   http: ['contract', 'errors.ts', 'telemetry', 'text'],
-  database: ['errors.ts', 'telemetry'],
+  database: ['system', 'errors.ts', 'telemetry'],
   platform: ['contract', 'http', 'database', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
   connectors: ['identity', 'system', 'errors.ts', 'telemetry', 'text'],
   store: ['identity', 'contract', 'database', 'errors.ts', 'telemetry'],
@@ -72,6 +72,7 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     plans: [top, 'runs', 'deliveries', 'inbox', 'rejects', 'roster', 'audit/trail.ts'],
     audit: [top, 'plans', 'roster', 'inbox'],
     retention: [top, 'audit/trail.ts', 'runs', 'roster'],
+    backup: [top, 'migrations', 'runs', 'plans', 'inbox', 'workers', 'audit/trail.ts', 'audit/chain.ts'],
   },
   sync: {
     [top]: ['plan', 'deliver', 'repair'],
@@ -80,7 +81,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     repair: [top, 'plan/stage.ts', 'deliver'],
   },
   daemon: {
-    [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules', 'audit'],
+    [top]: ['config', 'control', 'webhooks', 'alerts', 'schedules', 'audit', 'installation'],
+    installation: ['config', 'audit'],
     audit: ['config', 'repeat.ts'],
     reports: [],
     config: ['alerts/channel.ts'],

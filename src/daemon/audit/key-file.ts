@@ -12,6 +12,8 @@ const files = {
   formerKey: 'audit-key.former.pem',
   publicKey: 'audit-key.pub.pem',
   head: 'audit-head.json',
+  /** The head of a trail that is not continued, as after a restore. */
+  formerHead: 'audit-head.former.json',
 } as const
 
 /** The key in the data folder; null where there is none. */
@@ -82,6 +84,13 @@ export async function readHead(dataDir: string): Promise<Head | null> {
 
 export async function writeHead(dataDir: string, head: Head): Promise<void> {
   await replaceFile(join(dataDir, files.head), (draft) => draft.writeFile(`${JSON.stringify(head)}\n`))
+}
+
+/** Puts the head aside: the trail that it stands for is not continued. */
+export async function putHeadAside(dataDir: string): Promise<void> {
+  await rename(join(dataDir, files.head), join(dataDir, files.formerHead)).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error
+  })
 }
 
 async function contentOf(path: string): Promise<string | null> {

@@ -18,6 +18,8 @@ const statuses: Readonly<Record<FailureCode, number>> = {
   blocked: 409,
   config_invalid: 422,
   database_unreachable: 503,
+  store_lost: 503,
+  store_damaged: 503,
   queue_unreachable: 503,
   alert_unsent: 503,
   not_found: 404,

@@ -8,6 +8,12 @@ export const acts = {
   'audit.key_made': 'the signing key of the audit trail was made; the entry names its public half',
   'audit.key_replaced':
     'another signing key takes over, with the reason; "tied" says whether the former key has signed this',
+  'store.accepted':
+    'a person said that the store which is there belongs to this installation, though it is not the one that was known',
+  'store.backed_up': 'a person had the store written into a backup',
+  'store.restored':
+    'a person put the store back from a backup; "lost" counts the entries that were signed after it, up to the one that "until" names',
+  'store.moved': 'a person carried the store to another database',
   'config.used': 'a daemon or a command started with another configuration than the one before it',
   'run.requested': 'a person asked for a run',
   'run.planned':

@@ -11,6 +11,7 @@ import { leavers } from './0010-leavers.ts'
 import { keys } from './0011-keys.ts'
 import { runAccounts } from './0013-run-accounts.ts'
 import { holdBacks } from './0014-hold-backs.ts'
+import { installation } from './0016-installation.ts'
 import { inDoubt } from './0017-in-doubt.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
@@ -27,5 +28,6 @@ export const migrations: readonly Migration[] = [
   keys,
   runAccounts,
   holdBacks,
+  installation,
   inDoubt,
 ]

@@ -304,6 +304,22 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('ordinal key previous hash at signature'),
     },
   ],
+  installation: [
+    {
+      holds: 'none',
+      what: 'which installation the store is of, and where it was moved to',
+      until: forEver,
+      columns: named('one id made_at moved_to moved_at'),
+    },
+  ],
+  restored_connections: [
+    {
+      holds: 'none',
+      what: 'connections that have to learn from the platform what happened after a backup',
+      until: 'they have',
+      columns: named('connection known_until restored_at'),
+    },
+  ],
   migrations: [
     { holds: 'none', what: 'the version of the tables', until: forEver, columns: named('name applied_at sha256') },
   ],

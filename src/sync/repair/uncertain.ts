@@ -1,5 +1,6 @@
 import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import { endedTakeovers, leftUncertain, markUncertain, settleTakeover } from '../../store/deliveries/uncertain.ts'
+import { unlearned } from '../../store/installation.ts'
 import { noteReadBack, rosterEntries, uncertainKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
@@ -41,10 +42,12 @@ export async function markEndedTakeovers(ctx: SyncContext): Promise<void> {
   }
 }
 
-/** Has people read back whom a run could not read back, because the platform let no one in, after a while. */
+/** Has people read back whom a run could not read back, because the platform let no one in, after a while; and whole connections after a restore. */
 export async function readLeftUncertain(ctx: SyncContext): Promise<void> {
+  const { db } = ctx.store
   const failedBefore = new Date(ctx.now().getTime() - retryAfterMs)
-  for (const connection of await leftUncertain(ctx.store.db, { failedBefore })) {
+  const left = await leftUncertain(db, { failedBefore })
+  for (const connection of new Set([...left, ...(await unlearned(db, { failedBefore }))])) {
     if (ctx.connections.has(connection)) await requestRepair(ctx, connection)
   }
 }

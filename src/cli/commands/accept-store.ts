@@ -1,0 +1,25 @@
+import { acceptStore as accept } from '../../daemon/installation/accept.ts'
+import { Failure } from '../../errors.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { findDaemon } from '../find-daemon.ts'
+import { createOutput } from '../output.ts'
+import { counted } from '../render/text.ts'
+import { type CommonOptions, configOf } from '../session.ts'
+
+export type AcceptStoreOptions = CommonOptions & { readonly reason: string; readonly by: string }
+
+/** Says that the store which is there counts, where another one is known. No daemon runs then, because it refuses to start. */
+export async function acceptStore({ reason, by, ...options }: AcceptStoreOptions): Promise<number> {
+  const output = createOutput({ json: options.json ?? false })
+  const config = await configOf(options)
+  if (await findDaemon(config)) throw new Failure('conflict', 'a daemon runs on the store: there is nothing to accept')
+  const events = createEvents(createLogger({ level: 'error' }))
+  const accepted = await accept(config, { by, reason, events, now: () => new Date() })
+  output.result(accepted, ({ people }, paint) =>
+    people === 0
+      ? `${paint('green', '✔')} a new store was begun, which knows nobody: everybody in the next export is sent, and people who left meanwhile are found by "rollcall resync --verify"`
+      : `${paint('green', '✔')} the store that is there counts; it knows ${counted(people, 'person', 'people')}, and learns from the platform what came after`,
+  )
+  return 0
+}

@@ -1,0 +1,62 @@
+import { Failure } from '../../errors.ts'
+import { lastHead } from '../../store/audit/seal.ts'
+import { record } from '../../store/audit/trail.ts'
+import { knownUntil, settleRestored } from '../../store/backup/settle.ts'
+import { beginInstallation, installationOf, noteMovedTo, peopleKnown } from '../../store/installation.ts'
+import type { Events } from '../../telemetry/events.ts'
+import { keepAudit } from '../audit/keeper.ts'
+import { putHeadAside, readHead } from '../audit/key-file.ts'
+import type { Config } from '../config/config.ts'
+import { readMarker, writeMarker } from './marker.ts'
+import { openAnyStore, openStore } from './open-store.ts'
+
+export type Accepted = {
+  readonly installation: string
+  /** What the data folder belonged to before. */
+  readonly former: string | null
+  /** How many people the store knows. With none, everybody in the next export is a joiner. */
+  readonly people: number
+}
+
+type Options = { readonly by: string; readonly reason: string; readonly events: Events; readonly now: () => Date }
+
+/** Has the data folder belong to the store that is there from now on. It is refused if it does already. */
+export async function acceptStore(config: Config, { by, reason, events, now }: Options): Promise<Accepted> {
+  const { dataDir } = config
+  await refuseKnown(config)
+  const former = (await readMarker(dataDir).catch(() => null))?.installation ?? null
+  await using opening = new AsyncDisposableStack()
+  const opened = opening.use(await openAnyStore(config, 'any'))
+  const kept = await readHead(dataDir).catch(() => null)
+  const people = await peopleKnown(opened.db)
+  const head = await lastHead(opened.db)
+  const { id } = (await installationOf(opened.db)) ?? (await beginInstallation(opened.db, now()))
+  await putHeadAside(dataDir)
+  const { store, keeper } = await keepAudit(opened, { config, events, now })
+  opening.use(keeper)
+  await store.db.transaction().execute(async (tx) => {
+    await noteMovedTo(tx, null)
+    if (people > 0) await settleRestored(tx, { until: await knownUntil(tx), now: now() })
+    const details = {
+      reason,
+      installation: id,
+      former,
+      people,
+      entries: head?.ordinal ?? 0,
+      ...(kept && { until: kept.ordinal, hash: kept.hash }),
+    }
+    await record(tx, { act: 'store.accepted', connection: null, by, details, now: now() })
+  })
+  await writeMarker(dataDir, { installation: id })
+  return { installation: id, former, people }
+}
+
+async function refuseKnown(config: Config): Promise<void> {
+  try {
+    await using _store = await openStore(config)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'store_lost') return
+    throw error
+  }
+  throw new Failure('conflict', `the store is the one that belongs to ${config.dataDir}: there is nothing to accept`)
+}

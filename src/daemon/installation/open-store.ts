@@ -1,0 +1,109 @@
+import { access, constants, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Database, type Existing, openDatabase } from '../../database/database.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { beginInstallation, type Installation, installationOf } from '../../store/installation.ts'
+import { migrations } from '../../store/migrations/index.ts'
+import type { StoreSchema } from '../../store/schema.ts'
+import type { Events } from '../../telemetry/events.ts'
+import type { Config } from '../config/config.ts'
+import { type Marker, readMarker, writeMarker } from './marker.ts'
+
+const poolSize = 16
+
+const whatHelps =
+  'put it back from a backup with "rollcall restore FILE --replace", or say that what is there counts with "rollcall accept-store"'
+
+/** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
+export async function openStore(
+  config: Config,
+  { events = null, now = () => new Date() }: { events?: Events | null; now?: () => Date } = {},
+): Promise<Database<StoreSchema>> {
+  const { dataDir } = config
+  await ensureDataDir(dataDir)
+  const marker = await readMarker(dataDir)
+  if (marker !== null) await refuseMissingFolder(config)
+  await using opening = new AsyncDisposableStack()
+  const store = opening.use(await openAnyStore(config, 'known'))
+  const there = await installationOf(store.db)
+  refuseMoved(there, store.place)
+  refuseOther({ marker, there, place: store.place, dataDir })
+  const { id } = there ?? (await beginInstallation(store.db, now()))
+  if (marker === null) await writeMarker(dataDir, { installation: id })
+  if (marker === null && there !== null) events?.storeMarked({ place: store.place })
+  const opened = opening.move()
+  return { ...store, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Opens the store without asking whether it belongs here. Damage is refused in any case, unless what is there is put aside. */
+export async function openAnyStore(config: Config, existing: Existing): Promise<Database<StoreSchema>> {
+  const at = config.database ? await config.database.read() : join(config.dataDir, 'store')
+  try {
+    return await openDatabase<StoreSchema>({ at, schemas: ['rollcall', 'bullmq'], migrations, poolSize, existing })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'store_lost') throw new Failure(error.code, `${error.message}; ${whatHelps}`, { cause: error })
+    if (error.code === 'store_damaged')
+      throw new Failure(
+        error.code,
+        `${error.message}; put it back from a backup with "rollcall restore FILE --replace", which keeps what is there beside it`,
+        { cause: error },
+      )
+    throw error
+  }
+}
+
+/** Makes the data folder, or says that it cannot be written. Answers the topmost folder that was made; null if all were there. */
+export async function ensureDataDir(dataDir: string): Promise<string | null> {
+  try {
+    // What is kept here is about people: no one else on this machine needs to read it.
+    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await access(dataDir, constants.W_OK)
+    return made ?? null
+  } catch (error) {
+    const code = errorCode(error)
+    const help = 'give its account the rights, or name another one as dataDir'
+    throw new Failure('config_invalid', `the data folder ${dataDir} cannot be written (${code}): ${help}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Refuses an embedded store whose folder is gone, before a new one is made there. */
+async function refuseMissingFolder({ database, dataDir }: Config): Promise<void> {
+  if (database) return
+  const folder = join(dataDir, 'store')
+  const isThere = await access(folder).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) throw new Failure('store_lost', `the store in ${folder} is gone: it was there before; ${whatHelps}`)
+}
+
+function refuseMoved(there: Installation | null, place: string): void {
+  if (there?.movedTo)
+    throw new Failure(
+      'store_lost',
+      `${place} was moved to ${there.movedTo} at ${there.movedAt?.toISOString()}; name that one as "database" in the configuration`,
+    )
+}
+
+function refuseOther({
+  marker,
+  there,
+  place,
+  dataDir,
+}: {
+  marker: Marker | null
+  there: Installation | null
+  place: string
+  dataDir: string
+}): void {
+  if (marker === null || marker.installation === there?.id) return
+  if (there === null)
+    throw new Failure('store_lost', `${place} is empty, and the store that belongs to ${dataDir} is gone; ${whatHelps}`)
+  throw new Failure(
+    'store_lost',
+    `${place} is the store of another installation than ${dataDir} belongs to; name the right one as "database", or ${whatHelps}`,
+  )
+}

@@ -1,0 +1,114 @@
+import type { Identity } from '../../contract/platform/hris-user-identities.ts'
+import type { RosterEntry } from '../../identity/record.ts'
+import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/installation.ts'
+import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
+import type { Db, Differences, Verification } from '../../store/schema.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
+import type { Endpoint } from '../deliver/endpoint.ts'
+import { listIdentities } from '../deliver/look-up.ts'
+import { resolveTarget } from '../deliver/target.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { asFailure, compareWith, statedBy } from './read-back.ts'
+
+/** How many keys of each kind are kept with the run. */
+const keysKept = 100
+
+/** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
+type Finding = { readonly note: ReadBack } | { readonly learn: Learned }
+
+/**
+ * Learns from the platform what happened after a store was put back to an earlier time. Until that is done nothing is planned, because
+ * what the store wants may be older than what the platform has: people who left since would be brought back. Answers null if the store
+ * was not put back.
+ */
+export async function learnAfterRestore(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
+): Promise<Verification | null> {
+  const { db } = ctx.store
+  const restored = await restoredOf(db, connection.name)
+  if (!restored) return null
+  const target = await resolveTarget(ctx, connection, { signal })
+  if (typeof target !== 'number') throw asFailure(connection, target)
+  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const listed = new Set<string>()
+  const counts = { lost: 0, changed: 0, foreign: 0 }
+  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+
+  const stop = await listIdentities(endpoint, async (identities) => {
+    for (const { identityId } of identities) listed.add(identityId)
+    const known = await entriesOf(
+      identities.map(({ identityId }) => identityId),
+      identities,
+    )
+    const findings = identities.flatMap((identity): Finding[] => {
+      const entry = known.get(identity.identityId)
+      if (!entry || entry.retracted) {
+        count('foreign', identity.identityId)
+        return []
+      }
+      const finding = findingOf(entry, identity)
+      if ('learn' in finding) count('changed', identity.identityId)
+      return [finding]
+    })
+    await keep((tx) => noteFindings(tx, findings))
+  })
+  if (stop) throw asFailure(connection, stop)
+
+  for await (const keys of rosterKeys(db, connection.name)) {
+    const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
+    const lost = [...entries.values()].filter(({ confirmed }) => confirmed !== null)
+    for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
+    await keep((tx) =>
+      noteFindings(
+        tx,
+        lost.map((entry) => ({ note: compareWith(entry, null) })),
+      ),
+    )
+  }
+  await keep((tx) => endLearning(tx, connection.name))
+  return { listed: listed.size, ...counts, people }
+
+  function count(kind: keyof Differences, identityId: string): void {
+    counts[kind]++
+    if (people[kind].length < keysKept) people[kind].push(identityId)
+  }
+
+  function entriesOf(identityIds: readonly string[], listed: readonly Identity[] = []) {
+    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
+  }
+
+  async function noteFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
+    const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
+    const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
+    await noteReadBack(tx, { connection: connection.name, found })
+    if (restored) await noteLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
+  }
+
+  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+  async function keep(work: (tx: Db) => Promise<void>): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await work(tx)
+    })
+  }
+}
+
+/**
+ * If the platform has what it had at the time of the backup, what HR wants is still to be delivered. If it has something else, that was
+ * delivered after the backup, so that it is newer than what the store knows. There is one exception: a person who has left, as the store
+ * knows, stays so until HR says something else.
+ */
+export function findingOf(entry: RosterEntry, identity: Identity): Finding {
+  const { identityId, wanted } = entry
+  const now = compareWith(entry, identity)
+  if (now.asWanted || now.confirmed === null || wanted === null) return { note: now }
+  const isAsBefore = entry.confirmed !== null && compareWith({ ...entry, wanted: entry.confirmed }, identity).asWanted
+  const hasLeft = (wanted.separatedAt ?? null) !== null
+  const hasLeftThere = identity.separatedAt !== null
+  if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
+  const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
+  return { learn: { identityId, record, isNewLeaver: hasLeftThere && !hasLeft } }
+}

@@ -1,0 +1,92 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { acceptStore } from '../../../src/daemon/installation/accept.ts'
+import { ensureDataDir, openStore } from '../../../src/daemon/installation/open-store.ts'
+import { noteMovedTo } from '../../../src/store/installation.ts'
+import { createEvents } from '../../../src/telemetry/events.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { openWorkplace } from '../../helpers/workplace.ts'
+
+const baseUrl = 'http://127.0.0.1:9/public/v2'
+const now = () => new Date('2026-11-20T03:00:00.000Z')
+
+test('a store on PostgreSQL belongs to its data folder, and another one or none is refused', async () => {
+  await using first = await postgresPlace()
+  await using second = await postgresPlace()
+  await using work = await openWorkplace({ baseUrl, key: 'x', database: first.at })
+  const told: object[] = []
+  const keep = (fields: object): void => {
+    told.push(fields)
+  }
+  const events = createEvents({ error: keep, warn: keep, info: keep, debug: keep })
+  const marker = join(work.folder, 'data', 'store.json')
+  const pointAt = (at: string) => writeFile(join(work.folder, 'database'), at)
+  const opened = async () => {
+    await using store = await openStore(await loadConfig(work.configFile, process.env), { events, now })
+    return store.place
+  }
+
+  await opened()
+  const { installation } = JSON.parse(await readFile(marker, 'utf8'))
+
+  await rm(marker)
+  await opened()
+  expect(JSON.parse(await readFile(marker, 'utf8'))).toEqual({ installation })
+  expect(told).toContainEqual(expect.objectContaining({ event: 'store.marked' }))
+
+  await pointAt(second.at)
+  await expect(opened()).rejects.toMatchObject({
+    code: 'store_lost',
+    exit: 74,
+    message: expect.stringMatching(
+      /is empty, and the store that belongs to .*"rollcall restore FILE --replace".*"rollcall accept-store"/,
+    ),
+  })
+
+  const config = await loadConfig(work.configFile, process.env)
+  const accepted = await acceptStore(config, { by: 'ada', reason: 'the database was lost', events, now })
+  expect(accepted).toMatchObject({ former: installation, people: 0 })
+  await opened()
+  await expect(acceptStore(config, { by: 'ada', reason: 'again', events, now })).rejects.toMatchObject({
+    code: 'conflict',
+  })
+  {
+    await using store = await openStore(config, { events, now })
+    const { rows } = await store.pool.query(
+      "select entry from rollcall.audit_trail where entry like '%store.accepted%'",
+    )
+    expect(JSON.parse(rows[0].entry)).toMatchObject({
+      by: 'ada',
+      details: { reason: 'the database was lost', former: installation },
+    })
+    await noteMovedTo(store.db, { to: 'PostgreSQL at elsewhere', at: now() })
+  }
+  await expect(opened()).rejects.toMatchObject({
+    message: expect.stringContaining('was moved to PostgreSQL at elsewhere'),
+  })
+
+  await pointAt(first.at)
+  await expect(opened()).rejects.toMatchObject({ message: expect.stringContaining('of another installation') })
+})
+
+test('an embedded store whose folder was removed is refused, and a new one is not made', async () => {
+  await using work = await openWorkplace({ baseUrl, key: 'x' })
+  const config = await loadConfig(work.configFile, process.env)
+  await ensureDataDir(config.dataDir)
+  await writeFile(
+    join(config.dataDir, 'store.json'),
+    JSON.stringify({ installation: '5f0c1a52-9b4e-4e0c-8a53-0d0a6c7f1b11' }),
+  )
+
+  await expect(openStore(config)).rejects.toMatchObject({
+    code: 'store_lost',
+    message: expect.stringContaining('gone'),
+  })
+  await writeFile(join(config.dataDir, 'store.json'), '{')
+  await expect(openStore(config)).rejects.toMatchObject({
+    code: 'store_lost',
+    message: expect.stringContaining('store.json'),
+  })
+})

@@ -1,0 +1,90 @@
+import { cp, open as openFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Existing, openDatabase } from '../../src/database/database.ts'
+import { damagedPages } from '../../src/database/page-checksums.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../src/store/schema.ts'
+import { storeFolder } from '../helpers/servers/provided.ts'
+import { temporaryFolder } from '../helpers/sources/folders.ts'
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let at: string
+let file: string
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  at = join(folder.path, 'store')
+  await cp(await storeFolder(), at, { recursive: true })
+  await using store = await open()
+  const { rows } = await store.pool.query("select pg_relation_filepath('rollcall.roster_pkey') as path")
+  file = join(at, 'pgdata', rows[0].path)
+})
+afterAll(() => folder[Symbol.asyncDispose]())
+
+function open(existing?: Existing) {
+  return openDatabase<StoreSchema>({
+    at,
+    schemas: ['rollcall', 'bullmq'],
+    migrations,
+    ...(existing && { existing }),
+  })
+}
+
+const readRoster = "set enable_seqscan = off; select * from rollcall.roster where connection = 'acme'"
+
+/** Turns one bit of a page of an index that nothing reads at the start. */
+async function turnBit(): Promise<void> {
+  await using handle = await openFile(file, 'r+')
+  const byte = Buffer.alloc(1)
+  const place = 5000
+  await handle.read(byte, 0, 1, place)
+  await handle.write(Buffer.from([byte.readUInt8() ^ 1]), 0, 1, place)
+}
+
+test('a database that is gone is not begun again in silence', async () => {
+  await rename(join(at, 'pgdata'), join(folder.path, 'elsewhere'))
+  try {
+    await expect(open()).rejects.toMatchObject({ code: 'store_lost', message: expect.stringContaining('is gone') })
+    expect(await readdir(at)).not.toContain('pgdata')
+  } finally {
+    await rename(join(folder.path, 'elsewhere'), join(at, 'pgdata'))
+  }
+})
+
+test('another database and an older copy in the place of the known one are refused, and taken when that is said', async () => {
+  const marker = join(at, 'database.json')
+  const known = JSON.parse(await readFile(marker, 'utf8'))
+
+  await writeFile(marker, JSON.stringify({ ...known, database: '7' }))
+  await expect(open()).rejects.toMatchObject({ code: 'store_lost', message: expect.stringContaining('exchanged') })
+  await writeFile(marker, JSON.stringify({ ...known, position: 'F/0' }))
+  await expect(open()).rejects.toMatchObject({ code: 'store_lost', message: expect.stringContaining('older copy') })
+  await (await open('any'))[Symbol.asyncDispose]()
+
+  expect(JSON.parse(await readFile(marker, 'utf8')).database).toBe(known.database)
+})
+
+test('damage is noticed when the database is opened, and when it is read', async () => {
+  await turnBit()
+  expect(await damagedPages(join(at, 'pgdata'), ['global', 'base/5'])).toMatchObject([{ page: 0 }])
+  await expect(open()).rejects.toMatchObject({
+    code: 'store_damaged',
+    exit: 74,
+    message: expect.stringMatching(/page 0 of (rollcall\.)?roster_pkey/),
+  })
+
+  await turnBit()
+  await using store = await open()
+  await turnBit()
+  await expect(store.pool.query(readRoster)).rejects.toMatchObject({ code: 'store_damaged' })
+  await expect(store.pool.query('select 1')).rejects.toMatchObject({ code: 'store_damaged' })
+})
+
+test('a new beginning puts what is there aside', async () => {
+  await rm(join(at, 'pgdata', 'global', 'pg_control'))
+
+  await using _store = await open('aside')
+
+  expect((await readdir(at)).filter((name) => name.startsWith('pgdata.aside-'))).toHaveLength(1)
+})
