@@ -9,6 +9,7 @@ import type { AlertsTestOptions } from './commands/alerts.ts'
 import type { AliasOptions } from './commands/alias.ts'
 import type { ApproveOptions } from './commands/approve.ts'
 import type { AuditExportOptions, AuditNewKeyOptions, AuditVerifyOptions } from './commands/audit.ts'
+import type { BackupOptions } from './commands/backup.ts'
 import type { CancelOptions } from './commands/cancel.ts'
 import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
@@ -252,11 +253,14 @@ export function createProgram(exit: (code: Exit) => void): Command {
       ),
     )
 
-  deciding(
-    one(common(add(program, 'retract', 'Take back a person who was sent in error; the run is held for an approval'))),
+  waiting(
+    deciding(
+      one(common(add(program, 'retract', 'Take back a person who was sent in error; the run is held for an approval'))),
+    ),
   )
     .argument('<key>', "the person's identityId")
-    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--reason <text>', 'why, for the record')
+    .option('--undo', 'take the retraction back and send the person again')
     .action(
       ends(async (key: string, options: RetractOptions) =>
         (await import('./commands/retract.ts')).retract(key, options),
@@ -278,14 +282,6 @@ export function createProgram(exit: (code: Exit) => void): Command {
       ),
     )
 
-  waiting(deciding(one(common(add(program, 'restore', 'Take a retraction back and send the person again')))))
-    .argument('<key>', "the person's identityId")
-    .action(
-      ends(async (key: string, options: RestoreOptions) =>
-        (await import('./commands/restore.ts')).restore(key, options),
-      ),
-    )
-
   deciding(
     one(
       common(
@@ -297,6 +293,24 @@ export function createProgram(exit: (code: Exit) => void): Command {
     .requiredOption('--reason <text>', 'why, for the record')
     .action(
       ends(async (key: string, options: ForgetOptions) => (await import('./commands/forget.ts')).forget(key, options)),
+    )
+
+  deciding(common(add(program, 'backup', 'Write everything that the store holds into a file, while the daemon works')))
+    .argument('<file>', 'a file that is not there yet')
+    .action(
+      ends(async (file: string, options: BackupOptions) =>
+        (await import('./commands/backup.ts')).backup(file, options),
+      ),
+    )
+
+  deciding(common(add(program, 'restore', 'Put the store back from a backup; a daemon that runs starts again')))
+    .argument('<file>', 'what "backup" wrote')
+    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--replace', 'also replace a store that knows people; one that cannot be opened is put aside')
+    .action(
+      ends(async (file: string, options: RestoreOptions) =>
+        (await import('./commands/restore.ts')).restore(file, options),
+      ),
     )
 
   deciding(

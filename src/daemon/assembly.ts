@@ -20,6 +20,7 @@ import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
 import type { ControlContext } from './control/control.ts'
+import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 import { userName } from './user-name.ts'
@@ -70,7 +71,11 @@ export async function assemble(
 /** What the control API is served from: by the daemon, or by a command that does the work itself. */
 export function controlContext(
   assembly: Assembly,
-  { daemon, signal }: { daemon: ControlContext['about']['daemon']; signal: AbortSignal },
+  {
+    daemon,
+    restorations,
+    signal,
+  }: { daemon: ControlContext['about']['daemon']; restorations?: Restorations; signal: AbortSignal },
 ): ControlContext {
   const { config, sync, queue, audit } = assembly
   const about = {
@@ -82,6 +87,7 @@ export function controlContext(
   }
   return {
     sync,
+    ...(restorations && { restorations }),
     audit,
     schedules: schedulesOf(config),
     alerts: config.alerts,

@@ -7,6 +7,7 @@ import { type Assembly, assemble, controlContext, schedulesOf, watchedOf } from 
 import type { Config } from './config/config.ts'
 import { announceAddress } from './control/address-file.ts'
 import { startLocalServer, startServer } from './control/server.ts'
+import type { Restorations } from './control/store.ts'
 import { repeat } from './repeat.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
@@ -21,12 +22,20 @@ export type Daemon = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type DaemonOptions = { readonly events: Events; readonly now?: () => Date }
+export type DaemonOptions = {
+  readonly events: Events
+  readonly now?: () => Date
+  /** What is to be done about a restoration that is asked for; left out: it is refused. */
+  readonly restorations?: Restorations
+}
 
 const scheduleMs = 5000
 
 /** Opens every part in order, and closes them in reverse, also when one fails to open. */
-export async function startDaemon(config: Config, { events, now = () => new Date() }: DaemonOptions): Promise<Daemon> {
+export async function startDaemon(
+  config: Config,
+  { events, now = () => new Date(), restorations }: DaemonOptions,
+): Promise<Daemon> {
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
   if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
@@ -37,7 +46,11 @@ export async function startDaemon(config: Config, { events, now = () => new Date
   opening.use(startAlerts(alertContext(assembly)))
 
   const startedAt = now().toISOString()
-  const context = controlContext(assembly, { daemon: { pid: process.pid, startedAt }, signal: stopping.signal })
+  const context = controlContext(assembly, {
+    daemon: { pid: process.pid, startedAt },
+    ...(restorations && { restorations }),
+    signal: stopping.signal,
+  })
   const { socket } = opening.use(await startLocalServer({ dataDir: config.dataDir, context }))
   const server = opening.use(
     await startServer({

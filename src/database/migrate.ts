@@ -74,7 +74,7 @@ function refuseOtherHistory(
   migrations: readonly Migration[],
   target: Target,
 ): void {
-  const known = new Map(migrations.map((migration) => [migration.name, digestOf(migration)]))
+  const known = new Map(migrations.map((migration) => [migration.name, migrationDigest(migration)]))
   for (const [name, sha256] of applied) {
     const expected = known.get(name)
     if (expected === sha256) continue
@@ -91,7 +91,7 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
     await client.query(migration.sql)
     await client.query(`INSERT INTO ${schema}.migrations (name, sha256) VALUES ($1, $2)`, [
       migration.name,
-      digestOf(migration),
+      migrationDigest(migration),
     ])
   } catch (error) {
     if (lacksRight(error)) throw error
@@ -101,7 +101,8 @@ async function apply(client: PoolClient, migration: Migration, { schema, place }
   }
 }
 
-function digestOf({ sql }: Migration): string {
+/** By which the ledger knows the text of a migration. */
+export function migrationDigest({ sql }: Migration): string {
   return createHash('sha256').update(sql).digest('hex')
 }
 

@@ -55,7 +55,7 @@ export async function requestRevert(
 function notToRevert({ id, state, feed, options, confirmed }: Run): string | null {
   if (options.retract) {
     const { identityId } = options.retract
-    return `it took back the data of ${identityId}; \`rollcall restore ${identityId}\` undoes that`
+    return `it took back the data of ${identityId}; \`rollcall retract ${identityId} --undo\` undoes that`
   }
   if (feed === 'revert') return 'it is itself a revert; `rollcall sync` sends what HR says now'
   switch (state) {
@@ -87,7 +87,7 @@ function nothingLeft(runId: string, { joiners, retracted, left }: RevertAccount)
   const parts = [
     ...(joiners.count > 0 ? [`${joiners.count} joined, such as ${joiners.keys[0]}: \`rollcall retract KEY\``] : []),
     ...(retracted.count > 0
-      ? [`${retracted.count} were taken back, such as ${retracted.keys[0]}: \`rollcall restore KEY\``]
+      ? [`${retracted.count} were taken back, such as ${retracted.keys[0]}: \`rollcall retract KEY --undo\``]
       : []),
     ...(first ? [`${left.count} are left as they are, such as ${first.identityId}: ${first.reason}`] : []),
   ]

@@ -102,6 +102,7 @@ export type EventFields = {
   'audit.unsealed': { readonly reason: string }
   'doubts.read': { readonly connection: string; readonly people: number; readonly differing: number }
   'store.marked': { readonly place: string }
+  'store.restored': { readonly madeAt: string; readonly people: number; readonly by: string }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
   'platform.readable': { readonly address: string }
   'daemon.started': { readonly address: string; readonly connections: number }
@@ -192,6 +193,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
       'store.marked',
       'the data folder did not say to which store it belongs; it belongs to this one now',
     ),
+    storeRestored: tells('warn', 'store.restored', 'the store was put back from a backup'),
     valuesRemoved: tells('info', 'values.removed', 'values removed whose time is over'),
     auditSealed: tells('info', 'audit.sealed', 'audit trail signed'),
     auditUnsealed: tells('error', 'audit.unsealed', 'audit trail cannot be signed'),

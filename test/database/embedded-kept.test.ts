@@ -1,4 +1,4 @@
-import { cp, open as openFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, open as openFile, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Existing, openDatabase } from '../../src/database/database.ts'
@@ -79,12 +79,4 @@ test('damage is noticed when the database is opened, and when it is read', async
   await turnBit()
   await expect(store.pool.query(readRoster)).rejects.toMatchObject({ code: 'store_damaged' })
   await expect(store.pool.query('select 1')).rejects.toMatchObject({ code: 'store_damaged' })
-})
-
-test('a new beginning puts what is there aside', async () => {
-  await rm(join(at, 'pgdata', 'global', 'pg_control'))
-
-  await using _store = await open('aside')
-
-  expect((await readdir(at)).filter((name) => name.startsWith('pgdata.aside-'))).toHaveLength(1)
 })

@@ -86,7 +86,10 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
     audit: ['config', 'repeat.ts'],
     reports: [],
     config: ['alerts/channel.ts'],
-    control: ['config/secret.ts', 'alerts', 'schedules/schedules.ts', 'audit/keeper.ts', 'reports/leavers-pack.ts'],
+    control: [
+      ...['config/secret.ts', 'config/config.ts', 'alerts', 'schedules/schedules.ts', 'audit/keeper.ts'],
+      ...['reports/leavers-pack.ts', 'installation'],
+    ],
     webhooks: ['config/config.ts'],
     alerts: ['config/secret.ts', 'repeat.ts', 'schedules/schedules.ts'],
     schedules: [],

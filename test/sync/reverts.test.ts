@@ -310,7 +310,9 @@ describe('what cannot be reverted is refused with a sentence', () => {
     await approveRun(world.sync, { runId: asked.id, digest: asked.digest ?? '', by: 'ops' })
     await world.drain()
 
-    await expect(ask(world, asked.id)).rejects.toThrow(/took back the data of N1; `rollcall restore N1` undoes that/)
+    await expect(ask(world, asked.id)).rejects.toThrow(
+      /took back the data of N1; `rollcall retract N1 --undo` undoes that/,
+    )
     await expect(ask(world, mistake.id)).rejects.toThrow(
       /nothing of run \S+ is left to revert; 5 are left as they are, such as E0001: run \S+ accepted a change of them since/,
     )

@@ -26,17 +26,23 @@ export async function auditVerify(options: AuditVerifyOptions): Promise<number> 
 }
 
 export function renderVerified(found: AuditVerification, paint: Paint): string {
-  const { entries, heads, pending, finding, untiedUpTo } = found
+  const { entries, heads, pending, finding, untiedUpTo, restored } = found
   const waiting = pending === 0 ? '' : `; ${counted(pending, 'act')} not signed yet`
   const untied =
     untiedUpTo === null
       ? ''
       : `\n${paint('yellow', '!')} the key of entries 1 to ${untiedUpTo} was not there when the next one took over: they are proven only since then`
+  const putBack = restored === null ? '' : `\n${paint('yellow', '!')} ${renderPutBack(restored)}`
   if (finding === null) {
     const size = `${counted(entries, 'entry', 'entries')}, signed ${counted(heads, 'time')}${waiting}`
-    return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}`
+    return `${paint('green', '✔')} the audit trail is whole: ${size}${untied}${putBack}`
   }
-  return `${paint('red', '✖')} the audit trail is not as it was signed: ${shown(finding)}${untied}`
+  return `${paint('red', '✖')} the audit trail is not as it was signed: ${shown(finding)}${untied}${putBack}`
+}
+
+function renderPutBack({ ordinal, at, lost }: NonNullable<AuditVerification['restored']>): string {
+  const what = lost === null ? 'acts' : counted(lost, 'entry', 'entries')
+  return `the store was put back from a backup at ${at} (entry ${ordinal}): ${what} signed after the backup ${lost === 1 ? 'is' : 'are'} not in the trail`
 }
 
 /** Prints acts with what proves them, one line of JSON each. */

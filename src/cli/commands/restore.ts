@@ -1,13 +1,88 @@
-import { settle } from '../follow-run.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Restored } from '../../contract/control/store.ts'
+import { restoreStore } from '../../daemon/installation/restore.ts'
+import { Failure, type FailureCode, failures } from '../../errors.ts'
+import { createEvents } from '../../telemetry/events.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { type Control, controlOverSocket } from '../control-client.ts'
+import { findDaemon } from '../find-daemon.ts'
+import { createOutput } from '../output.ts'
+import { counted, type Paint } from '../render/text.ts'
+import { type CommonOptions, configOf } from '../session.ts'
 
-export type RestoreOptions = CommonOptions & { readonly by: string; readonly wait: number }
+export type RestoreOptions = CommonOptions & {
+  readonly replace?: boolean
+  readonly reason: string
+  readonly by: string
+}
 
-/** Takes a retraction back, and stays until the person has been sent again. */
-export async function restore(identityId: string, options: RestoreOptions): Promise<number> {
-  return await withSession(options, { works: true }, async (session) => {
-    const params = { connection: connectionNamed(options, session.config), identityId }
-    const run = await session.control.restorePerson({ params, body: { by: options.by } })
-    return await settle(session, run, options.wait)
-  })
+const askAgainMs = 250
+const patienceMs = 600_000
+
+/** Puts the store back from a backup: the daemon does so and starts again, or this process does if there is none. */
+export async function restore(file: string, options: RestoreOptions): Promise<number> {
+  const output = createOutput({ json: options.json ?? false })
+  const config = await configOf(options)
+  const { reason, by, replace = false } = options
+  const request = { file: resolve(file), replace, reason, by }
+  const daemon = await findDaemon(config)
+  const events = createEvents(createLogger({ level: 'error' }))
+  const restored = daemon
+    ? await byDaemon(controlOverSocket(daemon), request, async () => {
+        const next = await findDaemon(config)
+        return next && controlOverSocket(next)
+      })
+    : await restoreStore(config, request, { events, now: () => new Date() })
+  output.result(restored, renderRestored)
+  return 0
+}
+
+/** Waits until the daemon has started again and says what became of it. */
+async function byDaemon(
+  control: Control,
+  request: Parameters<Control['restoreStore']>[0]['body'],
+  find: () => Promise<Control | null>,
+): Promise<Restored> {
+  const { id } = await control.restoreStore({ body: request })
+  const until = performance.now() + patienceMs
+  while (performance.now() < until) {
+    await pause(askAgainMs)
+    const last = await outcomeAt(await find())
+    if (last?.id !== id) continue
+    if (last.restored) return last.restored
+    const { code = '', message = 'no reason was given' } = last.failure ?? {}
+    throw new Failure(
+      Object.hasOwn(failures, code) ? (code as FailureCode) : 'conflict',
+      `${message}; the store is as it was, and the daemon works on`,
+    )
+  }
+  throw new Failure('already_active', 'the daemon has not started again; its log says why')
+}
+
+/** null as long as the daemon is on its way. */
+async function outcomeAt(control: Control | null) {
+  if (!control) return null
+  try {
+    return (await control.lastRestoration({})).last
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'already_active') return null
+    throw error
+  }
+}
+
+export function renderRestored({ madeAt, people, runsEnded, entriesLost }: Restored, paint: Paint): string {
+  const lines = [
+    `${paint('green', '✔')} the store is as it was at ${madeAt}: it knows ${counted(people, 'person', 'people')}`,
+  ]
+  if (runsEnded > 0)
+    lines.push(`${paint('dim', '-')} ${counted(runsEnded, 'run')} under way then ended; the next run plans again`)
+  if (entriesLost !== null && entriesLost > 0)
+    lines.push(
+      `${paint('yellow', '!')} ${counted(entriesLost, 'entry', 'entries')} of the audit trail signed after it are not in it`,
+    )
+  lines.push(
+    `${paint('dim', '-')} the next run learns from the platform what happened since, and plans only then; retractions since have to be asked for again`,
+  )
+  return lines.join('\n')
 }

@@ -13,7 +13,7 @@ export function renderRevertAccount({ runId, people, joiners, retracted, left }:
       `  ${counted(people, 'person goes back', 'people go back')} to what was known of them before it`,
     ],
     keysBlock('Joined by it, and left as they are. `rollcall retract KEY` takes one back', joiners, paint),
-    keysBlock('Taken back by it, and left so. `rollcall restore KEY` sends one again', retracted, paint),
+    keysBlock('Taken back by it, and left so. `rollcall retract KEY --undo` sends one again', retracted, paint),
     leftBlock(left, paint),
     [
       `${paint('yellow', '!')} The next export is read as ever. If HR has not mended it, the same changes are planned again, under the same guards. \`rollcall hold-back KEY\` keeps single people.`,

@@ -13,6 +13,14 @@ export const AuditVerification = z
       .describe(
         'Entries up to this one were signed by a key that was not there when the next took over. That one vouches for them since.',
       ),
+    restored: z
+      .object({
+        ordinal: z.int().describe('The entry that says so.'),
+        at: z.iso.datetime(),
+        lost: z.int().nullable().describe('Entries that were signed here after the backup; null: that is not known.'),
+      })
+      .nullable()
+      .describe('The last time that the store was put back from a backup: what came between is not in the trail.'),
   })
   .meta({ id: 'AuditVerification' })
 export type AuditVerification = z.infer<typeof AuditVerification>

@@ -25,6 +25,7 @@ import {
   Unserved,
   ValueMeaning,
 } from './shapes.ts'
+import { storeOperations } from './store.ts'
 
 /** Where the control API is mounted. */
 export const controlPrefix = '/api/v1'
@@ -70,6 +71,7 @@ function page<T extends z.ZodType, N extends z.ZodType>(item: T, after: N) {
 export const control = operations({
   ...keyOperations,
   ...holdBackOperations,
+  ...storeOperations,
   about: {
     method: 'GET',
     path: '/about',

@@ -48,7 +48,7 @@ export async function keepAudit(
 ): Promise<KeptStore> {
   const { dataDir } = config
   const head = await lastHead(opened.db)
-  const signing = new Signing(await keyFor(config, head))
+  const signing = new Signing(await auditKeyFor(config, head))
   const store = { ...opened, db: opened.db.withPlugin(signing) }
   const { db } = store
   let told: string | null = null
@@ -137,7 +137,7 @@ export async function keepAudit(
 }
 
 /** The key that may add to a trail with this head; null where there is none. It is made only where nothing was signed before. */
-async function keyFor(config: Config, head: Head | null): Promise<AuditKey | null> {
+export async function auditKeyFor(config: Config, head: Head | null): Promise<AuditKey | null> {
   const configured = await configuredKey(config)
   if (configured) return configured
   const key = await readKeyFile(config.dataDir)

@@ -23,7 +23,6 @@ import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
 import { getRun, listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
-import type { SyncContext } from '../../sync/context.ts'
 import { holdBackOf } from '../../sync/hold-backs.ts'
 import {
   approveRun,
@@ -49,6 +48,7 @@ import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
 import { leaverPack, leaverReport, leaverView } from './leavers.ts'
+import { type StoreContext, storeHandlers } from './store.ts'
 import {
   changeView,
   classedView,
@@ -66,8 +66,7 @@ import {
 } from './views.ts'
 
 /** What the control API is served from. */
-export type ControlContext = {
-  readonly sync: SyncContext
+export type ControlContext = StoreContext & {
   readonly audit: Pick<AuditKeeper, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
   readonly schedules: readonly Scheduled[]
   readonly alerts: AlertSettings
@@ -87,6 +86,7 @@ const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'h
 export const controlHandlers: Handlers<typeof control, ControlContext> = {
   ...keyHandlers,
   ...holdBackHandlers,
+  ...storeHandlers,
 
   async about({ about: { version, daemon } }) {
     return { status: 200, body: { version, daemon } }

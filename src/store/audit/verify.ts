@@ -17,7 +17,12 @@ export type Verified = {
   readonly ordinal: number | null
   /** Entries up to this one were written under a key that did not sign the takeover: only the keys after it vouch for them. */
   readonly untiedUpTo: number | null
+  /** The last time that the store was put back: what was signed between the time of the backup and then is not in the trail. */
+  readonly restored: PutBack | null
 }
+
+/** `lost`: how many entries were signed here and are not in the trail; null: that is not known. */
+export type PutBack = { readonly ordinal: number; readonly at: string; readonly lost: number | null }
 
 /** What is known from outside the database. */
 export type Trusted = {
@@ -43,8 +48,8 @@ export async function verifyTrail(db: Db, { publicKey, kept, key }: Trusted): Pr
       ? wrong(upTo.head + 1, `entry ${upTo.head + 1} stands behind the last signed head: it was put in without the key`)
       : null
   const { finding = null, ordinal = null } = walked.wrong ?? beyond ?? pending.wrong ?? {}
-  const { entries, heads, untiedUpTo } = walked
-  return { entries, heads, pending: pending.count, finding, ordinal, untiedUpTo }
+  const { entries, heads, untiedUpTo, restored } = walked
+  return { entries, heads, pending: pending.count, finding, ordinal, untiedUpTo, restored }
 }
 
 type Wrong = { readonly finding: string; readonly ordinal: number | null }
@@ -56,7 +61,7 @@ function wrong(ordinal: number | null, finding: string): Wrong {
 async function walk(
   db: Db,
   { upTo, publicKey, kept }: { upTo: number; publicKey: string; kept: Head | null },
-): Promise<{ entries: number; heads: number; untiedUpTo: number | null; wrong: Wrong | null }> {
+): Promise<Pick<Verified, 'entries' | 'heads' | 'untiedUpTo' | 'restored'> & { wrong: Wrong | null }> {
   const ids = new Set<string>()
   let entries = 0
   let heads = 0
@@ -64,7 +69,8 @@ async function walk(
   let headsUpTo = 0
   let key: unknown = null
   let untiedUpTo: number | null = null
-  const ended = (found: Wrong | null) => ({ entries, heads, untiedUpTo, wrong: found })
+  let restored: PutBack | null = null
+  const ended = (found: Wrong | null) => ({ entries, heads, untiedUpTo, restored, wrong: found })
 
   for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const page = await entriesAfter(db, { after, upTo })
@@ -89,6 +95,7 @@ async function walk(
       entries += 1
       if (kept?.ordinal === row.ordinal && kept.hash !== hash)
         return ended(wrong(row.ordinal, `entry ${row.ordinal} is not the one that was signed here`))
+      restored = putBackBy(row) ?? restored
       const takeover = takenOverBy(row.entry)
       const here = signed.get(row.ordinal) ?? []
       signed.delete(row.ordinal)
@@ -133,6 +140,15 @@ async function walk(
       wrong(entries, `head ${entries}, the last one, was signed by another key than that of this installation`),
     )
   return ended(null)
+}
+
+/** What an entry says of a restore; null if it is about something else. */
+function putBackBy({ ordinal, entry: text }: Row): PutBack | null {
+  if (!text.includes('"act":"store.restored"')) return null
+  const entry = readEntry(text)
+  if (entry?.act !== 'store.restored') return null
+  const lost = entry.details?.lost
+  return { ordinal, at: entry.at, lost: typeof lost === 'number' ? lost : null }
 }
 
 async function lookAtPending(db: Db, key: AuditKey | null): Promise<{ count: number; wrong: Wrong | null }> {

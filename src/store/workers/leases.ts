@@ -178,6 +178,15 @@ export function unleased(column: RawBuilder<unknown>): RawBuilder<boolean> {
     select 1 from leases where leases.id = ${column} and leases.seen_at > now() - make_interval(secs => ${sql.lit(stoppedSeconds)})))`
 }
 
+/** How many processes have a lease. */
+export async function othersAtWork(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(distinct objid)::int as count from pg_locks
+    where locktype = 'advisory' and classid = ${sql.lit(lockClass)} and granted
+      and database = (select oid from pg_database where datname = current_database())`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
 /** True in SQL if the lease's process has not ended: it works, or is stopped and may move again. */
 export function mayStillMove(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (

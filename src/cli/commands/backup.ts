@@ -1,0 +1,19 @@
+import { resolve } from 'node:path'
+import { counted, shown } from '../render/text.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+export type BackupOptions = CommonOptions & { readonly by: string }
+
+/** Writes everything that the store holds into a file, while the daemon goes on. */
+export async function backup(file: string, { by, ...options }: BackupOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    const made = await control.backUpStore({ body: { file: resolve(file), by } })
+    output.result(made, ({ people, bytes }, paint) =>
+      [
+        `${paint('green', '✔')} ${shown(made.file)} holds the store as of now: ${counted(people, 'person', 'people')}, ${counted(bytes, 'byte')}`,
+        `${paint('dim', '-')} it holds personal values and no secrets: keep it where only you can read it, and keep audit-key.pem of the data folder beside it`,
+      ].join('\n'),
+    )
+    return 0
+  })
+}

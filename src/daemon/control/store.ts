@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import type { Restoration, storeOperations } from '../../contract/control/store.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { peopleKnown } from '../../store/installation.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { backUp } from '../installation/backup.ts'
+import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
+
+/** What a daemon that can start again does about a restoration. */
+export type Restorations = {
+  readonly last: Restoration | null
+  /** Says whether the backup can be put back here, before anything is ended for it. */
+  check(request: RestoreRequest): Promise<{ readonly people: number }>
+  /** Ends this daemon; the next one begins with the store that was put back. */
+  ask(request: RestoreRequest & { readonly id: string }): void
+}
+
+export type StoreContext = {
+  readonly sync: SyncContext
+  /** Left out where no daemon can start again. */
+  readonly restorations?: Restorations
+}
+
+/** The control API's part about the store as a whole. */
+export const storeHandlers: Handlers<typeof storeOperations, StoreContext> = {
+  async backUpStore({ sync }, { body }) {
+    return { status: 201, body: await backUp(sync.store.db, { ...body, now: sync.now() }) }
+  },
+
+  async restoreStore({ sync, restorations }, { body }) {
+    if (!restorations) throw new Failure('conflict', 'only a daemon that was started by "rollcall serve" can restore')
+    const { people } = await restorations.check(body)
+    refuseReplacing(await peopleKnown(sync.store.db), body)
+    const id = randomUUID()
+    restorations.ask({ ...body, id })
+    return { status: 201, body: { id, people } }
+  },
+
+  async lastRestoration({ restorations }) {
+    return { status: 200, body: { last: restorations?.last ?? null } }
+  },
+}

@@ -1,0 +1,120 @@
+import { basename } from 'node:path'
+import type { Database } from '../../database/database.ts'
+import { Failure } from '../../errors.ts'
+import { Signing } from '../../store/audit/key.ts'
+import { lastHead } from '../../store/audit/seal.ts'
+import { record } from '../../store/audit/trail.ts'
+import { type BackupSize, checkBackup, readBackup } from '../../store/backup/file.ts'
+import type { BackupHeader } from '../../store/backup/format.ts'
+import { loadStore, refuseOtherVersion } from '../../store/backup/load.ts'
+import { settleRestored } from '../../store/backup/settle.ts'
+import { noteMovedTo, peopleKnown } from '../../store/installation.ts'
+import type { StoreSchema } from '../../store/schema.ts'
+import type { Events } from '../../telemetry/events.ts'
+import { auditKeyFor, keepAudit } from '../audit/keeper.ts'
+import { putHeadAside, readHead } from '../audit/key-file.ts'
+import type { Config } from '../config/config.ts'
+import { readMarker, writeMarker } from './marker.ts'
+import { ensureDataDir, openAnyStore } from './open-store.ts'
+
+export type RestoreRequest = {
+  readonly file: string
+  /** Whether a store that knows people may be replaced, or one that cannot be opened be put aside. */
+  readonly replace: boolean
+  readonly by: string
+  readonly reason: string
+}
+
+export type Restored = {
+  readonly file: string
+  readonly madeAt: string
+  readonly rows: number
+  readonly people: number
+  /** Runs that were under way at the time of the backup, and were ended. */
+  readonly runsEnded: number
+  /** Entries of the audit trail that were signed here after the backup; null: that is not known here. */
+  readonly entriesLost: number | null
+}
+
+/** Says whether a backup can be put back here, without changing anything. */
+export async function checkRestore(
+  config: Config,
+  { file }: Pick<RestoreRequest, 'file'>,
+): Promise<{ readonly header: BackupHeader; readonly size: BackupSize }> {
+  const checked = await checkBackup(file)
+  refuseOtherVersion(checked.header, file)
+  const { dataDir } = config
+  const marker = await readMarker(dataDir)
+  if (marker !== null && marker.installation !== checked.header.installation)
+    throw new Failure(
+      'conflict',
+      `${file} is a backup of another installation than ${dataDir} belongs to; if it is meant, remove ${dataDir}/store.json first`,
+    )
+  return checked
+}
+
+/** Refuses to replace a store that knows people, unless that was asked for. */
+export function refuseReplacing(people: number, { replace }: Pick<RestoreRequest, 'replace'>): void {
+  if (people > 0 && !replace)
+    throw new Failure(
+      'conflict',
+      `the store knows ${people} people, whom the backup would replace; repeat with --replace`,
+    )
+}
+
+/**
+ * Puts the store back from a backup, in one transaction. No process works on the store meanwhile. The next start learns from the platform
+ * what happened after the backup, before it plans anything.
+ */
+export async function restoreStore(
+  config: Config,
+  request: RestoreRequest,
+  { events, now }: { events: Events; now: () => Date },
+): Promise<Restored> {
+  const { dataDir } = config
+  await ensureDataDir(dataDir)
+  const { header, size } = await checkRestore(config, request)
+  await using opening = new AsyncDisposableStack()
+  const opened = opening.use(await openReplaceable(config, request))
+  refuseReplacing(await peopleKnown(opened.db), request)
+  const kept = await readHead(dataDir).catch(() => null)
+  const restored = await opened.db.transaction().execute(async (tx): Promise<Restored> => {
+    await loadStore(tx, readBackup(request.file))
+    await noteMovedTo(tx, null)
+    const runsEnded = await settleRestored(tx, { until: new Date(header.madeAt), now: now() })
+    const head = await lastHead(tx)
+    const entries = head?.ordinal ?? 0
+    const entriesLost = kept && Math.max(0, kept.ordinal - entries)
+    const { file, by, reason } = request
+    const { rows, people, sha256 } = size
+    const backup = { file: basename(file), madeAt: header.madeAt, sha256, rows, people, runsEnded }
+    const details = {
+      reason,
+      ...backup,
+      entries,
+      lost: entriesLost,
+      ...(kept && { until: kept.ordinal, hash: kept.hash }),
+    }
+    const signing = new Signing(await auditKeyFor(config, head))
+    await record(tx.withPlugin(signing), { act: 'store.restored', connection: null, by, details, now: now() })
+    await putHeadAside(dataDir)
+    return { file, madeAt: header.madeAt, rows, people, runsEnded, entriesLost }
+  })
+  await writeMarker(dataDir, { installation: header.installation })
+  // What was recorded gets its place and its signature.
+  const { keeper } = await keepAudit(opened, { config, events, now })
+  await keeper[Symbol.asyncDispose]()
+  return restored
+}
+
+/** Opens the store that is to be replaced; one that cannot be opened is put aside if that was asked for. */
+async function openReplaceable(config: Config, { replace }: RestoreRequest): Promise<Database<StoreSchema>> {
+  try {
+    return await openAnyStore(config, 'any')
+  } catch (error) {
+    const isBroken =
+      error instanceof Failure && (error.code === 'store_damaged' || error.code === 'database_unreachable')
+    if (!isBroken || !replace || config.database) throw error
+    return await openAnyStore(config, 'aside')
+  }
+}

@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import { Failure } from '../../errors.ts'
+import { installationOf } from '../installation.ts'
+import type { Db } from '../schema.ts'
+import { type BackupHeader, type BackupLine, type BackupTable, backupFormat } from './format.ts'
+
+/** Tables that say what processes do right now, and the ledger, which the header holds. */
+const leftOut = ['leases', 'request_budget', 'migrations']
+const rowsAtOnce = 1000
+
+/**
+ * Hands out everything that the store holds, as of one moment. An embedded store does nothing else meanwhile.
+ */
+export async function dumpStore(
+  db: Db,
+  { version, now }: { version: string; now: Date },
+  take: (line: BackupLine) => Promise<void>,
+): Promise<void> {
+  await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (tx) => {
+      await take({ kind: 'header', header: await headerOf(tx, { version, now }) })
+      for (const name of await tablesInOrder(tx)) {
+        const table = await tableOf(tx, name)
+        await take({ kind: 'table', table })
+        const values = table.columns.map((column) => sql`${sql.ref(column.name)}::text`)
+        await sql`declare backup no scroll cursor for
+          select json_build_array(${sql.join(values)})::text as line from ${sql.table(name)}`.execute(tx)
+        for (;;) {
+          const { rows } = await sql<{ line: string }>`fetch ${sql.lit(rowsAtOnce)} from backup`.execute(tx)
+          if (rows.length > 0) await take({ kind: 'rows', rows: rows.map(({ line }) => line) })
+          if (rows.length < rowsAtOnce) break
+        }
+        await sql`close backup`.execute(tx)
+      }
+    })
+}
+
+async function headerOf(tx: Db, { version, now }: { version: string; now: Date }): Promise<BackupHeader> {
+  const installation = await installationOf(tx)
+  if (!installation) throw new Failure('conflict', 'nothing was kept in this store yet: there is nothing to back up')
+  const { rows: migrations } = await sql<{ name: string; sha256: string }>`
+    select name, sha256 from migrations order by applied_at, name`.execute(tx)
+  return {
+    rollcall: 'backup',
+    format: backupFormat,
+    version,
+    installation: installation.id,
+    madeAt: now.toISOString(),
+    migrations,
+  }
+}
+
+/** Every table after those that its rows refer to. */
+async function tablesInOrder(tx: Db): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = current_schema() and tablename <> all(${leftOut})
+    order by tablename`.execute(tx)
+  const { rows: references } = await sql<{ from: string; to: string }>`
+    select conrelid::regclass::text as from, confrelid::regclass::text as to from pg_constraint
+    where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid <> confrelid`.execute(tx)
+  const ordered: string[] = []
+  const left = new Set(tables.map(({ name }) => name))
+  while (left.size > 0) {
+    const next = [...left].filter((name) => !references.some(({ from, to }) => from === name && left.has(to)))
+    if (next.length === 0) throw new Error(`the tables ${[...left].join(', ')} refer to one another in a circle`)
+    for (const name of next) left.delete(name)
+    ordered.push(...next)
+  }
+  return ordered
+}
+
+async function tableOf(tx: Db, table: string): Promise<BackupTable> {
+  const { rows } = await sql<{ name: string; type: string; counter: string | null }>`
+    select attname as name, format_type(atttypid, atttypmod) as type,
+      case when attidentity <> '' then pg_get_serial_sequence(${table}, attname) end as counter
+    from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`.execute(
+    tx,
+  )
+  const counters: { column: string; last: string; isCalled: boolean }[] = []
+  for (const { name, counter } of rows) {
+    if (counter === null) continue
+    const { rows: found } = await sql<{ last: string; isCalled: boolean }>`
+      select last_value::text as last, is_called as "isCalled" from ${sql.raw(counter)}`.execute(tx)
+    for (const { last, isCalled } of found) counters.push({ column: name, last, isCalled })
+  }
+  return { table, columns: rows.map(({ name, type }) => ({ name, type })), counters }
+}

@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import { type Migration, migrationDigest } from '../../database/migrate.ts'
+import { Failure } from '../../errors.ts'
+import { migrations } from '../migrations/index.ts'
+import type { Db } from '../schema.ts'
+import { othersAtWork } from '../workers/leases.ts'
+import type { BackupHeader, BackupLine, BackupTable } from './format.ts'
+
+/** Whether this version can read what another one has written. */
+export function refuseOtherVersion({ migrations: applied, version }: BackupHeader, from: string): void {
+  const known = new Map(migrations.map((migration) => [migration.name, migrationDigest(migration)]))
+  const foreign = applied.find(({ name, sha256 }) => known.get(name) !== sha256)
+  if (foreign)
+    throw new Failure(
+      'config_invalid',
+      `${from} was written by version ${version} of Rollcall, whose tables this version does not know ("${foreign.name}"); use that version, or a newer one`,
+    )
+}
+
+/**
+ * Replaces everything in the store by what `lines` say, in the transaction of the caller, and brings it up to this version. It is refused
+ * while other processes work on the store.
+ */
+export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promise<void> {
+  const others = await othersAtWork(tx)
+  if (others > 0)
+    throw new Failure(
+      'already_active',
+      `${others === 1 ? 'a process works' : `${others} processes work`} on the store; stop them first`,
+    )
+  let table: BackupTable | null = null
+  let applied: readonly { readonly name: string }[] = []
+  for await (const line of lines) {
+    switch (line.kind) {
+      case 'header':
+        await dropEverything(tx)
+        applied = line.header.migrations
+        await apply(
+          tx,
+          migrations.filter(({ name }) => applied.some((one) => one.name === name)),
+        )
+        break
+      case 'table':
+        table = line.table
+        for (const { column, last, isCalled } of table.counters)
+          await sql`select setval(pg_get_serial_sequence(${table.table}, ${column}), ${last}::bigint, ${isCalled})`.execute(
+            tx,
+          )
+        break
+      case 'rows':
+        if (table) await insert(tx, table, line.rows)
+        break
+      default:
+        return line satisfies never
+    }
+  }
+  await apply(
+    tx,
+    migrations.filter(({ name }) => !applied.some((one) => one.name === name)),
+  )
+}
+
+/** The ledger stays, without its entries. */
+async function dropEverything(tx: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = current_schema() and tablename <> 'migrations'`.execute(
+    tx,
+  )
+  if (rows.length > 0) await sql`drop table ${sql.join(rows.map(({ name }) => sql.table(name)))} cascade`.execute(tx)
+  await sql`delete from migrations`.execute(tx)
+}
+
+async function apply(tx: Db, steps: readonly Migration[]): Promise<void> {
+  for (const migration of steps) {
+    await sql.raw(migration.sql).execute(tx)
+    await sql`
+      insert into migrations (name, sha256, applied_at)
+      values (${migration.name}, ${migrationDigest(migration)}, clock_timestamp())`.execute(tx)
+  }
+}
+
+async function insert(tx: Db, { table, columns }: BackupTable, rows: readonly string[]): Promise<void> {
+  const names = columns.map(({ name }) => sql.ref(name))
+  const values = columns.map(({ type }, at) => sql`(line ->> ${sql.lit(at)})::${sql.raw(type)}`)
+  await sql`
+    insert into ${sql.table(table)} (${sql.join(names)}) overriding system value
+    select ${sql.join(values)} from json_array_elements(${`[${rows.join(',')}]`}::json) as lines(line)`.execute(tx)
+}

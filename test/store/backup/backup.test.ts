@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { dumpStore } from '../../../src/store/backup/dump.ts'
+import { checkBackup, readBackup, writeBackup } from '../../../src/store/backup/file.ts'
+import { loadStore, refuseOtherVersion } from '../../../src/store/backup/load.ts'
+import { beginInstallation } from '../../../src/store/installation.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { Db, StoreSchema } from '../../../src/store/schema.ts'
+import { takeLease } from '../../../src/store/workers/leases.ts'
+import { pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+
+const now = new Date('2026-11-20T03:00:00.123Z')
+let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let file: string
+let sha256: string
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  file = join(folder.path, 'rollcall.backup')
+  await using place = await postgresPlace()
+  await using store = await open(place.at)
+  await fill(store.db)
+  sha256 = (await backUp(store.db, file)).sha256
+})
+afterAll(() => folder[Symbol.asyncDispose]())
+
+function open(at: string) {
+  return openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
+}
+
+function backUp(db: Db, path: string) {
+  return writeBackup(createWriteStream(path), (take) => dumpStore(db, { version: '0.1.0', now }, take))
+}
+
+function restore(db: Db, path: string) {
+  return db.transaction().execute((tx) => loadStore(tx, readBackup(path)))
+}
+
+/** What is awkward to carry: separators of lines in texts, json that is kept as text, bytes, arrays, numbers that count by themselves. */
+async function fill(db: Db): Promise<void> {
+  await beginInstallation(db, now)
+  await db.insertInto('connections').values({ name: 'acme', accepted_fields: '["a",  "b"]' }).execute()
+  const people = Array.from({ length: 2500 }, (_, at) => ({
+    connection: 'acme',
+    identity_id: `E${at}`,
+    wanted: JSON.stringify({ identityId: `E${at}`, firstName: 'Zoë \u2028\u2029 "\\ \u{1f600}\n\r\t' }),
+    inferred: false,
+    absences: 0,
+    as_of: now,
+  }))
+  await db.insertInto('roster').values(people).execute()
+  const runId = randomUUID()
+  await db
+    .insertInto('runs')
+    .values({ id: runId, connection: 'acme', trigger: 'operator', options: '{}', state: 'finished', created_at: now })
+    .execute()
+  const reject = { line: 3, reason: 'no date', cell_only: false, may_leave: true, fingerprint: 'f' }
+  await db
+    .insertInto('rejects')
+    .values([
+      { run_id: runId, ...reject },
+      { run_id: runId, ...reject },
+    ])
+    .execute()
+  await db
+    .insertInto('inbox')
+    .values({ connection: 'acme', dedup_key: 'k', received_at: now, body: Buffer.from([0, 255, 10]), state: 'pending' })
+    .execute()
+}
+
+test('a backup of PostgreSQL makes an equal store on the embedded database, with counters that go on', async () => {
+  await using place = await pglitePlace()
+  await using store = await open(place.at)
+  await store.db.insertInto('connections').values({ name: 'former' }).execute()
+  const again = join(folder.path, 'again.backup')
+
+  await restore(store.db, file)
+
+  expect(await backUp(store.db, again)).toEqual({ rows: 2506, people: 2500, sha256 })
+  const added = await store.db
+    .insertInto('inbox')
+    .values({ connection: 'acme', dedup_key: 'l', received_at: now, state: 'settled' })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  expect(Number(added.id)).toBe(2)
+})
+
+test('a backup of an older version is brought up to this one, and that of a newer one is refused', async () => {
+  const newest = migrations.at(-1)
+  const older = join(folder.path, 'older.backup')
+  await using place = await postgresPlace()
+  await using store = await open(place.at)
+  const lines = gunzipSync(await readFile(file))
+    .toString()
+    .split('\n')
+  const header = JSON.parse(lines[0] ?? '')
+  header.migrations.pop()
+  // The tables of the newest migration, and their rows, were not there yet.
+  const kept = lines.slice(1, -2).filter((line) => !/installation|restored_connections|^\["true"/.test(line))
+  await rewrite(older, [JSON.stringify(header), ...kept])
+
+  await restore(store.db, older)
+
+  const names = await store.db.selectFrom('installation').selectAll().execute()
+  expect(names).toEqual([])
+  expect(newest?.name).toBe('0016-installation')
+  const unknown = { ...header, migrations: [...header.migrations, { name: '0999-later', sha256: 'x' }] }
+  expect(() => refuseOtherVersion(unknown, file)).toThrow('use that version, or a newer one')
+})
+
+test('a restore that fails, or that others work beside, leaves the store as it was', async () => {
+  await using place = await postgresPlace()
+  await using store = await open(place.at)
+  await store.db.insertInto('connections').values({ name: 'former' }).execute()
+  const cut = join(folder.path, 'cut-while-read.backup')
+  const bytes = await readFile(file)
+  await writeFile(cut, bytes.subarray(0, bytes.length >> 1))
+
+  await expect(restore(store.db, cut)).rejects.toMatchObject({ code: 'source_unreadable' })
+  {
+    await using _lease = await takeLease(store)
+    await expect(restore(store.db, file)).rejects.toMatchObject({ code: 'already_active' })
+  }
+
+  expect(await store.db.selectFrom('connections').select('name').execute()).toEqual([{ name: 'former' }])
+})
+
+test.each([
+  ['a file that is not there', null, 'is not there'],
+  ['something else', () => Buffer.from('Worker ID,Email\n'), 'no backup of Rollcall'],
+  ['an empty file', () => Buffer.alloc(0), 'cut short'],
+  ['a file that was cut', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20), 'cut short'],
+  ['a file with a bit turned', (bytes: Buffer) => flipped(bytes, bytes.length >> 1), 'damaged'],
+  ['a backup without its end', (bytes: Buffer) => edited(bytes, (lines) => lines.slice(0, -2)), 'cut short'],
+  ['a backup with a row changed', (bytes: Buffer) => edited(bytes, (lines) => lines.with(8, '[]')), 'damaged'],
+  ['a backup of a later format', (bytes: Buffer) => edited(bytes, (lines) => ['{"format":2}', ...lines]), 'newer'],
+])('%s is refused with a sentence', async (name, make, sentence) => {
+  const path = join(folder.path, name)
+  if (make) await writeFile(path, make(await readFile(file)))
+
+  await expect(checkBackup(path)).rejects.toMatchObject({ message: expect.stringContaining(sentence) })
+})
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy.writeUInt8(copy.readUInt8(at) ^ 1, at)
+  return copy
+}
+
+function edited(bytes: Buffer, edit: (lines: string[]) => string[]): Buffer {
+  return gzipSync(edit(gunzipSync(bytes).toString().split('\n')).join('\n'))
+}
+
+async function rewrite(path: string, lines: readonly string[]): Promise<void> {
+  const rows = lines.filter((line) => line.startsWith('['))
+  const table = (line: string) => ({ kind: 'table' as const, table: JSON.parse(line) })
+  await writeBackup(createWriteStream(path), async (take) => {
+    await take({ kind: 'header', header: JSON.parse(lines[0] ?? '') })
+    for (const line of lines.slice(1)) await take(line.startsWith('[') ? { kind: 'rows', rows: [line] } : table(line))
+  })
+  expect(rows.length).toBeGreaterThan(0)
+}
