@@ -15,6 +15,7 @@ import type { DismissOptions } from './commands/dismiss-events.ts'
 import type { EventsOptions } from './commands/events.ts'
 import type { ForgetOptions } from './commands/forget.ts'
 import type { HoldBackOptions } from './commands/hold-back.ts'
+import type { MoveOptions } from './commands/move.ts'
 import type { PersonOptions } from './commands/person.ts'
 import type { PlanOptions } from './commands/plan.ts'
 import type { RejectOptions } from './commands/reject.ts'
@@ -312,6 +313,12 @@ export function createProgram(exit: (code: Exit) => void): Command {
         (await import('./commands/restore.ts')).restore(file, options),
       ),
     )
+
+  deciding(
+    common(add(program, 'move', 'Carry the embedded store to PostgreSQL, with history and all that was acknowledged')),
+  )
+    .requiredOption('--to <address>', `an empty database, such as '\${env:DATABASE_URL}' or '\${file:PATH}'`)
+    .action(ends(async (options: MoveOptions) => (await import('./commands/move.ts')).move(options)))
 
   deciding(
     common(add(program, 'accept-store', 'Say that the store which is there counts, where another one was known')),

@@ -1,8 +1,8 @@
-import { open as openFile, readdir, rm, stat } from 'node:fs/promises'
+import { open as openFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { install } from '../helpers/installation.ts'
-import { postgresPlace } from '../helpers/servers/databases.ts'
+import { emptyPostgresPlace, postgresPlace } from '../helpers/servers/databases.ts'
 import { redisUrl } from '../helpers/servers/provided.ts'
 import { isFull } from '../helpers/tier.ts'
 import { change, type Host, peopleOn, staff, startHost, without } from '../helpers/world.ts'
@@ -55,6 +55,32 @@ describe.each(sizes)('$size', ({ hasServer, hasRedis }) => {
     daemon.child.kill('SIGTERM')
     expect((await daemon.ended).exit).toBe(0)
   })
+})
+
+test('an embedded store that is moved to PostgreSQL goes on there, and refuses to be opened where it was', async () => {
+  await using place = await emptyPostgresPlace()
+  const { key } = await host.tenant()
+  await using at = await install({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await at.hrSays(staff(5))
+  const { document: run } = await at.json<{ id: string }>('sync')
+  await writeFile(join(at.folder, 'target'), place.at)
+  const to = ['--to', '${file:target}']
+
+  const moved = await at.run('move', ...to)
+  expect(moved).toMatchObject({ exit: 0, stdout: expect.stringContaining('5 people') })
+  expect(await at.run('status')).toMatchObject({
+    exit: 74,
+    stderr: expect.stringContaining('was moved to PostgreSQL at'),
+  })
+  expect(await at.run('move', ...to)).toMatchObject({
+    exit: 75,
+    stderr: expect.stringContaining('holds a store already'),
+  })
+
+  await at.configure({ database: place.at })
+  expect((await at.json('sync')).document).toMatchObject({ state: 'unchanged', counts: { unchanged: 5 } })
+  expect((await at.json('run', run.id)).document).toMatchObject({ state: 'finished', confirmed: 5 })
+  expect((await at.run('audit', 'verify')).exit).toBe(0)
 })
 
 test('a damaged store is refused, put aside, and put back from a backup without a daemon', {

@@ -17,7 +17,11 @@ const whatHelps =
 /** The store: the configured PostgreSQL, else the embedded database in the data folder, which one process at a time may use. It has to be the one that belongs to this data folder. */
 export async function openStore(
   config: Config,
-  { events = null, now = () => new Date() }: { events?: Events | null; now?: () => Date } = {},
+  {
+    events = null,
+    now = () => new Date(),
+    mayBeMoved = false,
+  }: { events?: Events | null; now?: () => Date; mayBeMoved?: boolean } = {},
 ): Promise<Database<StoreSchema>> {
   const { dataDir } = config
   await ensureDataDir(dataDir)
@@ -26,7 +30,7 @@ export async function openStore(
   await using opening = new AsyncDisposableStack()
   const store = opening.use(await openAnyStore(config, 'known'))
   const there = await installationOf(store.db)
-  refuseMoved(there, store.place)
+  if (!mayBeMoved) refuseMoved(there, store.place)
   refuseOther({ marker, there, place: store.place, dataDir })
   const { id } = there ?? (await beginInstallation(store.db, now()))
   if (marker === null) await writeMarker(dataDir, { installation: id })

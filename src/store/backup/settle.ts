@@ -31,6 +31,8 @@ export async function settleRestored(tx: Db, { until, now }: { until: Date; now:
   }
   await sql`delete from takeovers`.execute(tx)
   await sql`delete from leases`.execute(tx)
+  // Everybody is read back before anything is planned.
+  await sql`delete from in_doubt`.execute(tx)
   await sql`update connections set target_lease = null`.execute(tx)
   await noteRestored(tx, { until, now })
   return runs.length

@@ -1,0 +1,43 @@
+import { holdsReference, readReferences, resolveReferences } from '../../daemon/config/references.ts'
+import { moveStore } from '../../daemon/installation/move.ts'
+import { Failure } from '../../errors.ts'
+import { findDaemon } from '../find-daemon.ts'
+import { createOutput } from '../output.ts'
+import { counted } from '../render/text.ts'
+import { type CommonOptions, configOf } from '../session.ts'
+
+export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }
+
+/** Carries the embedded store to PostgreSQL. The daemon has to be stopped, because the configuration changes with it. */
+export async function move({ to, by, ...options }: MoveOptions): Promise<number> {
+  const output = createOutput({ json: options.json ?? false })
+  const config = await configOf(options)
+  if (await findDaemon(config))
+    throw new Failure(
+      'already_active',
+      'a daemon works on the store: stop it, move, and start it with the new database',
+    )
+  const moved = await moveStore(config, { to: await addressOf(to, config.folder), by, now: () => new Date() })
+  output.result(moved, (done, paint) =>
+    [
+      `${paint('green', '✔')} ${counted(done.people, 'person', 'people')} and the whole history are in ${done.to}`,
+      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${done.from} refuses to be opened from now on`,
+    ].join('\n'),
+  )
+  return 0
+}
+
+/** The address, as the configuration writes one. Other accounts of this machine can read a command line. */
+async function addressOf(to: string, folder: string): Promise<string> {
+  if (!holdsReference(to)) {
+    if (URL.parse(to)?.password)
+      throw new Failure(
+        'usage',
+        `others can read a password on the command line: write '\${env:NAME}' or '\${file:PATH}'`,
+      )
+    return to
+  }
+  const { parts, problem } = resolveReferences(to, { env: process.env, folder })
+  if (problem !== undefined) throw new Failure('usage', `--to: ${problem}`)
+  return await readReferences(parts)
+}

@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { type Database, openDatabase } from '../../database/database.ts'
+import { Failure } from '../../errors.ts'
+import { Signing } from '../../store/audit/key.ts'
+import { lastHead } from '../../store/audit/seal.ts'
+import { record } from '../../store/audit/trail.ts'
+import { dumpStore } from '../../store/backup/dump.ts'
+import type { BackupLine } from '../../store/backup/format.ts'
+import { loadStore } from '../../store/backup/load.ts'
+import { installationOf, noteMovedTo, peopleKnown } from '../../store/installation.ts'
+import { migrations } from '../../store/migrations/index.ts'
+import type { Db, StoreSchema } from '../../store/schema.ts'
+import { version } from '../../version.ts'
+import { auditKeyFor } from '../audit/keeper.ts'
+import type { Config } from '../config/config.ts'
+import { openStore } from './open-store.ts'
+
+export type Moved = { readonly from: string; readonly to: string; readonly people: number }
+
+const linesAhead = 4
+
+/**
+ * Carries the embedded store to an empty PostgreSQL, with its history and all that the platform has acknowledged. The embedded one then
+ * refuses to be opened. It is marked before the other one counts: a move that was cut off in between is simply asked for again.
+ */
+export async function moveStore(
+  config: Config,
+  { to, by, now }: { to: string; by: string; now: () => Date },
+): Promise<Moved> {
+  if (config.database)
+    throw new Failure('usage', 'the configuration names a database already: only an embedded store can be moved')
+  if (!/^postgres(ql)?:/.test(to)) throw new Failure('usage', 'a store is moved to postgres://…')
+  await using opening = new AsyncDisposableStack()
+  const source = opening.use(await openStore(config, { now, mayBeMoved: true }))
+  const target = opening.use(await openDatabase<StoreSchema>({ at: to, schemas: ['rollcall', 'bullmq'], migrations }))
+  if ((await installationOf(target.db)) || (await peopleKnown(target.db)) > 0)
+    throw new Failure('conflict', `${target.place} holds a store already; name an empty database`)
+  const people = await peopleKnown(source.db)
+  await target.db.transaction().execute(async (tx) => {
+    await carry(source, tx, now())
+    await noteMovedTo(tx, null)
+    const key = await auditKeyFor(config, await lastHead(tx))
+    const details = { from: source.place, to: target.place, people }
+    const signed = tx.withPlugin(new Signing(key))
+    await record(signed, { act: 'store.moved', connection: null, by, details, now: now() })
+    await noteMovedTo(source.db, { to: target.place, at: now() })
+  })
+  return { from: source.place, to: target.place, people }
+}
+
+/** Hands what one store holds to the other, a little at a time. */
+async function carry(source: Database<StoreSchema>, tx: Db, now: Date): Promise<void> {
+  const lines = new PassThrough({ objectMode: true, highWaterMark: linesAhead })
+  const take = async (line: BackupLine): Promise<void> => {
+    if (!lines.write(line)) await once(lines, 'drain', { signal: ending.signal })
+  }
+  const ending = new AbortController()
+  const dumped = dumpStore(source.db, { version, now }, take).then(
+    () => void lines.end(),
+    (error: unknown) => void lines.destroy(error instanceof Error ? error : new Error(String(error))),
+  )
+  try {
+    await loadStore(tx, lines)
+  } finally {
+    ending.abort()
+    await dumped
+  }
+}
