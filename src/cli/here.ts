@@ -2,7 +2,7 @@ import { control } from '../contract/control/control.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
-import { removeAtTheEnd, startWork } from '../daemon/work.ts'
+import { startWork, tidyAtTheEnd } from '../daemon/work.ts'
 import { localCalls } from '../http/client/calls.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -20,7 +20,7 @@ export async function openHere(
   const events = createEvents(createLogger({ level: 'error' }))
   const assembly = opening.use(await assemble(config, { events, now: () => new Date() }))
   if (works) {
-    opening.defer(() => removeAtTheEnd(assembly))
+    opening.defer(() => tidyAtTheEnd(assembly))
     opening.use(await startWork(assembly))
   }
   const opened = opening.move()

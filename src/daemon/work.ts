@@ -1,3 +1,4 @@
+import { maintain } from '../database/maintain.ts'
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
@@ -23,6 +24,8 @@ const leaversMs = 5 * 60_000
 const inDoubtMs = 10_000
 const forgetMs = 60 * 60_000
 const retainMs = 10 * 60_000
+/** An embedded database does not vacuum by itself. */
+const maintainMs = 60_000
 /** What a command removes at its end; the next one goes on. */
 const portionsAtTheEnd = 10
 /** How long jobs in flight may take to end; the rest of the twenty seconds is for closing what they used. */
@@ -36,6 +39,7 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
   await sweep(sync, { newJobIds: true })
   starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync })))
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
+  if (sync.store.kind === 'pglite') starting.use(regularly('maintenance', maintainMs, () => maintain(sync.store.pool)))
   const stopping = new AbortController()
   const connections = [...sync.connections.keys()]
   const reading = { connections, repairs: 'by a run', signal: stopping.signal } as const
@@ -82,11 +86,18 @@ async function removeOld(
   if (runs + values + events > 0) sync.events.valuesRemoved({ runs, values, events })
 }
 
-/** Removes some of it at the end of a command that works. What goes wrong is told, and does not concern the command. */
-export async function removeAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>): Promise<void> {
-  await removeOld(assembly, { portions: portionsAtTheEnd }).catch((error: unknown) =>
-    assembly.sync.events.unexpected({ during: 'retention', error }),
-  )
+/**
+ * Removes some of it at the end of a command that works, and vacuums an embedded database where that is due. What goes wrong is told, and
+ * does not concern the command.
+ */
+export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>): Promise<void> {
+  const { store, events } = assembly.sync
+  try {
+    await removeOld(assembly, { portions: portionsAtTheEnd })
+    if (store.kind === 'pglite') await maintain(store.pool)
+  } catch (error) {
+    events.unexpected({ during: 'retention', error })
+  }
 }
 
 function boundTo(sync: SyncContext): BoundWorkers {

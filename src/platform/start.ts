@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import { platformPrefix } from '../contract/platform/platform.ts'
 import type { Database } from '../database/database.ts'
+import { maintainRegularly } from '../database/maintain.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { compressed, createApp } from '../http/server/app.ts'
 import type { MountOptions } from '../http/server/mount.ts'
@@ -23,6 +24,8 @@ import { operatorPrefix } from './operators/contract.ts'
 import { serveOperator } from './operators/serve.ts'
 import { servePersonnelPage } from './page/serve.ts'
 
+/** An embedded database does not vacuum by itself. */
+const maintainMs = 10 * 60_000
 const documentPath = `${platformPrefix}/openapi.json`
 
 export type PlatformOptions = {
@@ -65,6 +68,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const { host = '127.0.0.1', port = 0, sync = null, now = () => new Date() } = options
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openPlatformDatabase(options.database))
+  const failed = (error: unknown) =>
+    options.logger?.error({ event: 'maintenance.failed', failure: describeError(error) }, 'vacuum failed')
+  if (database.kind === 'pglite') opening.use(maintainRegularly(database.pool, { pauseMs: maintainMs, failed }))
   await options.prepare?.(database.db)
   if (sync) opening.use(startNightlySync(database.db, { schedule: sync, report: reportTo(options.logger), now }))
   const schemaJudge = opening.use(new SchemaJudge())

@@ -14,6 +14,7 @@ export type Settings = { readonly retry: Retry; readonly locks: Locks; readonly 
 export type Producer = {
   waitUntilReady(): Promise<unknown>
   getVersion(): Promise<string | null>
+  add(name: string, data: object, opts: { jobId: string; delay: number }): Promise<unknown>
   addBulk(jobs: { name: string; data: object; opts: { jobId: string; delay: number } }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>
   getWaitingCount(): Promise<number>

@@ -67,7 +67,12 @@ export async function openQueue({
   return {
     place: backend.place,
     async enqueue(jobs) {
-      if (jobs.length > 0) await answered(producer.addBulk(jobs.map(bulkEntry)), backend.place)
+      const [only, ...others] = jobs.map(bulkEntry)
+      if (!only) return
+      // Adding in bulk makes temporary tables, which leave dead rows in the catalogue of a database.
+      const adding =
+        others.length === 0 ? producer.add(only.name, only.data, only.opts) : producer.addBulk([only, ...others])
+      await answered(adding, backend.place)
     },
     async work(workers, { concurrency }) {
       const working = await startWorking({ backend, name, workers, settings: { retry, locks, concurrency }, events })

@@ -3,6 +3,7 @@ import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections.ts'
 import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
+import { restoredOf } from '../../store/installation.ts'
 import { lockEntries, noteReadBack, rosterEntries, rosterSize } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
@@ -44,8 +45,9 @@ async function readConnection(
 ): Promise<void> {
   const { db } = ctx.store
   const { id: connectionId } = await targetOf(db, connection)
-  if (connectionId === null) return
-  if (!(await canCompare(db, connection))) return
+  if (connectionId === null || !(await canCompare(db, connection))) return
+  // After a restore, what the platform has is compared with what it had at the time of the backup before that is forgotten.
+  if (await restoredOf(db, connection)) return
   const people = await claimDoubted(db, { connection, now: ctx.now() })
   if (people.length === 0) return
   const endpoint: Endpoint = { platform: ctx.platform, connectionId, signal, requests: 0 }
