@@ -3,7 +3,7 @@ import { moveStore } from '../../daemon/installation/move.ts'
 import { Failure } from '../../errors.ts'
 import { findDaemon } from '../find-daemon.ts'
 import { createOutput } from '../output.ts'
-import { counted } from '../render/text.ts'
+import { counted, shown } from '../render/text.ts'
 import { type CommonOptions, configOf } from '../session.ts'
 
 export type MoveOptions = CommonOptions & { readonly to: string; readonly by: string }
@@ -20,8 +20,8 @@ export async function move({ to, by, ...options }: MoveOptions): Promise<number>
   const moved = await moveStore(config, { to: await addressOf(to, config.folder), by, now: () => new Date() })
   output.result(moved, (done, paint) =>
     [
-      `${paint('green', '✔')} ${counted(done.people, 'person', 'people')} and the whole history are in ${done.to}`,
-      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${done.from} refuses to be opened from now on`,
+      `${paint('green', '✔')} ${counted(done.people, 'person', 'people')} and the whole history are in ${shown(done.to)}`,
+      `${paint('dim', '-')} write its address as "database" into the configuration, and start; ${shown(done.from)} refuses to be opened from now on`,
     ].join('\n'),
   )
   return 0
