@@ -23,6 +23,7 @@ import {
   Verdict,
   Verification,
 } from '../../src/contract/control/shapes.ts'
+import { Restored } from '../../src/contract/control/store.ts'
 
 const RunDetail = Run.extend({
   changes: z.array(ChangeView),
@@ -56,6 +57,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderProblems: z.array(Problem),
   renderQuestion: RunDetail,
   renderRejects: [z.array(RejectView), text],
+  renderRestored: Restored,
   renderRevertAccount: RevertAccount,
   renderRun: Run,
   renderRunDetail: RunDetail,
