@@ -12,7 +12,15 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 } else {
   const folder = compiledFolder()
   if (folder !== null) module.enableCompileCache(folder)
-  await import('../src/main.ts')
+  try {
+    await import('../src/main.ts')
+  } catch (error) {
+    const { missingPackage } = await import('../src/cli/missing-package.ts')
+    const missing = missingPackage(error)
+    if (missing === null) throw error
+    process.stderr.write(`✖ ${missing.message}\n`)
+    process.exitCode = missing.exit
+  }
 }
 
 // Code that another account could have written is not run, so the folder lies in a home that belongs to this account.

@@ -1,6 +1,7 @@
 import { control } from '../contract/control/control.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
+import { careful } from '../daemon/control/careful.ts'
 import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
 import { startWork, tidyAtTheEnd } from '../daemon/work.ts'
 import { localCalls } from '../http/client/calls.ts'
@@ -32,5 +33,5 @@ export async function openHere(
 
 /** Does in this process what the daemon would do. */
 export function controlHere(context: ControlContext): Control {
-  return localCalls(control, controlHandlers, context)
+  return localCalls(control, careful(controlHandlers), context)
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { Failure, failures, stackOf } from '../errors.ts'
+import { missingPackage } from './missing-package.ts'
 import { createOutput } from './output.ts'
 import { addPlatformCommands, createProgram } from './program.ts'
 
@@ -29,10 +30,11 @@ function report(error: unknown, { json }: { json: boolean }): number {
     if (json) output.result(errorDocument('usage', error.message.replace(/^error: /, '')), () => '')
     return failures.usage.exit
   }
-  if (error instanceof Failure) {
-    output.note(`${mark} ${error.message}`)
-    if (json) output.result(errorDocument(error.code, error.message), () => '')
-    return error.exit
+  const failure = error instanceof Failure ? error : missingPackage(error)
+  if (failure !== null) {
+    output.note(`${mark} ${failure.message}`)
+    if (json) output.result(errorDocument(failure.code, failure.message), () => '')
+    return failure.exit
   }
   output.note(`${mark} this is a bug in Rollcall: ${stackOf(error)}`)
   if (json) output.result(errorDocument('bug', 'an unexpected error, described on stderr'), () => '')

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { requestDueRuns, requestRun } from '../sync/sync.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Events } from '../telemetry/events.ts'
@@ -8,6 +7,7 @@ import type { Config } from './config/config.ts'
 import { announceAddress } from './control/address-file.ts'
 import { startLocalServer, startServer } from './control/server.ts'
 import type { Restorations } from './control/store.ts'
+import { withOutages } from './outages.ts'
 import { repeat } from './repeat.ts'
 import { scheduleTasks } from './schedules/scheduled-runs.ts'
 import { createSchedules } from './schedules/schedules.ts'
@@ -34,8 +34,9 @@ const scheduleMs = 5000
 /** Opens every part in order, and closes them in reverse, also when one fails to open. */
 export async function startDaemon(
   config: Config,
-  { events, now = () => new Date(), restorations }: DaemonOptions,
+  { events: log, now = () => new Date(), restorations }: DaemonOptions,
 ): Promise<Daemon> {
+  const events = withOutages(log)
   await using opening = new AsyncDisposableStack()
   const stopping = new AbortController()
   if (config.platform.isReadable) events.platformReadable({ address: config.platform.baseUrl })
@@ -58,7 +59,7 @@ export async function startDaemon(
       token: (await config.server.token?.read()) ?? null,
       context,
       alsoServe: (app) => serveWebhooks(app, webhooksOf(assembly)),
-      checks: { store: () => checkStore(assembly), queue: () => assembly.queue.check() },
+      checks: { store: () => assembly.sync.lease.renew(), queue: () => assembly.queue.check() },
     }),
   )
   const { file, changedMs } = config
@@ -122,8 +123,4 @@ function webhooksOf({ config, sync }: Assembly): WebhooksOptions {
     }),
   )
   return { feeds, db: sync.store.db, now: sync.now, events: sync.events }
-}
-
-async function checkStore({ sync }: Assembly): Promise<void> {
-  await sql`select 1`.execute(sync.store.db)
 }

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { type Existing, openEmbedded } from './embedded.ts'
+import { databaseFailure } from './failures.ts'
 import { type Migration, migrate } from './migrate.ts'
 import type { Engine } from './pool.ts'
 import { openServer } from './server.ts'
@@ -41,7 +42,11 @@ export async function openDatabase<S>({
   await using opening = new AsyncDisposableStack()
   const open = /^postgres(ql)?:/.test(at) ? openServer : openEmbedded
   const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing }))
-  await migrate(pool, migrations, { schema: schemas[0], place })
+  try {
+    await migrate(pool, migrations, { schema: schemas[0], place })
+  } catch (error) {
+    throw databaseFailure(error) ?? error
+  }
   const db = new Kysely<S>({ dialect: new PostgresDialect({ pool }) })
   const opened = opening.move()
   return { kind, pool, db, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }

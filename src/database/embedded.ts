@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { Failure } from '../errors.ts'
+import { embeddedReason } from './embedded-reason.ts'
 import { lockFolder } from './lock-file.ts'
 import { type DatabaseMarker, isBefore, readDatabaseMarker, writeDatabaseMarker } from './marker-file.ts'
 import { damagedPages } from './page-checksums.ts'
@@ -47,7 +48,9 @@ export async function openEmbedded(options: {
     return { kind: 'pglite', pool, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw new Failure('database_unreachable', `cannot open ${place}: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('database_unreachable', `cannot open ${place}: ${await embeddedReason(error, at)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -163,8 +166,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import { isConnectionError } from './connection-errors.ts'
 
 /** Whether the promise settled, well or badly, before the time was over. Its own outcome is left to its maker. */
@@ -30,6 +30,18 @@ export async function answeredWithin<T>(limitMs: number, answer: Promise<T>, pla
   return answered(answer, place)
 }
 
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [/^OOM |^53100$/, 'is full: give it more memory or disk, or find what else fills it'],
+  [/^READONLY |^25006$/, 'takes no writes, as a replica does: name the primary server'],
+  [/^MISCONF /, 'cannot write to its disk, and takes no writes: free some space on it'],
+  [/^NOREPLICAS /, 'takes no writes while its replicas are away'],
+  [/^LOADING /, 'still reads its data: wait'],
+  [/^(?:NOAUTH|WRONGPASS) /, 'refuses the credentials: set user name and password in its address'],
+]
+
 function unreachable(place: string, cause?: unknown): Failure {
-  return new Failure('queue_unreachable', `The queue in ${place} does not answer: check that it runs`, { cause })
+  const said = [cause instanceof Error ? cause.message : '', errorCode(cause) ?? '']
+  const why = refusals.find(([pattern]) => said.some((text) => pattern.test(text)))?.[1]
+  const what = why ?? 'does not answer: check that it runs'
+  return new Failure('queue_unreachable', `The queue in ${place} ${what}`, { cause })
 }

@@ -35,6 +35,8 @@ export type Backend = {
   /** For messages; never holds a password. */
   readonly place: string
   createProducer(name: string, retry: Retry): Producer
+  /** Writes what is of no use to anyone, and reads it. Throws what the server says. */
+  probe(): Promise<void>
   /** The consumer with its own connection, which is dropped on disposal, also while its server is away. */
   createConsumer(
     name: string,

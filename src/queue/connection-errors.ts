@@ -9,7 +9,7 @@ const awayMessages = [
   /timeout exceeded when trying to connect/i,
   /cannot use a pool after calling end/i,
   /client was closed|client has encountered a connection error/i,
-  /^(NOAUTH|WRONGPASS|LOADING|READONLY|MASTERDOWN) /,
+  /^(NOAUTH|WRONGPASS|LOADING|READONLY|MASTERDOWN|OOM|MISCONF|NOREPLICAS) /,
 ]
 
 // BullMQ's way of saying that a job's lock or the job itself is gone: flushed, or taken over after a stall.
@@ -45,7 +45,7 @@ export function createConnectionReport(place: string, events: Events) {
 }
 
 // System calls (ECONNREFUSED), our own word for a host that takes no writes, and of SQLSTATE the classes of connections (08), of the
-// operator's intervention (57P), of exhausted connections (53300) and of a server that has become a replica (25006).
+// operator's intervention (57P), of exhausted connections (53300), of a full disk (53100) and of a server that has become a replica (25006).
 function isAwayCode(code: string | undefined): boolean {
-  return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300|25006|database_unreachable)$/.test(code)
+  return code !== undefined && /^(E[A-Z]{3,}|08...|57P..|53300|53100|25006|database_unreachable)$/.test(code)
 }

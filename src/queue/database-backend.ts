@@ -33,6 +33,10 @@ export async function openDatabaseBackend(
       worker.on('error', report.failed).on('active', report.connected).on('drained', report.connected)
       return { worker, [Symbol.dispose]: () => {} }
     },
+    async probe() {
+      // Changes nothing, and is refused by a server that takes no writes.
+      await pool.query('update bullmq.meta set value = value where false')
+    },
     async [Symbol.asyncDispose]() {},
   }
 }

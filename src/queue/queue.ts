@@ -27,7 +27,7 @@ export type Queue = {
   enqueue(jobs: readonly Enqueued[]): Promise<void>
   /** Starts working on jobs, several at a time. */
   work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
-  /** Resolves when the queue answers soon; a `queue_unreachable` failure otherwise. */
+  /** Resolves when the queue soon takes a write and a read; a `queue_unreachable` failure otherwise. */
   check(): Promise<void>
   /** How many jobs wait for a worker. */
   waiting(): Promise<number>
@@ -80,7 +80,7 @@ export async function openQueue({
       return working
     },
     async check() {
-      await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)
+      await answeredWithin(checkWithinMs, Promise.all([producer.getWaitingCount(), backend.probe()]), backend.place)
     },
     async waiting() {
       return await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Queue as BullQueue, Worker as BullWorker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -10,6 +11,7 @@ import { createConnectionReport } from './connection-errors.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000
+const probeSeconds = 60
 const slowestReconnectMs = 2000
 
 // A producer's caller waits for the answer, so a command that Redis cannot take soon fails. A consumer's commands wait
@@ -41,6 +43,13 @@ export async function openRedisBackend(url: string, events: Events): Promise<Bac
       const worker = new BullWorker(name, processor, { ...consumerOptions(settings), prefix, connection })
       worker.on('error', report.failed)
       return { worker, [Symbol.dispose]: () => connection.disconnect() }
+    },
+    async probe() {
+      const key = `${prefix}:probe:${process.pid}`
+      const written = randomUUID()
+      await client.set(key, written, 'EX', probeSeconds)
+      if ((await client.get(key)) === written) return
+      throw new Failure('queue_unreachable', `${place} does not give back what was written to it`)
     },
     async [Symbol.asyncDispose]() {
       client.disconnect()

@@ -104,9 +104,11 @@ export type EventFields = {
   'store.marked': { readonly place: string }
   'store.restored': { readonly madeAt: string; readonly people: number; readonly by: string }
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
+  'store.unreachable': { readonly during: string; readonly reason: string; readonly times: number }
   'platform.readable': { readonly address: string }
   'daemon.started': { readonly address: string; readonly connections: number }
   'daemon.stopping': { readonly reason: string }
+  'daemon.cut_off': { readonly seconds: number }
   'daemon.stopped': { readonly durationMs: number }
   'schedule.missed': { readonly connection: string; readonly slot: string }
   unexpected: { readonly during: string; readonly error: unknown }
@@ -178,6 +180,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     queueUnreachable: tells('warn', 'queue.unreachable', 'queue unreachable, connecting again'),
     queueReachable: tells('info', 'queue.reachable', 'queue reachable again'),
     queueLostJob: tells('warn', 'queue.lost_job', 'queue lost a job that was being worked on; it is enqueued again'),
+    storeUnreachable: tells('warn', 'store.unreachable', 'store does not do its work, trying again'),
     platformReadable: tells(
       'warn',
       'platform.readable',
@@ -185,6 +188,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     ),
     daemonStarted: tells('info', 'daemon.started', 'daemon started'),
     daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
+    daemonCutOff: tells('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one goes on'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
     scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
     doubtsRead: tells('info', 'doubts.read', 'people in doubt read back'),

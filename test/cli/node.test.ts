@@ -41,3 +41,32 @@ test('without any Node the command says what helps', async () => {
   expect(exit).toBe(78)
   expect(stderr).toBe(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
 })
+
+test('without the packages the command says what helps, at its start and where one is loaded later', async () => {
+  await using folder = await temporaryFolder()
+  const root = dirname(dirname(command))
+  for (const part of ['bin', 'src', 'package.json']) {
+    await cp(join(root, part), join(folder.path, part), { recursive: true })
+  }
+  const run = async (...args: readonly string[]) => {
+    const start = join(folder.path, 'bin', 'start.mjs')
+    const { promise, resolve } = Promise.withResolvers<Ended>()
+    execFile(process.execPath, [start, ...args], (error, stdout, stderr) =>
+      resolve({ exit: error === null ? 0 : Number(error.code), stdout, stderr }),
+    )
+    return await promise
+  }
+
+  const first = await run('runs')
+  await mkdir(join(folder.path, 'node_modules'))
+  await cp(join(root, 'node_modules', 'commander'), join(folder.path, 'node_modules', 'commander'), { recursive: true })
+  const later = await run('runs', '--json')
+
+  const help = `is missing: run "npm ci" in ${folder.path}/`
+  expect(first).toEqual({ exit: 78, stdout: '', stderr: `✖ the package commander ${help}\n` })
+  expect(later).toMatchObject({
+    exit: 78,
+    stderr: expect.stringMatching(/^✖ the package \S+ is missing: run "npm ci" in /),
+  })
+  expect(JSON.parse(later.stdout)).toMatchObject({ error: { code: 'config_invalid' } })
+})

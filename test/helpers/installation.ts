@@ -17,7 +17,7 @@ const mapping =
 
 /** Makes an installation that feeds the platform at `baseUrl`. It listens on a free port when it serves. */
 export async function install(
-  platform: { baseUrl: string; key: string },
+  platform: { baseUrl: string; key: string; database?: string; queue?: string },
   options: { readonly hasStore?: boolean } = {},
 ): Promise<Installation> {
   const work = await openWorkplace({ ...platform, source: mapping }, options)

@@ -283,3 +283,44 @@ describe('while Redis is away', () => {
     await expect(stopped).resolves.toBeUndefined()
   })
 })
+
+describe('a Redis that answers and takes no jobs', () => {
+  async function settingsOf({ url }: Server, ...settings: readonly (readonly [string, string])[]): Promise<void> {
+    const client = new Redis(url)
+    for (const [name, value] of settings) await client.config('SET', name, value)
+    client.disconnect()
+  }
+
+  test('fails the check while it is full, and no longer', async () => {
+    await using server = await ownRedis({})
+    await using queue = await openAt(server.url)
+    await queue.check()
+
+    await settingsOf(server, ['maxmemory', '1mb'])
+    const full = queue.check()
+    await expect(full).rejects.toMatchObject({
+      code: 'queue_unreachable',
+      message: expect.stringMatching(/ is full: give it more memory or disk, or find what else fills it$/),
+    })
+    await settingsOf(server, ['maxmemory', '0'])
+
+    await expect(queue.check()).resolves.toBeUndefined()
+  })
+
+  test('fails the check while it is a replica, and no longer', async () => {
+    await using server = await ownRedis({})
+    await using queue = await openAt(server.url)
+    const client = new Redis(server.url)
+
+    await client.replicaof('127.0.0.1', 1)
+    const readOnly = queue.check()
+    await expect(readOnly).rejects.toMatchObject({
+      code: 'queue_unreachable',
+      message: expect.stringMatching(/ takes no writes, as a replica does: name the primary server$/),
+    })
+    await client.replicaof('no', 'one')
+    client.disconnect()
+
+    await expect(queue.check()).resolves.toBeUndefined()
+  })
+})

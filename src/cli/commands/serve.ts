@@ -55,7 +55,10 @@ async function ended(daemon: Daemon, { events, reason }: { events: Events; reaso
   const stoppingAt = performance.now()
   events.daemonStopping({ reason })
   // The store is the truth: ending hard loses nothing, and a stop does not take for ever.
-  const deadline = setTimeout(() => process.exit(1), stopWithinMs)
+  const deadline = setTimeout(() => {
+    events.daemonCutOff({ seconds: stopWithinMs / 1000 })
+    process.exit(0)
+  }, stopWithinMs)
   await daemon[Symbol.asyncDispose]()
   clearTimeout(deadline)
   events.daemonStopped({ durationMs: Math.round(performance.now() - stoppingAt) })

@@ -3,6 +3,7 @@ import type { FailureCode } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { Refusal } from '../../http/server/refusal.ts'
 import { refusing } from '../../http/server/refusing.ts'
+import { careful } from './careful.ts'
 import { type ControlContext, controlHandlers } from './control.ts'
 
 /** How the control API says each failure. The name in the body is the failure's code, so that a command can end with its exit code. */
@@ -28,7 +29,7 @@ const statuses: Readonly<Record<FailureCode, number>> = {
 }
 
 /** The handlers of the control API as a server mounts them. What is no failure is a bug: it is logged, and the caller learns no more. */
-export const refusingHandlers: Handlers<typeof control, ControlContext> = refusing(controlHandlers, {
+export const refusingHandlers: Handlers<typeof control, ControlContext> = refusing(careful(controlHandlers), {
   refusalOf: ({ code, message }) => new Refusal(statuses[code], message, { name: code }),
   unexpected: (error, { name, context }) => context.sync.events.unexpected({ during: `control API: ${name}`, error }),
 })

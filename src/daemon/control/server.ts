@@ -8,6 +8,7 @@ import { mount } from '../../http/server/mount.ts'
 import { refuse } from '../../http/server/refusal.ts'
 import type { ControlContext } from './control.ts'
 import { listenLocally } from './local-socket.ts'
+import { type Checks, serveProbes } from './probes.ts'
 import { refusingHandlers } from './refusals.ts'
 
 export type ServerOptions = {
@@ -19,12 +20,10 @@ export type ServerOptions = {
   /** Serves what is no part of the control API. */
   readonly alsoServe: (app: FastifyInstance) => Promise<void>
   /** What must answer for the daemon to be of use, by name. */
-  readonly checks: Readonly<Record<string, () => Promise<void>>>
+  readonly checks: Checks
 }
 
 export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
-
-const checkMs = 5000
 
 /** Serves the probes that watch over the daemon and, to those who know the token, the control API. */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -75,36 +74,6 @@ function serveControl(app: FastifyInstance, context: ControlContext, admit: (req
       return context
     },
   })
-}
-
-function serveProbes(app: FastifyInstance, checks: ServerOptions['checks']): void {
-  app.get('/healthz', async () => ({ status: 'ok' }))
-  app.get('/readyz', async (_request, reply) => {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await answers(check)] as const),
-    )
-    const ready = results.every(([, ok]) => ok)
-    reply.code(ready ? 200 : 503)
-    return {
-      status: ready ? 'ready' : 'not ready',
-      ...Object.fromEntries(results.map(([name, ok]) => [name, ok ? 'ok' : 'unreachable'])),
-    }
-  })
-}
-
-/** Whether the check passes in time. */
-async function answers(check: () => Promise<void>): Promise<boolean> {
-  const patience = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => patience.resolve(false), checkMs)
-  const passed = check().then(
-    () => true,
-    () => false,
-  )
-  try {
-    return await Promise.race([passed, patience.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {

@@ -22,6 +22,8 @@ export type Lease = {
   readonly id: number
   /** What the process works on now. A row under this lease that is not among it is stranded: the store did not take its end. */
   readonly atWork: Set<Work>
+  /** Writes to the store that the process lives, and reads it. Throws what the database says. */
+  renew(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -55,12 +57,15 @@ export async function takeLease({ db, pool }: Database<StoreSchema>): Promise<Le
   const renewing = setInterval(() => renew().catch(() => undefined), renewMs)
 
   async function renew(): Promise<void> {
-    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now()`.execute(db)
+    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now() returning id`.execute(
+      db,
+    )
   }
 
   return {
     id,
     atWork: new Set(),
+    renew,
     async [Symbol.asyncDispose]() {
       clearInterval(renewing)
       await lock[Symbol.asyncDispose]()

@@ -1,0 +1,13 @@
+import { fileURLToPath } from 'node:url'
+import { errorCode, Failure } from '../errors.ts'
+
+/** The failure behind an import of a package that npm has not installed, or whose files are gone; null for every other error. */
+export function missingPackage(error: unknown): Failure | null {
+  const code = errorCode(error)
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const [, name] =
+    /Cannot find (?:package|module) '([^'/][^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
+  const what = name === undefined ? 'a file of Rollcall or of its packages' : `the package ${name}`
+  return new Failure('config_invalid', `${what} is missing: run "npm ci" in ${root}`, { cause: error })
+}

@@ -1,0 +1,40 @@
+import type { OperationTable } from '../../contract/operation.ts'
+import { databaseFailure } from '../../database/failures.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+
+/**
+ * Handlers that ask the store for nothing that no database can hold, and that say of a store that is away or cannot work what an
+ * operator can do. The same for the server and for a command that does the work itself.
+ */
+export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx>): Handlers<T, Ctx> {
+  type Handler = (context: Ctx, input: never) => Promise<unknown>
+  const wrapped = Object.entries<Handler>(handlers).map(([name, handler]) => {
+    const carefully: Handler = async (context, input) => {
+      const place = nulIn(input)
+      if (place !== null)
+        throw new Failure('usage', `${place}: holds the character U+0000, which no text of ours holds`)
+      try {
+        return await handler(context, input)
+      } catch (error) {
+        throw databaseFailure(error) ?? error
+      }
+    }
+    return [name, carefully] as const
+  })
+  // One handler for each operation, as before; the type of a table's loop cannot say so.
+  return Object.fromEntries(wrapped) as unknown as Handlers<T, Ctx>
+}
+
+/** Where in an input a text holds the one character that PostgreSQL refuses; null if nowhere. */
+function nulIn(value: unknown, place = ''): string | null {
+  if (typeof value === 'string') return value.includes('\0') ? place : null
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, inner] of Object.entries(value)) {
+    const found = name.includes('\0')
+      ? place
+      : nulIn(inner, ['', 'params', 'query', 'body'].includes(place) ? name : `${place}.${name}`)
+    if (found !== null) return found
+  }
+  return null
+}

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify'
+import { errorCode } from '../../errors.ts'
+
+/** What has to work for the daemon to be of use, by name. */
+export type Checks = Readonly<Record<string, () => Promise<void>>>
+
+const checkMs = 5000
+/** A probe needs no token, so what it costs is bounded. */
+const keptMs = 1000
+
+/** Serves what watches over the daemon: whether the process lives, and whether it can do its work. */
+export function serveProbes(app: FastifyInstance, checks: Checks): void {
+  const looks = Object.entries(checks).map(([name, check]) => [name, remembered(() => outcome(check))] as const)
+  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const results = await Promise.all(looks.map(async ([name, look]) => [name, await look()] as const))
+    const ready = results.every(([, state]) => state === 'ok')
+    reply.code(ready ? 200 : 503)
+    return { status: ready ? 'ready' : 'not ready', ...Object.fromEntries(results) }
+  })
+}
+
+/** What became of a check, in a word. */
+async function outcome(check: () => Promise<void>): Promise<string> {
+  const patience = Promise.withResolvers<string>()
+  const timer = setTimeout(() => patience.resolve('unreachable'), checkMs)
+  const passed = check().then(() => 'ok', troubleOf)
+  try {
+    return await Promise.race([passed, patience.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Why a check has failed, by what the database or Redis said. */
+function troubleOf(error: unknown): string {
+  const said = saidBy(error)
+  if (said.some((text) => /^(?:OOM |MISCONF |53100$|ENOSPC$)/.test(text))) return 'full'
+  if (said.some((text) => /^(?:READONLY |NOREPLICAS |25006$)/.test(text))) return 'read-only'
+  return 'unreachable'
+}
+
+function saidBy(error: unknown): string[] {
+  return error instanceof Error ? [error.message, errorCode(error) ?? '', ...saidBy(error.cause)] : []
+}
+
+function remembered(look: () => Promise<string>): () => Promise<string> {
+  let last: { readonly state: Promise<string>; readonly atMs: number } | null = null
+  return () => {
+    if (last === null || performance.now() - last.atMs > keptMs) last = { state: look(), atMs: performance.now() }
+    return last.state
+  }
+}

@@ -1,0 +1,47 @@
+import { errorCode, Failure } from '../errors.ts'
+
+/** What an error of a database means to an operator, by SQLSTATE or by the code of the system. */
+const meanings: readonly (readonly [RegExp, string])[] = [
+  [/^(?:53100|ENOSPC|EDQUOT)$/, 'the disk of the database is full: free some space on it'],
+  [
+    /^25006$/,
+    'the database takes no writes: name the primary server, or end its read-only state (default_transaction_read_only)',
+  ],
+  [/^53200$/, 'the database has too little memory: give its machine more'],
+  [/^(?:58030|58P0[12]|EIO)$/, 'the disk of the database fails: look at the log of its machine'],
+  [/^XX00[12]$/, 'the database is damaged: restore it from a backup'],
+  [/^42501$/, 'the role of the database may not do what is needed: give it the rights on its own schemas'],
+  [/^57014$/, 'the database ended a statement that took too long: raise statement_timeout for its role'],
+  [/^53300$/, 'the database takes no more connections: raise max_connections, or end those that are not needed'],
+  [
+    /^(?:08...|57P..|ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(?:HOST|NET)(?:UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/,
+    away(),
+  ],
+]
+
+// What node-postgres and its pool say without a code.
+const awayMessages =
+  /^connection (?:is closed|terminated|ended)|timeout exceeded when trying to connect|after calling end|client was closed|connection error/i
+
+/**
+ * The failure behind an error of a database: it is away, or cannot do its work for a reason that an operator can end. Null for every
+ * other error, such as a statement of ours that is wrong. The database's own message may quote values, so it is not repeated.
+ */
+export function databaseFailure(error: unknown): Failure | null {
+  if (!(error instanceof Error) || error instanceof Failure) return null
+  const code = errorCode(error) ?? ''
+  const meaning = meanings.find(([codes]) => codes.test(code))?.[1]
+  if (meaning !== undefined) return unreachable(`${meaning} (${code})`, error)
+  if (awayMessages.test(error.message)) return unreachable(away(), error)
+  if (error.name === 'RuntimeError')
+    return unreachable('the embedded database has stopped: start Rollcall again', error)
+  return error instanceof AggregateError ? databaseFailure(error.errors[0]) : null
+}
+
+function away(): string {
+  return 'the database does not answer: check that it runs and can be reached'
+}
+
+function unreachable(message: string, cause: Error): Failure {
+  return new Failure('database_unreachable', message, { cause })
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { withOutages } from '../../src/daemon/outages.ts'
+import { type Event, silentEvents } from '../../src/telemetry/events.ts'
+
+test('a store that is away is told of once a minute, with what helps and how often it was noticed', () => {
+  const told: Event[] = []
+  let nowMs = 0
+  const events = withOutages(
+    silentEvents((event) => told.push(event)),
+    () => nowMs,
+  )
+  const away = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+
+  for (; nowMs < 90_000; nowMs += 1000) events.unexpected({ during: 'event-runs', error: away })
+  const bug = new TypeError('x is undefined')
+  events.unexpected({ during: 'sweep', error: bug })
+
+  const reason = 'the database does not answer: check that it runs and can be reached (ECONNREFUSED)'
+  expect(told).toEqual([
+    { event: 'store.unreachable', during: 'event-runs', reason, times: 1 },
+    { event: 'store.unreachable', during: 'event-runs', reason, times: 60 },
+    { event: 'unexpected', during: 'sweep', error: bug },
+  ])
+})

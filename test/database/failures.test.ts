@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { databaseFailure } from '../../src/database/failures.ts'
+import { Failure } from '../../src/errors.ts'
+
+function thrown(code: string | undefined, message = 'value "Ana Berg" of a row'): Error {
+  return Object.assign(new Error(message), code !== undefined && { code })
+}
+
+test.each([
+  ['53100', /^the disk of the database is full: free some space on it \(53100\)$/],
+  ['ENOSPC', /^the disk of the database is full/],
+  ['25006', /^the database takes no writes: name the primary server/],
+  ['53200', /^the database has too little memory/],
+  ['58030', /^the disk of the database fails/],
+  ['XX001', /^the database is damaged: restore it from a backup/],
+  ['42501', /^the role of the database may not do what is needed/],
+  ['57014', /^the database ended a statement that took too long: raise statement_timeout/],
+  ['57P01', /^the database does not answer: check that it runs and can be reached \(57P01\)$/],
+  ['08006', /^the database does not answer/],
+  ['ECONNREFUSED', /^the database does not answer/],
+  ['53300', /^the database takes no more connections/],
+])('an error of the database with %s is said with what helps, and without what it quotes', (code, expected) => {
+  const failure = databaseFailure(thrown(code))
+
+  expect(failure).toMatchObject({ code: 'database_unreachable', message: expect.stringMatching(expected) })
+  expect(failure?.message).not.toContain('Ana')
+})
+
+test.each([
+  'Connection terminated unexpectedly',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error and is not queryable',
+])('so is "%s", which has no code', (message) => {
+  expect(databaseFailure(thrown(undefined, message))?.message).toMatch(/^the database does not answer/)
+})
+
+test('a host with several addresses is away if the first one is', () => {
+  const failure = databaseFailure(new AggregateError([thrown('ECONNREFUSED'), thrown('ENETUNREACH')]))
+
+  expect(failure?.message).toContain('(ECONNREFUSED)')
+})
+
+test.each([
+  ['a statement of ours that is wrong', thrown('42703')],
+  ['a failure', new Failure('conflict', 'x')],
+  ['a bug', new TypeError('x is undefined')],
+  ['what is no error', { code: '53100' }],
+])('%s is none of these', (_what, error) => {
+  expect(databaseFailure(error)).toBeNull()
+})
