@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Failure } from '../../errors.ts'
 import type { ExportFile } from './export-file.ts'
 import { unreadable } from './failures.ts'
+import { linear } from './linear-pattern.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const requiredGroups = ['year', 'month', 'day']
@@ -18,7 +19,7 @@ export const AsOf = z
     z.strictObject({
       from: z.literal('fileName').describe("A date, or a date and time, in the file's name."),
       pattern: NamePattern.describe(
-        'A regular expression with the named groups year (four digits), month and day, and also hour and minute if the name has them, ' +
+        'A regular expression (of RE2: without lookaround and backreferences) with the named groups year (four digits), month and day, and also hour and minute if the name has them, ' +
           'such as (?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2}). The date is read in timeZone. Without an hour it is the start of ' +
           'that day.',
       ),
@@ -48,34 +49,30 @@ export function timeOfFile(file: ExportFile, { asOf, timeZone }: Clock): number 
 }
 
 function problemOf(pattern: string): string | undefined {
-  const regex = compiled(pattern)
-  if (!regex) return 'not a regular expression'
-  // With an empty alternative every pattern matches, and the match lists the groups of the pattern.
-  const groups = Object.keys(compiled(`${pattern}|`)?.exec('')?.groups ?? {})
-  const missing = requiredGroups.filter((name) => !groups.includes(name))
-  return missing.length > 0
-    ? `the named groups ${missing.join(', ')} are missing: write for example (?<year>\\d{4})`
-    : undefined
-}
-
-function compiled(pattern: string): RegExp | undefined {
   try {
-    return new RegExp(pattern, 'u')
-  } catch {
-    return undefined
+    const groups = Object.keys(linear(pattern).namedGroups())
+    const missing = requiredGroups.filter((name) => !groups.includes(name))
+    return missing.length > 0
+      ? `the named groups ${missing.join(', ')} are missing: write for example (?<year>\\d{4})`
+      : undefined
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : ''
+    return `not a regular expression of RE2, which knows neither lookaround nor backreferences: ${reason}`
   }
 }
 
 function fromName(name: string, pattern: string, timeZone: string): number | null {
-  const { year, month, day, hour = '0', minute = '0' } = compiled(pattern)?.exec(name)?.groups ?? {}
+  const matcher = linear(pattern).matcher(name)
+  if (!matcher.find()) return null
+  const { year, month, day, hour, minute } = matcher.getNamedGroups()
   if (year?.length !== 4) return null
   try {
     const fields = {
       year: Number(year),
       month: Number(month),
       day: Number(day),
-      hour: Number(hour),
-      minute: Number(minute),
+      hour: Number(hour ?? '0'),
+      minute: Number(minute ?? '0'),
     }
     return Temporal.PlainDateTime.from(fields, { overflow: 'reject' }).toZonedDateTime(timeZone).epochMilliseconds
   } catch (error) {

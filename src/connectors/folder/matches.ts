@@ -6,6 +6,8 @@ import { type ExportFile, statsOf, toExportFile } from '../file/export-file.ts'
 import { cannotRead, unreadable } from '../file/failures.ts'
 
 const matchLimit = 100_000
+/** path.matchesGlob tries every way to spread a name over the wildcards: with three, a name of 255 letters takes tens of milliseconds. */
+const mostWildcards = 3
 const wildcard = /[*?[\]{}]|[@+!]\(/
 
 export const ExportPath = z
@@ -13,6 +15,9 @@ export const ExportPath = z
   .min(1)
   .refine((path) => !path.split('/').slice(firstWildcard(path)).includes('..'), {
     error: 'a wildcard stands before .. here: it could lead anywhere',
+  })
+  .refine((path) => path.split('/').every(isQuick), {
+    error: `more than ${mostWildcards} wildcards, or one inside of another, stand in one name here: a long name could take hours`,
   })
 
 /** The parts of a `path` setting: the part before the first wildcard is taken as it is, and the rest is searched. */
@@ -68,6 +73,11 @@ export async function checkFolder({ folder }: ExportPattern): Promise<void> {
   } catch (error) {
     throw cannotRead(folder, error)
   }
+}
+
+function isQuick(segment: string): boolean {
+  const wildcards = segment.match(/\*+\(?|[+@!?]\(/g) ?? []
+  return wildcards.length <= mostWildcards && !/\([^)]*[*+(]/.test(segment)
 }
 
 function firstWildcard(path: string): number {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { AsOf, timeOfFile } from '../../../src/connectors/file/as-of.ts'
+import type { ExportFile } from '../../../src/connectors/file/export-file.ts'
 import { exportFolder } from '../../helpers/sources/exports.ts'
 import { type FolderSettings, openIn } from '../../helpers/sources/folder-source.ts'
 
@@ -62,6 +64,28 @@ describe('when an export was true', () => {
       code: 'source_unreadable',
       message: `the name of ${name} holds no date where the pattern ${pattern} looks for it: check asOf in the configuration`,
     })
+  })
+
+  test('is looked for in time in proportion to the name, whatever the pattern', async () => {
+    const name = `${'a'.repeat(20_000)}.csv`
+    const asOf = AsOf.parse({ from: 'fileName', pattern: `(a+)+$|${byDay}` })
+    const startedAt = performance.now()
+
+    const found = timeOfFile({ name } as ExportFile, { asOf, timeZone: 'UTC' })
+
+    expect(found).toBeNull()
+    expect(performance.now() - startedAt).toBeLessThan(2000)
+  })
+
+  test.each([
+    ['(?<year>\\d{4}', /: missing closing \)/],
+    [`${byDay}(?=\\.csv)`, /knows neither lookaround nor backreferences: invalid or unsupported Perl syntax/],
+    [`${byDay}(x)\\4`, /invalid escape sequence/],
+    ['(?<year>\\d{4})', /^the named groups month, day are missing/],
+  ])('is not looked for by %s, which is refused with the reason', (pattern, expected) => {
+    const [issue] = AsOf.safeParse({ from: 'fileName', pattern }).error?.issues ?? []
+
+    expect(issue?.message).toMatch(expected)
   })
 
   test('does not lie ahead: an export from the future is refused, since no later one could replace it', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ExportPath } from '../../../src/connectors/folder/matches.ts'
 import { CsvSource } from '../../../src/connectors/folder/settings.ts'
 
 const settings = { type: 'csv', path: 'people.csv', mode: 'snapshot' }
@@ -68,4 +69,15 @@ describe('the settings of a csv source', () => {
 
     expect(error?.issues.map(({ path }) => path.join('.'))).toEqual([place])
   })
+})
+
+test.each([
+  ['exports/*.csv', true],
+  ['exports/**/people-*-*.csv', true],
+  ['*/*/*/*/*.csv', true],
+  ['exports/*a*a*a*.csv', false],
+  ['exports/+(+(a)).csv', false],
+  ['exports/!(*).csv', false],
+])('the pattern %s is quick to try on every name: %s', (path, expected) => {
+  expect(ExportPath.safeParse(path).success).toBe(expected)
 })
