@@ -51,7 +51,13 @@ export type EventFields = {
   'source.unsettled': { readonly connection: string; readonly source: string; readonly reason: string }
   'source.watch_failed': { readonly connection: string; readonly reason: string }
   'webhook.stored': { readonly connection: string; readonly stored: number; readonly duplicates: number }
-  'webhook.refused': { readonly connection: string; readonly reason: string }
+  'webhook.refused': {
+    readonly connection: string
+    readonly reason: string
+    readonly sender: string
+    readonly times: number
+  }
+  'control.refused': { readonly reason: string; readonly sender: string; readonly times: number }
   'webhook.failed': { readonly connection: string; readonly reason: string }
   'alert.raised': {
     readonly alertId: string
@@ -165,6 +171,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     sourceWatchFailed: tells('warn', 'source.watch_failed', 'folder cannot be watched'),
     webhookStored: tells('debug', 'webhook.stored', 'events stored'),
     webhookRefused: tells('warn', 'webhook.refused', 'event refused'),
+    controlRefused: tells('warn', 'control.refused', 'request to the control API refused'),
     webhookFailed: tells('warn', 'webhook.failed', 'events could not be stored'),
     alertRaised: tells('warn', 'alert.raised', 'something needs an operator'),
     alertCleared: tells('info', 'alert.cleared', 'what needed an operator is over'),

@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { control, controlPrefix } from '../../contract/control/control.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import { openapi } from '../../http/openapi.ts'
 import { compressed, createApp } from '../../http/server/app.ts'
 import { mount } from '../../http/server/mount.ts'
-import { refuse } from '../../http/server/refusal.ts'
+import { Refusal, refuse } from '../../http/server/refusal.ts'
+import { countRefusals } from '../../http/server/refusal-counts.ts'
 import type { ControlContext } from './control.ts'
 import { listenLocally } from './local-socket.ts'
 import { type Checks, serveProbes } from './probes.ts'
@@ -23,6 +25,8 @@ export type ServerOptions = {
   readonly checks: Checks
 }
 
+const guessesPerMinute = 20
+
 export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
 
 /** Serves the probes that watch over the daemon and, to those who know the token, the control API. */
@@ -30,16 +34,35 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = await createApp()
   serveProbes(app, options.checks)
   await options.alsoServe(app)
-  const expected = options.token === null ? null : digest(options.token)
-  serveControl(app, options.context, (request) => {
+  serveControl(app, options.context, admitByToken(app, options))
+  return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
+}
+
+/** Lets those in who know the token. An address that has guessed too often is not listened to until its minute is over. */
+function admitByToken(
+  app: FastifyInstance,
+  { token, context }: ServerOptions,
+): (request: FastifyRequest) => Promise<void> {
+  const expected = token === null ? null : digest(token)
+  const guesses = new RateLimiterMemory({ points: guessesPerMinute, duration: 60 })
+  const refusals = countRefusals(({ what: _what, ...refused }) => context.sync.events.controlRefused(refused))
+  app.addHook('onClose', async () => refusals[Symbol.dispose]())
+
+  return async (request) => {
     if (expected === null) {
       const help = 'use the socket in the data folder, or configure server.token'
       throw refuse('Unauthorized', `the control API is not served over TCP: ${help}`)
     }
+    const made = await guesses.get(request.ip)
+    if (made !== null && made.consumedPoints >= guessesPerMinute) {
+      const headers = { 'retry-after': `${Math.max(1, Math.ceil(made.msBeforeNext / 1000))}` }
+      throw new Refusal(429, 'too many wrong tokens came from this address; try again later', { headers })
+    }
     if (timingSafeEqual(digest(bearerOf(request)), expected)) return
+    await guesses.penalty(request.ip)
+    refusals.count({ what: 'control', reason: 'wrong or missing token', sender: request.ip })
     throw refuse('Unauthorized', 'the control API asks for its token as a bearer token')
-  })
-  return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
+  }
 }
 
 /** Serves the control API to the account of this process, which alone can reach the socket. */
@@ -51,7 +74,7 @@ export async function startLocalServer({
   readonly context: ControlContext
 }): Promise<{ readonly socket: string; [Symbol.asyncDispose](): Promise<void> }> {
   const app = await createApp()
-  serveControl(app, context, () => {})
+  serveControl(app, context, async () => {})
   try {
     const socket = await listenLocally(dataDir, (path) => app.listen({ path }))
     return { socket, [Symbol.asyncDispose]: () => app.close() }
@@ -61,7 +84,11 @@ export async function startLocalServer({
   }
 }
 
-function serveControl(app: FastifyInstance, context: ControlContext, admit: (request: FastifyRequest) => void): void {
+function serveControl(
+  app: FastifyInstance,
+  context: ControlContext,
+  admit: (request: FastifyRequest) => Promise<void>,
+): void {
   const document = openapi([{ tag: 'Control', operations: control }], {
     title: 'Rollcall control API',
     version: context.about.version,
@@ -70,7 +97,7 @@ function serveControl(app: FastifyInstance, context: ControlContext, admit: (req
   mount(app, control, refusingHandlers, {
     prefix: controlPrefix,
     authorize: async (request) => {
-      admit(request)
+      await admit(request)
       return context
     },
   })

@@ -8,6 +8,7 @@ import { recipeOf, WebhookSettings } from '../../connectors/webhook/settings.ts'
 import { verifyWebhook } from '../../connectors/webhook/verify.ts'
 import { Failure } from '../../errors.ts'
 import { Refusal, refuse } from '../../http/server/refusal.ts'
+import { countRefusals, type RefusalCounts } from '../../http/server/refusal-counts.ts'
 import { addEvents, type NewEvent, pendingCount } from '../../store/inbox/inbox.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
@@ -55,9 +56,10 @@ type Answer = { readonly received: string; readonly duplicate?: true } | { reado
 type Receiver = Pick<WebhooksOptions, 'now' | 'events'> & {
   readonly batches: EventBatches
   readonly capacity: InboxCapacity
+  readonly refusals: RefusalCounts
 }
 type Feed = ServedWebhook & { readonly connection: string }
-type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer }
+type Incoming = { readonly headers: WebhookHeaders; readonly body: Buffer; readonly sender: string }
 
 /** Serves `POST /webhooks/NAME` for each feed. The answer is 200 only if the event is committed, was committed before, or need not be stored. */
 export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptions): Promise<void> {
@@ -68,7 +70,11 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
     await capacity.count(connection)
   }
   const limits = { ...usualLimits, ...options.limits }
-  const receiver = { ...options, capacity, batches: openBatches(options, limits) }
+  const refusals = countRefusals(({ what: connection, ...refused }) =>
+    options.events.webhookRefused({ connection, ...refused }),
+  )
+  app.addHook('onClose', async () => refusals[Symbol.dispose]())
+  const receiver = { ...options, capacity, refusals, batches: openBatches(options, limits) }
 
   await app.register(async (scope) => {
     takeRawBodies(scope, limits)
@@ -82,9 +88,9 @@ export async function serveWebhooks(app: FastifyInstance, options: WebhooksOptio
     serve('/webhooks/:name', unknownBodyLimitBytes, (request) => receive(receiver, noFeed, request))
 
     function serve(url: string, bodyLimit: number, take: (request: Incoming) => Promise<Answer>): void {
-      scope.post<{ Body: RawBody }>(url, { bodyLimit }, async ({ raw, body }) => {
+      scope.post<{ Body: RawBody }>(url, { bodyLimit }, async ({ raw, body, ip }) => {
         using held = body
-        return await take({ headers: raw.headersDistinct, body: held.bytes })
+        return await take({ headers: raw.headersDistinct, body: held.bytes, sender: ip })
       })
     }
   })
@@ -101,7 +107,7 @@ async function receive(receiver: Receiver, feed: Feed, request: Incoming): Promi
   }
 }
 
-async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming): Promise<Answer> {
+async function take(receiver: Receiver, feed: Feed, { headers, body, sender }: Incoming): Promise<Answer> {
   const { connection, settings } = feed
   const now = receiver.now()
   const recipe = recipeOf(settings)
@@ -128,7 +134,7 @@ async function take(receiver: Receiver, feed: Feed, { headers, body }: Incoming)
   return { received: id ?? key, ...(receipt === 'seen before' && { duplicate: true }) }
 
   function refused(reason: string, refusal: Refusal): Refusal {
-    receiver.events.webhookRefused({ connection, reason })
+    receiver.refusals.count({ what: connection, reason, sender })
     return refusal
   }
 

@@ -207,9 +207,9 @@ describe.each(databases)('the control API on $name', ({ place }) => {
 
 describe('a daemon', () => {
   test.each([
-    ['without its token', 'token-of-the-daemon'],
-    ['if no token is configured', null],
-  ])('lets nobody in over TCP %s, on any operation', async (_case, token) => {
+    ['without its token', 'token-of-the-daemon', [401, 429]],
+    ['if no token is configured', null, [401]],
+  ])('lets nobody in over TCP %s, on any operation', async (_case, token, expected) => {
     await using at = await installed()
     await using daemon = await start(at, { token })
     const paths = Object.values(control).map(({ method, path }) => ({
@@ -226,7 +226,7 @@ describe('a daemon', () => {
       ),
     )
 
-    expect(new Set(statuses)).toEqual(new Set([401]))
+    expect(new Set(statuses)).toEqual(new Set(expected))
   })
 
   test('answers over TCP to those who know the configured token', async () => {
@@ -235,6 +235,34 @@ describe('a daemon', () => {
     const client = createClient(control, { baseUrl: `${daemon.url}${controlPrefix}`, bearer: 'token-of-the-daemon' })
 
     expect(await client.about({})).toMatchObject({ status: 200, body: { daemon: { pid: process.pid } } })
+  })
+
+  test('listens to no one over TCP who has guessed twenty tokens within a minute, and tells the log once', async () => {
+    await using at = await installed()
+    const told: unknown[] = []
+    const events = silentEvents((event) => event.event === 'control.refused' && told.push(event))
+    await using daemon = await start(at, { token: 'token-of-the-daemon', events })
+    const ask = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const { status, headers: answered } = await fetch(`${daemon.url}${controlPrefix}/about`, { headers })
+      return [status, answered.has('retry-after')]
+    }
+
+    const right = await ask('token-of-the-daemon')
+    const guessed = []
+    for (let guess = 0; guess < 20; guess++) guessed.push(await ask(`guess-${guess}`))
+    const later = [await ask('one-more-guess'), await ask('token-of-the-daemon')]
+
+    expect(right).toEqual([200, false])
+    expect(new Set(guessed.map(([status]) => status))).toEqual(new Set([401]))
+    expect(later).toEqual([
+      [429, true],
+      [429, true],
+    ])
+    expect(told).toEqual([
+      { event: 'control.refused', reason: 'wrong or missing token', sender: '127.0.0.1', times: 1 },
+    ])
+    expect(await daemon.client.about({})).toMatchObject({ status: 200 })
   })
 
   test('answers the probes and describes its interface without a token', async () => {

@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import pg from 'pg'
+import { Agent } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { Pool } from '../../../src/database/pool.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 import { serveInbox } from '../../helpers/sources/inbox-server.ts'
+import { isFull } from '../../helpers/tier.ts'
 
+const floodSize = isFull ? 30_000 : 2000
 const body = JSON.stringify({ employee: { id: 'E1' } })
 
 /** Opens a request whose body never ends. */
@@ -83,7 +86,13 @@ describe('a full inbox', () => {
     expect(full).toMatchObject({ status: 429, body: { statusCode: 429, code: 14290 } })
     expect(full.headers.get('retry-after')).toBe('60')
     await expect.poll(async () => (await served.send(body, { id: '4' })).status, { timeout: 5000 }).toBe(200)
-    expect(served.told).toContainEqual({ event: 'webhook.refused', connection: 'acme', reason: 'the inbox is full' })
+    expect(served.told).toContainEqual({
+      event: 'webhook.refused',
+      connection: 'acme',
+      reason: 'the inbox is full',
+      sender: '127.0.0.1',
+      times: 1,
+    })
   })
 
   test('is full also when everything comes at once, and for its own connection only', async () => {
@@ -176,3 +185,28 @@ async function lockInbox({ options: { connectionString } }: Pool) {
     },
   }
 }
+
+test(`${floodSize} requests that nobody has signed make four lines of log, and the sender who signs is served`, async () => {
+  const lines: unknown[] = []
+  {
+    await using served = await serveInbox({ place: postgresPlace })
+    const agent = new Agent({ connections: 16, pipelining: 32 })
+    const path = ['/webhooks/acme', '/webhooks/nowhere']
+    const flood = Array.from({ length: floodSize }, async (_, index) => {
+      const answer = await agent.request({ origin: served.url, path: path[index % 2] ?? '', method: 'POST', body })
+      await answer.body.dump()
+      return answer.statusCode
+    })
+
+    const statuses = new Set(await Promise.all(flood))
+    const answer = await served.send(body)
+    await agent.close()
+    lines.push(served.told)
+
+    expect(statuses).toEqual(new Set([401, 404]))
+    expect(answer.status).toBe(200)
+  }
+  const told = (lines.flat() as { event: string; times?: number }[]).filter(({ event }) => event === 'webhook.refused')
+  expect(told).toHaveLength(4)
+  expect(told.reduce((sum, { times = 0 }) => sum + times, 0)).toBe(floodSize)
+})

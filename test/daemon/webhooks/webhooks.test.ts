@@ -65,7 +65,8 @@ describe('who is let in', () => {
 
     expect(answer).toMatchObject({ status: 401, body: notSigned })
     expect(await served.inbox()).toEqual([])
-    expect(served.told).toEqual([{ event: 'webhook.refused', connection: 'acme', reason: expect.any(String) }])
+    const line = { event: 'webhook.refused', connection: 'acme', sender: '127.0.0.1', times: 1 }
+    expect(served.told).toEqual([{ ...line, reason: expect.any(String) }])
   })
 
   test.each([
