@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import pg from 'pg'
 import { Agent } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { Pool } from '../../../src/database/pool.ts'
@@ -168,9 +167,8 @@ test('closing answers what is under way, once it is kept', async () => {
 })
 
 /** Lets nobody use the table until it is released. */
-async function lockInbox({ options: { connectionString } }: Pool) {
-  const client = new pg.Client({ connectionString })
-  await client.connect()
+async function lockInbox(pool: Pool) {
+  const client = await pool.connect()
   await client.query('begin; lock table rollcall.inbox in access exclusive mode')
   return {
     /** Resolves when somebody stands before the lock. */
@@ -181,7 +179,7 @@ async function lockInbox({ options: { connectionString } }: Pool) {
     },
     async release() {
       await client.query('commit')
-      await client.end()
+      client.release()
     },
   }
 }
