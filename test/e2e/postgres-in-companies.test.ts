@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPair } from '../helpers/servers/clusters.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
-import { openSite } from '../helpers/sources/own-site.ts'
+import { openSite, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const people = 3000
@@ -79,5 +79,36 @@ describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
     expect(await site.account()).toEqual([])
     // The batches that the replica did not hear of, and those under way.
     expect(site.peopleSent() - people).toBeGreaterThanOrEqual(middle * batchSize)
+  })
+
+  test('a run that the replica has missed altogether is not known any more, and verifying finds what it did', async () => {
+    await using pair = await startPair()
+    await using site = await openSite(host, { people: 200, batchSize, database: pair.at })
+    await site.night()
+    const daemon = await site.daemon()
+    const run = async (runs: number, body: { verify?: true } = {}) => {
+      await daemon.control.startRun({ params: { connection: 'acme' }, body })
+      return await site.atRest(daemon.control, runs)
+    }
+    await run(1)
+    await pair.caughtUp()
+    await pair.cutOff()
+    const [someone = expect.fail()] = site.hr.rows()
+    site.hr.change(someone.id, { title: 'Director' })
+    await site.night()
+    await run(2)
+
+    await pair.primary.kill()
+    await pair.promote()
+    // HR takes it back, so that the store as it is now sees no change.
+    site.hr.change(someone.id, { title: someone.title ?? '' })
+    await site.night()
+    const again = await until('the daemon was back', () => run(2))
+    const differing = await site.findings()
+    const verified = await run(3, { verify: true })
+
+    expect({ again, verified }).toEqual({ again: 'unchanged', verified: 'finished' })
+    expect(differing).toEqual([expect.stringContaining(someone.id)])
+    expect(await site.findings()).toEqual([])
   })
 })
