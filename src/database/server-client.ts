@@ -3,6 +3,9 @@ import { errorCode, Failure } from '../errors.ts'
 import { PreparingClient } from './prepared.ts'
 import type { ServerAddress, ServerHost } from './server-address.ts'
 
+/** One of several hosts that has not taken a connection for so long is left for the next one. */
+const hostTimeoutMs = 10_000
+
 /**
  * The client of a pool. Its session begins with these settings. They are sent as a statement: poolers do not pass on what a connection asks
  * for at its start. Each client connects to the host that was reached last; when that one refuses, the next client tries the next host.
@@ -14,7 +17,11 @@ export function createServerClient({ hosts, place }: ServerAddress, settings: Re
     readonly #tried: number
 
     constructor(config: ClientConfig = {}) {
-      super({ ...config, connectionString: hostAt(current).url })
+      super({
+        ...config,
+        connectionString: hostAt(current).url,
+        ...(hosts.length > 1 && { connectionTimeoutMillis: hostTimeoutMs }),
+      })
       this.#tried = current
     }
 

@@ -10,7 +10,7 @@ const help: readonly (readonly [says: RegExp, help: string])[] = [
     'take the options out of the address: the pooler in between passes none on',
   ],
   [
-    /timeout exceeded|connection timeout|query_wait_timeout/i,
+    /timeout (exceeded|expired)|connection timeout|query_wait_timeout/i,
     'look whether the server, or a pooler in between, has connections left for this user',
   ],
 ]

@@ -47,7 +47,7 @@ function createServerPool(
     ...(address.options !== '' && { options: address.options }),
     ...(address.ssl !== undefined && { ssl: address.ssl }),
     max: poolSize,
-    connectionTimeoutMillis: connectTimeoutMs / address.hosts.length,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
   })
