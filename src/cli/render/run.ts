@@ -146,13 +146,14 @@ function foundText({ id, verification }: Run): string[] {
   ]
 }
 
-/** `30 people are in doubt, 3 of them leavers: …`; no line if no one is. */
+/** `30 people are in doubt, 3 leavers among them: …`; no line if no one is. */
 export function doubtText(tally: DoubtTally | null): string[] {
   if (tally === null) return []
   const { people, leavers, until } = tally
-  const among = leavers === 0 ? '' : `, ${counted(leavers, 'leaver')} among them`
+  const some = leavers === people ? counted(people, 'leaver') : counted(people, 'person', 'people')
+  const among = leavers === 0 || leavers === people ? '' : `, ${counted(leavers, 'leaver')} among them`
   return [
-    `${counted(people, 'person', 'people')} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
+    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
       `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
   ]
 }

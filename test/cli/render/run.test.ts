@@ -181,7 +181,7 @@ describe('a run at its end', () => {
     const told = { lines: renderOutcome(run, plain).split('\n'), exit: exitOf(run) }
 
     expect(told.lines[1]).toBe(
-      '! acme: 1 person is in doubt, 1 leaver among them: a request about them got no clear answer and may still arrive; ' +
+      '! acme: 1 leaver is in doubt: a request about them got no clear answer and may still arrive; ' +
         'the daemon or the next sync reads them back until 2026-11-20 02:31 UTC at least',
     )
     expect(told.exit).toBe(0)
