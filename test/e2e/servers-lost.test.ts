@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresPlace } from '../helpers/servers/databases.ts'
@@ -42,15 +43,19 @@ async function inTheMiddle(site: Site): Promise<Middle> {
   return { site, daemon, gate }
 }
 
-/** Resolves when the run has come to rest, and tells for how long nothing happened at most from now on. */
+/**
+ * Resolves when the run has come to rest, and tells for how long nothing happened at most from now on: no request came, and the daemon
+ * neither computed nor waited for a processor of a busy machine.
+ */
 async function longestIdle({ site, daemon }: Pick<Middle, 'site' | 'daemon'>): Promise<number> {
-  let [movedMs, requests, longestMs] = [performance.now(), site.proxy.requests.length, 0]
+  const { pid = 0 } = (await daemon.control.about({})).daemon ?? {}
+  const idleUntilNowMs = () => performance.now() - busyMs(pid)
+  let [moved, requests, longestMs] = [idleUntilNowMs(), site.proxy.requests.length, 0]
   const look = () => {
-    const idleMs = performance.now() - movedMs
-    longestMs = Math.max(longestMs, idleMs)
+    longestMs = Math.max(longestMs, idleUntilNowMs() - moved)
     if (site.proxy.requests.length === requests) return
     requests = site.proxy.requests.length
-    movedMs = performance.now()
+    moved = idleUntilNowMs()
   }
   const looking = setInterval(look, 50)
   try {
@@ -101,6 +106,14 @@ async function locksRunOut({ url }: OwnServer): Promise<() => Promise<true>> {
   client.disconnect()
   const endsAtMs = performance.now() + Math.max(...left)
   return () => until('the locks had run out', async () => (performance.now() > endsAtMs ? true : undefined))
+}
+
+/** For how long a process has computed or waited for a processor, where the system tells. */
+function busyMs(pid: number): number {
+  const file = `/proc/${pid}/schedstat`
+  if (!existsSync(file)) return 0
+  const [computedNs = 0, waitedNs = 0] = readFileSync(file, 'utf8').split(' ').map(Number)
+  return (computedNs + waitedNs) / 1e6
 }
 
 async function answers({ url }: SiteDaemon): Promise<boolean> {
