@@ -1,7 +1,9 @@
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { RosterEntry } from '../../identity/record.ts'
+import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/installation.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
+import { traitsOf, valueDigests } from '../../store/roster/value-digests.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
@@ -76,13 +78,14 @@ export async function learnAfterRestore(
     if (people[kind].length < keysKept) people[kind].push(identityId)
   }
 
-  function entriesOf(identityIds: readonly string[], listed: readonly Identity[] = []) {
-    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
+  function entriesOf(identityIds: readonly string[], identities: readonly Identity[] = []) {
+    return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(identities) })
   }
 
   async function noteFindings(tx: Db, findings: readonly Finding[]): Promise<void> {
     const found = findings.flatMap((finding) => ('note' in finding ? [finding.note] : []))
-    const learned = findings.flatMap((finding) => ('learn' in finding ? [finding.learn] : []))
+    const digests = connection.keepValues ? null : valueDigests(tx, connection.name)
+    const learned = findings.flatMap((finding) => ('learn' in finding ? [keptForm(finding.learn, digests)] : []))
     await noteReadBack(tx, { connection: connection.name, found })
     if (restored) await noteLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
   }
@@ -94,6 +97,12 @@ export async function learnAfterRestore(
       await work(tx)
     })
   }
+}
+
+/** What is learned as the store keeps it: without values where the connection keeps none. */
+function keptForm(learned: Learned, digests: ValueDigests | null): Learned {
+  if (digests === null) return learned
+  return { ...learned, record: digested(learned.record, digests), traits: traitsOf(learned.record, digests) }
 }
 
 /**
@@ -110,5 +119,5 @@ export function findingOf(entry: RosterEntry, identity: Identity): Finding {
   const hasLeftThere = identity.separatedAt !== null
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
   const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
-  return { learn: { identityId, record, isNewLeaver: hasLeftThere && !hasLeft } }
+  return { learn: { identityId, record, traits: null, isNewLeaver: hasLeftThere && !hasLeft } }
 }
