@@ -1,6 +1,6 @@
 /**
  * `npm run results -- NAME=REPORT …` takes the JSON reports of test runs into `results.json`, and writes the table of docs/testing.md
- * from it. A report is a row by its NAME, and each thing in it that a test tells (`test/helpers/tried.ts`) is one too. What is not in
+ * from it. A report is a row by its NAME; each of the suites below is one, and each thing that a test tells (`test/helpers/tried.ts`). What is not in
  * a report keeps its row, and so does what a test that failed was to tell: the report's row says that it failed.
  */
 import { execFileSync } from 'node:child_process'
@@ -17,6 +17,7 @@ const Report = z.object({
   success: z.boolean(),
   testResults: z.array(
     z.object({
+      name: z.string(),
       endTime: z.number(),
       assertionResults: z.array(
         z.object({ status: z.string(), meta: z.object({ tried: z.array(Tried).default([]) }) }),
@@ -24,6 +25,26 @@ const Report = z.object({
     }),
   ),
 })
+
+/** Suites of which each test is one way in which something goes wrong, by what they try. */
+const suites: readonly { readonly what: string; readonly files: RegExp }[] = [
+  { what: 'faults of the platform, by operation and code', files: /sync\/deliver\/failures[^/]*$/ },
+  { what: 'a kill at each step of a night', files: /e2e\/crash-steps\.test\.ts$/ },
+  {
+    what: 'databases and queues that are lost, stand still, are full or empty',
+    files: /e2e\/(servers-lost|store-away)\.test\.ts$/,
+  },
+  {
+    what: 'PostgreSQL behind a pooler, with a replica, and failing over',
+    files: /(database\/(pair|pooler|roles)|e2e\/postgres-in-companies)\.test\.ts$/,
+  },
+  { what: 'SFTP servers that lie', files: /sftp\/hostile\.test\.ts$/ },
+  {
+    what: 'backups, restores and damaged stores',
+    files: /(store\/backup\/.*|cli\/backup|installation\/.*|database\/embedded-kept)\.test\.ts$/,
+  },
+  { what: 'text from outside, at each outlet', files: /(text\/outlets|e2e\/outside-text)\.test\.ts$/ },
+]
 
 const kept = fileURLToPath(new URL('results.json', import.meta.url))
 const page = fileURLToPath(new URL('../../docs/testing.md', import.meta.url))
@@ -44,8 +65,20 @@ for (const argument of process.argv.slice(2)) {
   const { numPassedTests: passed, numFailedTests: failed, success } = report
   const found = success ? 'no failure' : `${failed} failed`
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+  const galleries = suites.flatMap(({ what, files }) => {
+    const states = report.testResults.flatMap((one) => (files.test(one.name) ? one.assertionResults : []))
+    const run = states.filter(({ status }) => status === 'passed' || status === 'failed')
+    const broken = run.filter(({ status }) => status === 'failed').length
+    return run.length === 0
+      ? []
+      : [{ what, times: `${run.length} tests`, found: broken === 0 ? 'no failure' : `${broken} failed` }]
+  })
   const tried = tests.flatMap(({ status, meta }) => (status === 'passed' ? meta.tried : []))
-  for (const row of [{ what: `\`${name}\``, times: `${passed + failed} tests, ${minutes} min`, found }, ...tried]) {
+  for (const row of [
+    { what: `\`${name}\``, times: `${passed + failed} tests, ${minutes} min`, found },
+    ...galleries,
+    ...tried,
+  ]) {
     rows.set(row.what, { ...row, commit, day })
   }
 }

@@ -4,17 +4,14 @@ import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/installation.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { traitsOf, valueDigests } from '../../store/roster/value-digests.ts'
-import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
-import type { Db, Differences, Verification } from '../../store/schema.ts'
+import type { ClaimedRun } from '../../store/runs/claims.ts'
+import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { listIdentities } from '../deliver/look-up.ts'
 import { resolveTarget } from '../deliver/target.ts'
-import { Overtaken } from '../plan/stage.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
-
-/** How many keys of each kind are kept with the run. */
-const keysKept = 100
+import { openFindings } from './verify.ts'
 
 /** What reading a person back after a restore comes to: what the store notes of the platform, or what it learns from it. */
 type Finding = { readonly note: ReadBack } | { readonly learn: Learned }
@@ -36,8 +33,7 @@ export async function learnAfterRestore(
   if (typeof target !== 'number') throw asFailure(connection, target)
   const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
   const listed = new Set<string>()
-  const counts = { lost: 0, changed: 0, foreign: 0 }
-  const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+  const { counts, people, count, keep, note } = openFindings(ctx, connection, claim)
 
   const stop = await listIdentities(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
@@ -63,20 +59,10 @@ export async function learnAfterRestore(
     const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
     const lost = [...entries.values()].filter(({ confirmed }) => confirmed !== null)
     for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
-    await keep((tx) =>
-      noteFindings(
-        tx,
-        lost.map((entry) => ({ note: compareWith(entry, null) })),
-      ),
-    )
+    await note(lost.map((entry) => compareWith(entry, null)))
   }
   await keep((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
-
-  function count(kind: keyof Differences, identityId: string): void {
-    counts[kind]++
-    if (people[kind].length < keysKept) people[kind].push(identityId)
-  }
 
   function entriesOf(identityIds: readonly string[], identities: readonly Identity[] = []) {
     return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(identities) })
@@ -88,14 +74,6 @@ export async function learnAfterRestore(
     const learned = findings.flatMap((finding) => ('learn' in finding ? [keptForm(finding.learn, digests)] : []))
     await noteReadBack(tx, { connection: connection.name, found })
     if (restored) await noteLearned(tx, { connection: connection.name, learned, knownUntil: restored.knownUntil })
-  }
-
-  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
-  async function keep(work: (tx: Db) => Promise<void>): Promise<void> {
-    await db.transaction().execute(async (tx) => {
-      if (!(await holdsRun(tx, claim))) throw new Overtaken()
-      await work(tx)
-    })
   }
 }
 

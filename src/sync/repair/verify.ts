@@ -1,7 +1,7 @@
 import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
-import type { Differences, Verification } from '../../store/schema.ts'
+import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
 import { listIdentities } from '../deliver/look-up.ts'
@@ -66,10 +66,19 @@ export async function verifyAgainstPlatform(
   }
 }
 
-/** What reading back finds: counted, the first keys kept, and noted in the store. */
+/** What reading back finds: counted, the first keys kept, and written into the store. */
 export function openFindings({ store: { db } }: SyncContext, { name }: SyncConnection, claim: ClaimedRun) {
   const counts = { lost: 0, changed: 0, foreign: 0 }
   const people: Record<keyof Differences, string[]> = { lost: [], changed: [], foreign: [] }
+
+  /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+  async function keep(work: (tx: Db) => Promise<void>): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await work(tx)
+    })
+  }
+
   return {
     counts,
     people,
@@ -77,12 +86,9 @@ export function openFindings({ store: { db } }: SyncContext, { name }: SyncConne
       counts[kind]++
       if (people[kind].length < keysKept) people[kind].push(identityId)
     },
-    /** Fenced, so that a process that was stopped while it read the list does not write into a later run's state. */
+    keep,
     async note(noted: readonly ReadBack[]): Promise<void> {
-      await db.transaction().execute(async (tx) => {
-        if (!(await holdsRun(tx, claim))) throw new Overtaken()
-        await noteReadBack(tx, { connection: name, found: noted })
-      })
+      await keep((tx) => noteReadBack(tx, { connection: name, found: noted }))
     },
   }
 }
