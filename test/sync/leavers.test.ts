@@ -172,6 +172,26 @@ describe('the clock of a leaver', () => {
     ])
   })
 
+  test('is a second one where a person who is gone leaves on a later day after all', async () => {
+    await using world = await open()
+    await world.night(people)
+    await world.night(leaves('E0003'), { asOf: '2026-11-20T02:00:00.000Z' })
+
+    await world.night(leaves('E0003', '2026-11-25'), { asOf: '2026-11-20T02:30:00.000Z' })
+    const before = await clocks(world, 'E0003')
+    await tick(world, '2026-11-25T23:00:00.000Z')
+    const after = await clocks(world, 'E0003')
+
+    expect(before).toMatchObject([
+      { effectiveOn: '2026-11-25', sentAt: null, acknowledgedAt: null, endedAt: null, formerDates: [] },
+      { effectiveOn: '2026-11-19', acknowledgedAt: expect.any(String), state: 'returned' },
+    ])
+    expect(after).toMatchObject([
+      { state: 'acknowledged', effectiveOn: '2026-11-25', acknowledgedAt: '2026-11-25T23:00:00.000Z' },
+      { state: 'returned' },
+    ])
+  })
+
   test('says of a person who had left before HR named them that they had, and ends with their retraction', async () => {
     await using world = await open()
     await world.night(change(people, { id: 'E0003', left: '2024-06-30' }))

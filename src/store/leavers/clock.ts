@@ -32,8 +32,8 @@ export async function noteLeavers(tx: Db, stating: Stating): Promise<void> {
  * accepts the plan, while its entries are still there.
  */
 export async function acceptLeavers(tx: Db, stating: Stating): Promise<void> {
-  await stateLeavers(tx, stating, { accepted: true })
   await endTakenBack(tx, stating)
+  await stateLeavers(tx, stating, { accepted: true })
   await endNeverAccepted(tx, stating)
 }
 
@@ -88,7 +88,10 @@ function endOfDay(day: string, zone: string): Date {
   return new Date(Math.min(ends, lastMoment))
 }
 
-/** Ends the clocks of people who came back, whose date was withdrawn before it was sent, or who were sent in error. */
+/**
+ * Ends the clocks of people who came back, whose date was withdrawn before it was sent, or who were sent in error. A person who was
+ * acknowledged as gone and now leaves on a later day is back until then: the later departure has a clock of its own.
+ */
 async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
   await sql`
     update leavers set ended_at = ${now}, check_at = null,
@@ -96,7 +99,8 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
     from plan_entries entry
     where leavers.connection = ${connection} and leavers.ended_at is null
       and entry.run_id = ${runId} and entry.identity_id = leavers.identity_id
-      and entry.deferred_to is null and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null`.execute(tx)
+      and (entry.deferred_to is null or leavers.acknowledged_at is not null)
+      and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
     from changes
