@@ -1,8 +1,5 @@
-import { randomInt } from 'node:crypto'
-import { Writable } from 'node:stream'
-import { StringDecoder } from 'node:string_decoder'
 import { styleText } from 'node:util'
-import { jsonText, visibleJson, visibleLines } from './visible.ts'
+import { jsonText, visibleLines } from './visible.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'gray'
 
@@ -23,11 +20,10 @@ export type Printer = {
 }
 
 /**
- * Colours travel through a text with a number that is drawn at each start. No text from outside knows it, so that the printer lets
- * through the colours that are ours and no other sequence of a terminal.
+ * Colours travel through a text with a number that is drawn when the first of them is used. No text from outside knows it, so that the
+ * printer lets through the colours that are ours and no other sequence of a terminal. Null: nothing was coloured yet.
  */
-const ours = Array.from({ length: 3 }, () => String(randomInt(10_000)).padStart(4, '0')).join(';')
-const ourColours = new RegExp(String.raw`(\x1b\[\d{1,2});${ours}m`)
+let ours: { readonly number: string; readonly colours: RegExp } | null = null
 const emptyLine = '\r\u001b[K'
 
 export const standardOutput: Printer = printer(() => process.stdout)
@@ -36,18 +32,6 @@ export const standardError: Printer = printer(() => process.stderr)
 /** Prints a document for a program: the same values, with everything that a reader could not see as an escape. */
 export function printJson(document: unknown): void {
   standardOutput.print(jsonText(document))
-}
-
-/** The standard output for a JSON document that is too large to be held whole. */
-export function jsonOutput(): Writable {
-  const decoder = new StringDecoder('utf8')
-  return new Writable({
-    decodeStrings: false,
-    write: (piece: string | Buffer, _encoding, done) => {
-      const text = typeof piece === 'string' ? piece : decoder.write(piece)
-      process.stdout.write(visibleJson(text), done)
-    },
-  })
 }
 
 /** Asks the person at the terminal. */
@@ -59,8 +43,9 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 
 /** Text as it may reach a terminal, a pipe or a file: all signs can be seen, and the colours are ours. */
 export function printable(text: string): string {
+  if (ours === null) return visibleLines(text)
   return text
-    .split(ourColours)
+    .split(ours.colours)
     .map((piece, at) => (at % 2 === 1 ? `${piece}m` : visibleLines(piece)))
     .join('')
 }
@@ -74,7 +59,16 @@ export function paintFor(stream: NodeJS.WritableStream): Paint {
 }
 
 function marked(colour: string): string {
-  return colour.replace(/m$/, `;${ours}m`)
+  if (colour === '') return colour
+  ours ??= drawNumber()
+  return colour.replace(/m$/, `;${ours.number}m`)
+}
+
+function drawNumber(): typeof ours & {} {
+  // Imported as a module, it would be loaded by every command, and takes a tenth of the time of a short one.
+  const { randomInt } = process.getBuiltinModule('node:crypto')
+  const number = Array.from({ length: 3 }, () => String(randomInt(10_000)).padStart(4, '0')).join(';')
+  return { number, colours: new RegExp(String.raw`(\x1b\[\d{1,2});${number}m`) }
 }
 
 function printer(stream: () => NodeJS.WriteStream): Printer {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { jsonOutput, paintFor, printable, standardOutput } from '../../src/text/print.ts'
+import { jsonOutput } from '../../src/text/json-output.ts'
+import { paintFor, printable, standardOutput } from '../../src/text/print.ts'
 
 const terminal = Object.assign(Object.create(process.stdout), { isTTY: true, getColorDepth: () => 24 })
 

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { errorCode, Failure } from '../../../errors.ts'
-import { jsonOutput } from '../../../text/print.ts'
+import { jsonOutput } from '../../../text/json-output.ts'
 import { writeOwnFile } from '../../export/own-file.ts'
 import { type LocatedOptions, located, type OperatingOptions, operating, show, withOperator } from './operating.ts'
 

@@ -1,0 +1,15 @@
+import { Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { visibleJson } from './visible.ts'
+
+/** The standard output for a JSON document that is too large to be held whole. */
+export function jsonOutput(): Writable {
+  const decoder = new StringDecoder('utf8')
+  return new Writable({
+    decodeStrings: false,
+    write: (piece: string | Buffer, _encoding, done) => {
+      const text = typeof piece === 'string' ? piece : decoder.write(piece)
+      process.stdout.write(visibleJson(text), done)
+    },
+  })
+}
