@@ -54,7 +54,8 @@ describe.concurrent.each(sizes(redisDatabase))(
       const [before, after] = [typical(second), typical(last)]
       expect(await story.account()).toEqual([])
       expect(after.memoryMebibytes).toBeLessThan(before.memoryMebibytes * 1.05 + 2)
-      expect(after.openFiles).toBeLessThanOrEqual(before.openFiles + 4)
+      // The embedded database keeps the files of its tables open, of which vacuuming makes some more.
+      expect(after.openFiles).toBeLessThan(before.openFiles * 1.05 + 4)
       expect(after.redisKeys).toBeLessThanOrEqual(before.redisKeys + 10)
       // History is kept for years, so that each night adds to the store, but not more than the one before.
       expect(growth(last)).toBeLessThan(growth(second) * 1.5 + 0.1)
