@@ -442,6 +442,7 @@ describe.each([
   { name: 'PostgreSQL', folder: postgresPlace },
 ])('a daemon that is killed on $name', ({ folder }) => {
   const script = new URL('./children/tell-alerts.ts', import.meta.url)
+  const nobodyThere = 'http://127.0.0.1:9/'
 
   async function prepared(at: string): Promise<void> {
     await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
@@ -452,14 +453,14 @@ describe.each([
     await using place = await folder()
     await prepared(place.at)
     await using receiver = await startAlertReceiver()
-    await using child = startChild(script, place.at, receiver.url, alertSecret, 'die')
+    // Channels are told side by side, so the one that is looked at has nobody at its end until the process is dead.
+    await using child = startChild(script, place.at, nobodyThere, alertSecret, 'die')
     const exit = await child.finish()
-    const before = receiver.received.length
     await using opened = await open(settingsFor(receiver), { at: place.at })
 
     await opened.look(61)
 
-    expect([exit, before]).toEqual([null, 0])
+    expect(exit).toBeNull()
     expect(summary(receiver)).toEqual(['alert.raised acme blocked'])
     expect(opened.told.map(({ event }) => event)).toEqual(['alert.raised'])
   })
