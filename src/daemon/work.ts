@@ -1,4 +1,4 @@
-import { maintain } from '../database/maintain.ts'
+import { maintain, maintainRegularly } from '../database/maintain.ts'
 import type { BoundWorkers } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
@@ -39,7 +39,10 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
   await sweep(sync, { newJobIds: true })
   starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync })))
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
-  if (sync.store.kind === 'pglite') starting.use(regularly('maintenance', maintainMs, () => maintain(sync.store.pool)))
+  if (sync.store.kind === 'pglite') {
+    const failed = (error: unknown): void => sync.events.unexpected({ during: 'maintenance', error })
+    starting.use(maintainRegularly(sync.store.pool, { pauseMs: maintainMs, failed }))
+  }
   const stopping = new AbortController()
   const connections = [...sync.connections.keys()]
   const reading = { connections, repairs: 'by a run', signal: stopping.signal } as const

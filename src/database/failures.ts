@@ -11,7 +11,10 @@ const meanings: readonly (readonly [RegExp, string])[] = [
   [/^(?:58030|58P0[12]|EIO)$/, 'the disk of the database fails: look at the log of its machine'],
   [/^XX00[12]$/, 'the database is damaged: restore it from a backup'],
   [/^42501$/, 'the role of the database may not do what is needed: give it the rights on its own schemas'],
-  [/^57014$/, 'the database ended a statement that took too long: raise statement_timeout for its role'],
+  [
+    /^57014$/,
+    'the database ended a statement that took too long: leave statement_timeout out of its address, or raise it there',
+  ],
   [/^53300$/, 'the database takes no more connections: raise max_connections, or end those that are not needed'],
   [
     /^(?:08...|57P..|ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|E(?:HOST|NET)(?:UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/,

@@ -14,7 +14,7 @@ test.each([
   ['58030', /^the disk of the database fails/],
   ['XX001', /^the database is damaged: restore it from a backup/],
   ['42501', /^the role of the database may not do what is needed/],
-  ['57014', /^the database ended a statement that took too long: raise statement_timeout/],
+  ['57014', /^the database ended a statement that took too long: leave statement_timeout out of its address/],
   ['57P01', /^the database does not answer: check that it runs and can be reached \(57P01\)$/],
   ['08006', /^the database does not answer/],
   ['ECONNREFUSED', /^the database does not answer/],

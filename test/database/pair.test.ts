@@ -60,7 +60,7 @@ describe('TLS', () => {
       'an authority that this machine does not trust',
       { sslmode: 'require' },
       '127.0.0.1',
-      /not signed by an authority.*sslrootcert/,
+      /comes from an authority that is not known here.*sslrootcert/,
     ],
     [
       'another name',

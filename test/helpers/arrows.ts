@@ -9,7 +9,7 @@ export const areas: Readonly<Record<string, readonly string[]>> = {
   identity: [],
   telemetry: ['errors.ts', 'text'],
   system: ['errors.ts'],
-  http: ['contract', 'errors.ts', 'telemetry', 'text'],
+  http: ['contract', 'system', 'errors.ts', 'telemetry', 'text'],
   database: ['system', 'errors.ts', 'telemetry'],
   platform: ['contract', 'http', 'database', 'system', 'web', 'errors.ts', 'telemetry', 'text', 'version.ts'],
   connectors: ['identity', 'system', 'errors.ts', 'telemetry', 'text'],

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** How many bytes this process still uses after everything else was collected. */
-export function usedMemory(): number {
+/** How many bytes this process still uses after everything else was collected: its own objects, and what lies outside of them. */
+export function usedMemory(): { readonly heapBytes: number; readonly externalBytes: number } {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
   const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+  return { heapBytes: heapUsed, externalBytes: external }
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { errorCode } from '../../errors.ts'
+import { tlsFault } from '../../system/tls-fault.ts'
 import type { Unreachable, UnreachableReason } from './answer.ts'
-import { tlsCause } from './tls.ts'
 
 /** What ended a request, beside the error itself. */
 export type Ending = {
@@ -56,7 +56,7 @@ export function unreachable(error: unknown, { sent }: Progress, ending: Ending):
   const reason = reasonOf(code, sent, ending)
   const details = reason === 'timeout' ? `limit ${ending.timeoutMs} ms` : code
   const message = `${ending.host} ${descriptions[reason]} (${details})`
-  const cause = reason === 'tls' ? tlsCause(code) : undefined
+  const cause = reason === 'tls' ? tlsFault(code) : undefined
   return { status: 'unreachable', reason, message, sent, ...(cause !== undefined && { cause }) }
 }
 

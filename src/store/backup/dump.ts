@@ -72,7 +72,8 @@ async function tablesInOrder(tx: Db): Promise<string[]> {
   return ordered
 }
 
-async function tableOf(tx: Db, table: string): Promise<BackupTable> {
+/** A table of the store as a backup describes it. */
+export async function tableOf(tx: Db, table: string): Promise<BackupTable> {
   const { rows } = await sql<{ name: string; type: string; counter: string | null }>`
     select attname as name, format_type(atttypid, atttypmod) as type,
       case when attidentity <> '' then pg_get_serial_sequence(${table}, attname) end as counter

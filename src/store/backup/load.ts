@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { type Migration, migrationDigest } from '../../database/migrate.ts'
 import { Failure } from '../../errors.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import { othersAtWork } from '../workers/leases.ts'
+import { tableOf } from './dump.ts'
 import type { BackupHeader, BackupLine, BackupTable } from './format.ts'
 
 /** Whether this version can read what another one has written. */
@@ -42,6 +44,7 @@ export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promi
         break
       case 'table':
         table = line.table
+        await refuseOtherColumns(tx, table)
         for (const { column, last, isCalled } of table.counters)
           await sql`select setval(pg_get_serial_sequence(${table.table}, ${column}), ${last}::bigint, ${isCalled})`.execute(
             tx,
@@ -58,6 +61,14 @@ export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promi
     tx,
     migrations.filter(({ name }) => !applied.some((one) => one.name === name)),
   )
+}
+
+/** Names and types of columns go into statements, so a backup that somebody wrote by hand may not bring its own. */
+async function refuseOtherColumns(tx: Db, { table, columns }: BackupTable): Promise<void> {
+  const { rows } = await sql<{ isThere: boolean }>`
+    select to_regclass(quote_ident(${table})) is not null as "isThere"`.execute(tx)
+  if (rows[0]?.isThere && isDeepStrictEqual((await tableOf(tx, table)).columns, columns)) return
+  throw new Failure('source_unreadable', 'the backup is damaged: its tables are not those of the version that it names')
 }
 
 /** The ledger stays, without its entries. */

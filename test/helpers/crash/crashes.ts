@@ -101,7 +101,8 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
       const before = timesTold('weighed')
       tell('weigh')
       await until('it was weighed', () => timesTold('weighed') > before || undefined)
-      return Number(told.findLast(({ event }) => event === 'weighed')?.bytes)
+      const weighed = told.findLast(({ event }) => event === 'weighed')
+      return Number(weighed?.heapBytes) + Number(weighed?.externalBytes)
     },
     async kill(signal = 'SIGKILL') {
       if (state.lives) child.kill(signal)

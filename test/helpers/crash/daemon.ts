@@ -26,7 +26,7 @@ using stop = listenForStop()
 const input = createInterface(process.stdin)
 input.on('line', (line) => {
   const [word, deadly = '', count = '1'] = line.split(' ')
-  if (word === 'weigh') return tell({ event: 'weighed', bytes: usedMemory() })
+  if (word === 'weigh') return tell({ event: 'weighed', ...usedMemory() })
   if (word !== 'die') return started.resolve()
   death = { step: deadly, left: Number(count) }
   tell({ event: 'armed', step: deadly })

@@ -114,6 +114,28 @@ test('a backup of an older version is brought up to this one, and that of a newe
   expect(() => refuseOtherVersion(unknown, file)).toThrow('use that version, or a newer one')
 })
 
+test('a backup that somebody wrote by hand brings no statement of its own', async () => {
+  const forged = join(folder.path, 'forged.backup')
+  await using place = await postgresPlace()
+  await using store = await open(place.at)
+  const lines = gunzipSync(await readFile(file))
+    .toString()
+    .split('\n')
+  const type = 'text); insert into connections (name) values ($$forged$$); --'
+  const changed = lines.slice(0, -2).map((line) => {
+    if (!line.startsWith('{"table":"connections"')) return line
+    const table = JSON.parse(line)
+    return JSON.stringify({ ...table, columns: table.columns.map((column: object) => ({ ...column, type })) })
+  })
+  await rewrite(forged, changed)
+
+  await expect(restore(store.db, forged)).rejects.toMatchObject({
+    code: 'source_unreadable',
+    message: expect.stringContaining('its tables are not those of the version that it names'),
+  })
+  expect(await store.db.selectFrom('connections').selectAll().execute()).toEqual([])
+})
+
 test('a restore that fails, or that others work beside, leaves the store as it was', async () => {
   await using place = await postgresPlace()
   await using store = await open(place.at)

@@ -1,0 +1,30 @@
+const unknownAuthority = 'its certificate comes from an authority that is not known here'
+const otherName = 'its certificate is for another name'
+const expired = 'its certificate has expired'
+const tooOld = 'it speaks no TLS of version 1.2 or newer'
+const noTls = 'it does not speak TLS'
+
+/** Faults that have a name of their own, because help depends on them. */
+export const tlsFaults = { unknownAuthority, otherName, expired } as const
+
+const byCode: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: expired,
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: compare the clocks',
+  CERT_REVOKED: 'its certificate was revoked',
+  ERR_TLS_CERT_ALTNAME_INVALID: otherName,
+  HOSTNAME_MISMATCH: otherName,
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: tooOld,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: tooOld,
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
+}
+
+/** What the code of an error of TLS says of the server; undefined where it says no more than that it was one. */
+export function tlsFault(code: string): string | undefined {
+  return byCode[code]
+}
