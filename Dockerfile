@@ -5,14 +5,17 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 
-# The image's own Node is the runtime, so the ones that npm offers as optional packages stay out.
+# The image's own Node is the runtime, so the ones that npm offers as optional packages are taken out again.
 COPY package.json package-lock.json .npmrc ./
 # What npm keeps for itself, its log and its compiled code, would make each image another one.
-RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --omit=optional --no-audit --no-fund --cache /tmp/npm && rm -rf /tmp/npm
+RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --no-audit --no-fund --cache /tmp/npm \
+ && rm -rf /tmp/npm node_modules/node-*-x64 node_modules/node-*-arm64
 
 COPY bin ./bin
 COPY config ./config
 COPY src ./src
+# The export of the trial that docker-compose.yml starts. It lies apart from the folder of real ones.
+COPY config/samples/generic.csv ./trial/
 
 # A fresh named volume takes over owner and mode of the folder that it covers.
 RUN mkdir -p data exports /run/rollcall \
@@ -28,3 +31,11 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
 
 ENTRYPOINT ["/app/bin/rollcall"]
 CMD ["serve"]
+
+# What an image says of itself where it is listed. The commit is known to whoever builds: --build-arg REVISION="$(git rev-parse HEAD)"
+ARG REVISION=
+LABEL org.opencontainers.image.title="Rollcall" \
+      org.opencontainers.image.description="Keeps the people of a compliance platform in step with HR." \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"

@@ -30,6 +30,8 @@ const withInstallScripts = ['cpu-features', 'msgpackr-extract', 'protobufjs', 's
 const permissive = [
   '0BSD',
   'Apache-2.0',
+  // How htmx spells 0BSD, whose text it brings.
+  'BSD-0-Clause',
   'BSD-2-Clause',
   'BSD-3-Clause',
   'BlueOak-1.0.0',

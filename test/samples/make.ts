@@ -1,0 +1,7 @@
+/** Writes config/samples: one export of 300 invented people for each family of presets. They come out the same every time. */
+import { writeFile } from 'node:fs/promises'
+import { families, sampleOf } from './families.ts'
+
+const folder = new URL('../../config/samples/', import.meta.url)
+
+for (const [name, family] of Object.entries(families)) await writeFile(new URL(`${name}.csv`, folder), sampleOf(family))

@@ -1,0 +1,53 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { isReject } from '../../src/identity/mapping/rows.ts'
+import type { Sighting } from '../../src/identity/record.ts'
+import { presetNamed, readFixture } from '../helpers/presets/fixtures.ts'
+import { inventCompany } from './company.ts'
+import { families, sampleOf } from './families.ts'
+
+const folder = new URL('../../config/samples/', import.meta.url)
+const mostBytes = 60 * 1024
+
+const people = inventCompany()
+const left = people.filter(({ standing }) => standing === 'left').length
+
+/** What says in a family that somebody has left, besides a date. */
+const withoutStatus = ['gusto', 'successfactors']
+
+test('there is a sample for each preset, and no other file', async () => {
+  const presets = await readdir(new URL('../../config/presets/', import.meta.url))
+
+  const samples = await readdir(folder)
+
+  expect(samples.sort()).toEqual(
+    Object.keys(families)
+      .map((name) => `${name}.csv`)
+      .sort(),
+  )
+  expect(samples.map((file) => file.replace('csv', 'yaml'))).toEqual(presets.sort())
+})
+
+describe.each(Object.entries(families))('the sample of %s', (name, family) => {
+  test('is the one that test/samples/make.ts writes', async () => {
+    const written = await readFile(new URL(`${name}.csv`, folder))
+
+    expect(written.equals(sampleOf(family))).toBe(true)
+    expect(written.length).toBeLessThan(mostBytes)
+  })
+
+  test('has 300 people whom its preset reads, with leavers and contractors among them', async () => {
+    const encoding = name === 'personio-de' ? { format: { encoding: 'windows-1252' } } : {}
+    const { told } = await readFixture(new URL(`${name}.csv`, folder).href, name, encoding as object)
+
+    const read = told.filter((one): one is Sighting => !isReject(one))
+    const { mapping } = await presetNamed(name)
+
+    expect(told.length).toBe(300)
+    expect(read.length).toBe(300)
+    expect(read.filter((one) => one.left).length).toBe(withoutStatus.includes(name) ? 0 : left)
+    expect(read.filter((one) => one.leavingDate).length).toBeGreaterThan(left)
+    const contractors = read.filter((one) => one.fields.isContractor).length
+    expect(contractors > 0).toBe(mapping.fields?.isContractor !== undefined && !withoutStatus.includes(name))
+  })
+})
