@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { type Existing, openEmbedded } from './embedded.ts'
+import { withOptionalPackage } from '../system/optional-package.ts'
+import type { Existing } from './embedded.ts'
 import { databaseFailure } from './failures.ts'
 import { type Migration, migrate } from './migrate.ts'
 import type { Engine } from './pool.ts'
@@ -40,7 +41,7 @@ export async function openDatabase<S>({
 }: DatabaseOptions): Promise<Database<S>> {
   const settings = sessionSettings(schemas)
   await using opening = new AsyncDisposableStack()
-  const open = /^postgres(ql)?:/.test(at) ? openServer : openEmbedded
+  const open = /^postgres(ql)?:/.test(at) ? openServer : (await loadEmbedded()).openEmbedded
   const { kind, pool, place } = opening.use(await open({ at, settings, poolSize, existing }))
   try {
     await migrate(pool, migrations, { schema: schemas[0], place })
@@ -51,3 +52,6 @@ export async function openDatabase<S>({
   const opened = opening.move()
   return { kind, pool, db, place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
+
+const loadEmbedded = () =>
+  withOptionalPackage(() => import('./embedded.ts'), { name: '@electric-sql/pglite', use: 'the embedded database' })

@@ -1,8 +1,10 @@
 import type { ColumnType, Generated, Kysely, Selectable } from 'kysely'
+import type { Role } from '../contract/control/access.ts'
 import type { ChangeKind, FieldChanges, PlanCounts, Verdict } from '../identity/change.ts'
 import type { PeopleCounts } from '../identity/guards/facts.ts'
 import type { RowAccount } from '../identity/mapping/row-account.ts'
 import type { FieldTimes, HeldLeaving, IdentityRecord, Origin, Traits, UnlistedValue } from '../identity/record.ts'
+import type { ProcessCard } from './workers/process-card.ts'
 
 /** Read as a value, written as JSON text. */
 type Json<T> = ColumnType<T, string, string>
@@ -28,6 +30,9 @@ export type KeptPlan = {
   /** The newest accepted run at that time. */
   readonly accepted: string | null
 }
+
+/** A person who asked for a run: the name, and who that is for the rule of two people. */
+export type Asker = { readonly by: string; readonly principal: string }
 
 export type RunOptions = {
   /** The plan that the run must come to; with any other it fails. */
@@ -95,6 +100,9 @@ type NamedPeople = { readonly count: number; readonly keys: readonly string[] }
 /** What a run accounts for beyond its plan. */
 export type RunAccount = { readonly person?: PersonAccount; readonly revert?: RevertAccount }
 
+/** How many people HR has told of, and how many of them have left. */
+export type KnownPeople = { readonly people: number; readonly separated: number }
+
 /** How many people differ in the platform's list, by kind. */
 export type Differences = { readonly lost: number; readonly changed: number; readonly foreign: number }
 
@@ -133,10 +141,11 @@ type RunsTable = {
   counts: NullableJson<PlanCounts>
   guards: NullableJson<Verdict[]>
   people_counts: NullableJson<PeopleCounts>
+  known_people: NullableJson<KnownPeople>
   digest: string | null
   configuration: string | null
   basis: string | null
-  requested_by: NullableJson<readonly string[]>
+  requested_by: NullableJson<readonly Asker[]>
   expires_at: Date | null
   moved: string | null
   set_aside: string | null
@@ -321,6 +330,11 @@ export type StoreSchema = {
     last_code: string | null
     last_failure: string | null
   }
+  source_headers: {
+    run_id: string
+    headers: Json<readonly string[]>
+    columns: Json<Readonly<Partial<Record<string, string>>>>
+  }
   run_accounts: { run_id: string; account: Json<RunAccount> }
   classed_values: {
     connection: string
@@ -338,6 +352,14 @@ export type StoreSchema = {
     held_by: string
     held_at: Date
   }
+  pauses: {
+    connection: string
+    since: Date
+    until: Date | null
+    reason: string
+    paused_by: string
+    ended_at: Date | null
+  }
   key_answers: {
     connection: string
     former: string
@@ -347,7 +369,7 @@ export type StoreSchema = {
     answered_at: Date
   }
   key_pairs: { run_id: string; former: string; identity_id: string; in_common: string; clear: boolean }
-  leases: { id: number; seen_at: Date }
+  leases: { id: number; seen_at: Date; process: NullableJson<ProcessCard> }
   takeovers: { run_id: string; batch: number; lease: number }
   rejects: {
     run_id: string
@@ -449,7 +471,31 @@ export type StoreSchema = {
     moved_to: string | null
     moved_at: Date | null
   }
+  access_tokens: AccessTokensTable
+  access_sessions: {
+    hash: string
+    name: string
+    role: Role
+    principal: string
+    token_id: string | null
+    created_at: Date
+    seen_at: Date
+    expires_at: Date
+  }
   restored_connections: { connection: string; known_until: Date; restored_at: Date }
+}
+
+export type AccessTokensTable = {
+  id: Generated<string>
+  name: string
+  role: Role
+  hash: string
+  created_at: Date
+  created_by: string
+  expires_at: Date | null
+  last_used_at: Date | null
+  revoked_at: Date | null
+  revoked_by: string | null
 }
 
 export type Db = Kysely<StoreSchema>

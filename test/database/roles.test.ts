@@ -151,7 +151,8 @@ describe('what an administrator has set for the role', () => {
     ['lock_timeout', 'LOCK TABLE locked', /wait too long for a lock.*lock_timeout/],
   ])('says which limit of the address a statement has met (%s)', async (limit, statement, says) => {
     const url = new URL(role.at)
-    url.searchParams.set('options', `-c ${limit}=50ms`)
+    // Longer than what opens a session takes on a busy machine.
+    url.searchParams.set('options', `-c ${limit}=500ms`)
     await using database = await openDatabase({ at: url.href, schemas: ['rollcall'], migrations: [] })
     await using holder = await openDatabase({ at: role.at, schemas: ['rollcall'], migrations: [] })
     await holder.pool.query('CREATE TABLE IF NOT EXISTS locked ()')

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { lateLeavers } from '../leavers/late.ts'
+import { isPaused } from '../pauses.ts'
 import { mayHaveLeft, unserved } from '../rejects/unserved.ts'
 import type { Db } from '../schema.ts'
+import { processes } from '../workers/processes.ts'
 
 export const conditionKinds = [
   'blocked',
@@ -13,6 +15,8 @@ export const conditionKinds = [
   'unserved',
   'leaver_late',
   'stale',
+  'paused',
+  'settings_differ',
 ] as const
 export type ConditionKind = (typeof conditionKinds)[number]
 
@@ -35,6 +39,8 @@ export type ConditionSettings = {
   readonly connections: readonly string[]
   /** How long deliveries may fail, or wait for a worker. */
   readonly overdueMinutes: number
+  /** How long a connection may be paused before that is an alert. */
+  readonly pausedHours: number
   /** How fresh what HR says has to be, for the connections of which that is known. */
   readonly freshness: readonly Freshness[]
   /** By connection, how many hours a departure may take. Of others none is late. */
@@ -66,6 +72,8 @@ const finders: Readonly<Record<ConditionKind, Find>> = {
   unserved: notServed,
   leaver_late: leaverLate,
   stale,
+  paused,
+  settings_differ: settingsDiffer,
 }
 
 /** What is wrong now, by connection and kind. It is read from the store, so that no event can be missed. */
@@ -255,8 +263,8 @@ async function problems(db: Db, { connections }: ConditionSettings): Promise<Con
 }
 
 /**
- * People who may have left, though what accepted exports and rejected events say about that cannot be read. A plan that is held has an
- * alert of its own. HR may take weeks to mend a row, so that only another one is another cause.
+ * People who may have left, though what accepted exports and rejected events say about that cannot be read, or is held back by a person. A
+ * plan that is held has an alert of its own. HR may take weeks to mend a row, so that only another one is another cause.
  */
 async function notServed(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; since: Date; newest: Date; people: number }>`
@@ -276,7 +284,7 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
     connection: name,
     kind: 'unserved',
     code: newest.toISOString(),
-    reason: `${peopleText({ people, leavers: 0 })} may have left: what HR says about that cannot be read`,
+    reason: `${peopleText({ people, leavers: 0 })} may have left, and the platform was not told`,
     since,
     people,
     leavers: people,
@@ -300,10 +308,10 @@ async function leaverLate(db: Db, { leaverBounds, now }: ConditionSettings): Pro
 
 /**
  * Connections of which HR has said nothing for too long: their source was not read, or only an old export is left to read. A source
- * that cannot be read has a condition of its own, and so has one that was read and failed. One that was never read counts from the
- * first sign of its schedule.
+ * that cannot be read has a condition of its own, and so has one that was read and failed. So has one that is paused; it may be read
+ * for an hour after that. One that was never read counts from the first sign of its schedule.
  */
-async function stale(db: Db, { freshness }: ConditionSettings): Promise<Condition[]> {
+async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Condition[]> {
   const { rows } = await sql<{ name: string; readAt: Date | null; asOf: Date | null; since: Date; oldExport: boolean }>`
     select names.connection as name, newest.at as "readAt", newest.as_of as "asOf",
       coalesce(least(newest.at, newest.as_of), known.at) as since,
@@ -321,6 +329,9 @@ async function stale(db: Db, { freshness }: ConditionSettings): Promise<Conditio
         (select min(created_at) from runs where connection = names.connection and feed = 'source')) as at) known
     where (newest.at < names."readSince" or newest.as_of < names."asOfSince"
         or (newest.at is null and known.at < names."readSince"))
+      and not exists (
+        select 1 from pauses where pauses.connection = names.connection
+          and coalesce(ended_at, until, 'infinity') > ${new Date(now.getTime() - 60 * 60_000)})
       and not exists (
         select 1 from runs
         where runs.connection = names.connection and feed = 'source' and state = 'failed'
@@ -340,6 +351,59 @@ async function stale(db: Db, { freshness }: ConditionSettings): Promise<Conditio
     leavers: null,
     runId: null,
   }))
+}
+
+/** Connections that have been paused for long, or in whose pause events have come in that wait as long as no delivery may. */
+async function paused(
+  db: Db,
+  { connections, overdueMinutes, pausedHours, now }: ConditionSettings,
+): Promise<Condition[]> {
+  const longSince = new Date(now.getTime() - pausedHours * 60 * 60_000)
+  const waitSince = new Date(now.getTime() - overdueMinutes * 60_000)
+  const { rows } = await sql<{ name: string; since: Date; until: Date | null; events: number; oldest: Date | null }>`
+    select pauses.connection as name, since, until, waiting.events, waiting.oldest
+    from pauses cross join lateral (
+      select count(*)::int as events, min(received_at) as oldest from inbox
+      where inbox.connection = pauses.connection and state = 'pending') waiting
+    where pauses.connection = any(${connections}) and ${isPaused(now)}
+      and (since <= ${longSince} or waiting.oldest <= ${waitSince})
+    order by pauses.connection`.execute(db)
+  return rows.map(({ name, since, until, events }) => {
+    const waiting = events === 0 ? '' : `, and ${events === 1 ? '1 event waits' : `${events} events wait`}`
+    const end = until === null ? 'until a person ends it' : `until ${minute(until)}`
+    return {
+      connection: name,
+      kind: 'paused',
+      code: events === 0 ? null : 'events_wait',
+      reason: `the connection is paused since ${minute(since)}, ${end}${waiting}`,
+      since,
+      people: null,
+      leavers: null,
+      runId: null,
+    }
+  })
+}
+
+/** While processes are started again one after the other, they have different configurations for a moment. */
+const settleMs = 5 * 60_000
+
+/** Connections about whose settings the processes of this store do not agree. */
+async function settingsDiffer(db: Db, { connections, now }: ConditionSettings): Promise<Condition[]> {
+  const all = await processes(db)
+  if (all.length < 2) return []
+  return connections.flatMap((connection): Condition[] => {
+    const digests = new Set(all.map(({ settings }) => settings.connections[connection]))
+    const since = new Date(Math.max(...all.map((process) => Date.parse(process.since))))
+    if (digests.size === 1 || now.getTime() - since.getTime() < settleMs) return []
+    const names = all.map(
+      ({ host, pid, settings }) =>
+        `${host} ${pid}${settings.connections[connection] === undefined ? ' (without it)' : ''}`,
+    )
+    const reason = `processes work by different settings of this connection: ${names.join(', ')}; give them the same configuration`
+    return [
+      { connection, kind: 'settings_differ', code: null, reason, since, people: null, leavers: null, runId: null },
+    ]
+  })
 }
 
 function minute(at: Date): string {

@@ -89,7 +89,7 @@ function isWanted({ entry: text }: Row, { from, to, connection, runId, people }:
 }
 
 /** The people that an act is about, by key. */
-function peopleOf({ identityId, details }: Entry): readonly string[] {
+export function peopleOf({ identityId, details }: Entry): readonly string[] {
   const named = [details?.people, details?.refused].flatMap((keys) => (Array.isArray(keys) ? keys : []))
   return identityId === undefined ? named : [identityId, ...named]
 }

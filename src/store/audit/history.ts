@@ -6,6 +6,7 @@ import { laterKeys } from '../key-answers.ts'
 import { toChange } from '../plans/plans.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import type { Answer, Db } from '../schema.ts'
+import { foundBy, hasPrefix, portionSize, type SearchPlace, searchInSteps, wasFoundByKey } from '../search.ts'
 
 /** A change with its whole account: from which row it came, by which run, when it was sent and what the platform answered. */
 export type AccountedChange = {
@@ -35,6 +36,69 @@ export async function changesOf(
     .limit(limit)
   if (kind !== undefined) query = query.where('changes.kind', '=', kind)
   return (await query.execute()).map(toAccounted)
+}
+
+/**
+ * A run's changes of the people whom a search finds: by key, and with `values` also by what the change holds of e-mail and name. Where
+ * digests stand for values, or they were removed, the key alone is left.
+ */
+export async function searchChanges(
+  db: Db,
+  runId: string,
+  {
+    kind,
+    search,
+    values,
+    place = { step: 0, after: '' },
+    limit,
+    withinMs,
+  }: {
+    kind?: ChangeKind | undefined
+    search: string
+    values: boolean
+    place?: SearchPlace | undefined
+    limit: number
+    withinMs: number
+  },
+): Promise<{ readonly found: AccountedChange[]; readonly next: SearchPlace | null }> {
+  const end = performance.now() + withinMs
+  const key = sql.ref('identity_id')
+  const isMeant = sql`run_id = ${runId} and ${kind === undefined ? sql`true` : sql`kind = ${kind}`}`
+  const by = foundBy(search, key, values ? sql.ref('record') : null)
+  type Key = { readonly identityId: string }
+  const { found, next } = await searchInSteps<Key>(
+    { search, place, limit, isOver: () => performance.now() > end },
+    {
+      async withPrefix(prefix, after, most) {
+        const { rows } = await sql<Key>`
+          select identity_id as "identityId" from changes
+          where ${isMeant} and identity_id > ${after} and ${hasPrefix(key, prefix)} order by identity_id limit ${most}`.execute(
+          db,
+        )
+        return rows
+      },
+      async amongNext(after, most) {
+        const { rows } = await sql<{ found: string[] | null; last: string | null; looked: number }>`
+          with portion as materialized (
+            select identity_id, kind, ${by} as by from changes
+            where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${portionSize}),
+          found as (
+            select identity_id from portion
+            where by is not null and ${kind === undefined ? sql`true` : sql`kind = ${kind}`} and not ${wasFoundByKey(search, key)}
+            order by identity_id limit ${most})
+          select (select json_agg(identity_id) from found) as found, max(identity_id) as last, count(*)::int as looked
+          from portion`.execute(db)
+        const [{ found: keys = null, last = null, looked = 0 } = {}] = rows
+        return { found: (keys ?? []).map((identityId) => ({ identityId })), last, looked }
+      },
+    },
+  )
+  const rows = await accounted(db)
+    .where('changes.run_id', '=', runId)
+    .where(sql<boolean>`changes.identity_id = any(${found.map(({ identityId }) => identityId)})`)
+    .execute()
+  const changes = new Map(rows.map((row) => [row.identity_id, toAccounted(row)]))
+  return { found: found.flatMap(({ identityId }) => changes.get(identityId) ?? []), next }
 }
 
 /** A run's rejects in the order of their lines or events, from behind the place `after`. */

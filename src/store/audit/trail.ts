@@ -15,6 +15,8 @@ export const acts = {
     'a person put the store back from a backup; "lost" counts the entries that were signed after it, up to the one that "until" names',
   'store.moved': 'a person carried the store to another database',
   'config.used': 'a daemon or a command started with another configuration than the one before it',
+  'config.connected':
+    'a person had the first connection written into the configuration, from an export that they gave in the console; the entry names the file',
   'run.requested': 'a person asked for a run',
   'run.planned':
     'a run read its source, or its events, to the end and planned: what it read, the counts and the digest of the plan',
@@ -43,12 +45,22 @@ export const acts = {
   'revert.requested': 'a person asked that what a run did is taken back',
   'retraction.requested': 'a person asked that the data of a person is deleted as sent in error',
   'retraction.undone': 'a person took a retraction back',
+  'token.created': 'a person made a token of the control API, with its role and when it expires',
+  'token.revoked': 'a person ended a token, and with it the sessions that it had begun',
+  'session.began': 'a person signed in to the console; "how" says with what',
+  'session.ended': 'a person signed out',
+  'access.refused': 'a caller was refused what its role may not do; of one operation told once a minute',
+  'values.seen':
+    'a caller was shown personal values, of the person or the run that is named; of the same ones told once a minute',
   'connection.unblocked': 'a person said that what blocked a connection is gone',
+  'connection.paused': 'a person paused a connection, so that it takes in nothing new by itself, or changed a pause',
+  'connection.resumed': 'a person ended a pause before it was over by itself',
   'value.classed': 'a person said what a value of HR means',
   'keys.answered': 'a person said whether keys of HR name one person or two',
   'keys.withdrawn': 'a person took back what was said of two keys',
   'hold_back.placed': 'a person holds leavings of a person back until a day',
   'hold_back.ended': 'a person ended that before the day',
+  'people.searched': 'a person searched for people, and was shown so many of them with values',
   'events.retried': 'a person had rejected events planned again',
   'events.dismissed': 'a person gave events up',
 } as const satisfies Record<string, string>

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { rollcall } from '../audit/trail.ts'
 import { releaseEvents } from '../inbox/inbox.ts'
 import { noteRestored } from '../installation.ts'
 import { dropPlan } from '../plans/plans.ts'
@@ -33,6 +34,9 @@ export async function settleRestored(tx: Db, { until, now }: { until: Date; now:
   await sql`delete from leases`.execute(tx)
   // Everybody is read back before anything is planned.
   await sql`delete from in_doubt`.execute(tx)
+  // What was revoked after the backup would let its holder in again.
+  await sql`delete from access_sessions`.execute(tx)
+  await sql`update access_tokens set revoked_at = ${now}, revoked_by = ${rollcall} where revoked_at is null`.execute(tx)
   await sql`update connections set target_lease = null`.execute(tx)
   await noteRestored(tx, { until, now })
   return runs.length

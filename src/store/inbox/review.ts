@@ -13,25 +13,32 @@ export type ListedEvent = Omit<StoredEvent, 'body'> & {
   readonly bytes: number
 }
 
-/** Events in the order in which they came, from behind the one called `after`. */
+/** Events in the order in which they came, or the newest first, from behind the one called `after`. */
 export async function listEvents(
   db: Db,
   {
     connection,
     state,
+    order = 'oldest',
     limit = 500,
     after,
-  }: { connection?: string; state?: EventState; limit?: number; after?: string } = {},
+  }: {
+    connection?: string
+    state?: EventState
+    order?: 'oldest' | 'newest'
+    limit?: number
+    after?: string
+  } = {},
 ): Promise<ListedEvent[]> {
   let query = db
     .selectFrom('inbox')
     .select(['id', 'connection', 'event_id', 'state', 'signed_at', 'received_at', 'run_id', 'reason'])
     .select(sql<number>`coalesce(octet_length(body), 0)`.as('bytes'))
-    .orderBy('id')
+    .orderBy('id', order === 'oldest' ? 'asc' : 'desc')
     .limit(limit)
   if (connection !== undefined) query = query.where('connection', '=', connection)
   if (state !== undefined) query = query.where('state', '=', state)
-  if (after !== undefined) query = query.where('id', '>', Number(after))
+  if (after !== undefined) query = query.where('id', order === 'oldest' ? '>' : '<', Number(after))
   return (await query.execute()).map((row) => ({
     id: String(row.id),
     connection: row.connection,

@@ -6,7 +6,9 @@ export const runs: Migration = {
 -- The processes at work. A process that the system has stopped keeps its sessions and their locks, so it has to show that it moves.
 create table leases (
   id integer primary key,
-  seen_at timestamptz not null
+  seen_at timestamptz not null,
+  -- What a process of the daemon says of itself; null: a command.
+  process jsonb
 );
 
 create table runs (
@@ -39,6 +41,8 @@ create table runs (
   guards json,
   -- What the limits of people counted in the plan, by which later plans are measured; null where nothing was judged.
   people_counts json,
+  -- How many people were known before the plan: how many there were on each day is told from that.
+  known_people json,
   digest text,
   -- The digest of the connection's configuration, and of that with all else that people have said how to read its source.
   configuration text,
@@ -50,7 +54,7 @@ create table runs (
   -- The run of the changes of this held one that no guard put in doubt, and that went on at once.
   went_on uuid,
 
-  -- The people who asked for the run.
+  -- The people who asked for the run: each with the name and with who that is for the rule of two people.
   requested_by json,
   -- Until when a held plan can be approved.
   expires_at timestamptz,
@@ -68,7 +72,10 @@ create table runs (
 );
 create unique index runs_one_active on runs (connection) where state in ('reading', 'planned', 'delivering');
 create unique index runs_one_waiting on runs (connection, feed) where state = 'waiting';
-create index runs_by_age on runs (created_at desc, id);
+-- Lists go from the newest to the oldest: all, those of a connection, and those of a connection in a state by a trigger.
+create index runs_by_age on runs (created_at, id);
+create index runs_of_connection on runs (connection, created_at, id);
+create index runs_by_state on runs (connection, state, trigger, created_at, id);
 create index runs_held on runs (connection) where state = 'held';
 create index runs_of_roster on runs (connection, as_of) where feed = 'roster';
 create index runs_with_values on runs (finished_at) where values_removed_at is null;

@@ -51,6 +51,8 @@ create table changes (
   primary key (run_id, identity_id)
 );
 create index changes_by_person on changes (identity_id);
+-- The kinds by which people are judged, which are few among many. Of the others a list goes through the changes of its run.
+create index changes_by_kind on changes (run_id, kind, identity_id) where kind not in ('join', 'update');
 -- Of all changes that have a batch, and not only of those that are due, so that writing an outcome moves no index entry.
 create index changes_by_batch on changes (run_id, batch) where batch is not null;
 `,

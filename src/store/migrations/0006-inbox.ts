@@ -21,7 +21,8 @@ create table inbox (
   check (state not in ('pending', 'held') or body is not null)
 );
 create index inbox_pending on inbox (connection, id) where state = 'pending';
-create index inbox_rejected on inbox (connection) where state = 'rejected';
+create index inbox_rejected on inbox (connection, id) where state = 'rejected';
+create index inbox_of_connection on inbox (connection, id);
 create index inbox_taken on inbox (run_id) where state = 'pending' and run_id is not null;
 create index inbox_held on inbox (connection, run_id) where state = 'held';
 `,

@@ -13,6 +13,9 @@ import { runAccounts } from './0013-run-accounts.ts'
 import { holdBacks } from './0014-hold-backs.ts'
 import { installation } from './0016-installation.ts'
 import { inDoubt } from './0017-in-doubt.ts'
+import { access } from './0018-access.ts'
+import { sourceHeaders } from './0019-source-headers.ts'
+import { pauses } from './0020-pauses.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +33,7 @@ export const migrations: readonly Migration[] = [
   holdBacks,
   installation,
   inDoubt,
+  access,
+  sourceHeaders,
+  pauses,
 ]

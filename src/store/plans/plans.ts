@@ -15,8 +15,9 @@ import { notePairs } from '../key-answers.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import { stagedForm } from '../roster/value-digests.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
+import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
-import type { Db, RunSource, Verification } from '../schema.ts'
+import type { Db, KnownPeople, RunSource, Verification } from '../schema.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -140,6 +141,8 @@ export type PlanSummary = {
   readonly guards: readonly Verdict[]
   /** What the limits of people counted. */
   readonly people: PeopleCounts
+  /** How many people were known before it. */
+  readonly known: KnownPeople
   /** Keys that are gone and keys that are new which look like one person each. */
   readonly pairs: readonly Pair[]
   readonly digest: string
@@ -148,6 +151,8 @@ export type PlanSummary = {
   readonly basis: string
   /** The mapped fields that the source holds; null where its header cannot be mapped. */
   readonly fields: readonly string[] | null
+  /** The columns of the source; left out where it was not read as a whole, or its header cannot be mapped. */
+  readonly header?: SourceHeader
   /** The keys that the source named last of people who have not left, in their order. */
   readonly endKeys: readonly string[]
   readonly warnings: readonly string[]
@@ -175,6 +180,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
       counts: JSON.stringify(plan.counts),
       guards: JSON.stringify(plan.guards),
       people_counts: JSON.stringify(plan.people),
+      known_people: JSON.stringify(plan.known),
       digest: plan.digest,
       configuration: plan.configuration,
       basis: plan.basis,
@@ -193,6 +199,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb)`.execute(tx)
+  if (plan.header) await keepHeader(tx, id, plan.header)
   await notePairs(tx, id, plan.pairs)
   if (plan.standing !== null) {
     const source = plan.source?.name ?? null
@@ -321,22 +328,22 @@ export async function commitPlan(
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
   await sql`
     with kinds as (
-      select identity_id, record,
+      select ctid as place, identity_id, record,
         case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end as job
       from changes where run_id = ${runId} and state = 'planned'
     ), counted as (
-      select identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      select place, identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
       from kinds
     ), portions as (
-      select identity_id, job, by_count,
+      select place, identity_id, job, by_count,
         coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
           as by_bytes
       from counted
     ), batches as (
-      select identity_id, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
+      select place, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
     )
     update changes set batch = batches.batch, state = 'due'
-    from batches where changes.run_id = ${runId} and changes.identity_id = batches.identity_id`.execute(tx)
+    from batches where changes.ctid = batches.place`.execute(tx)
   const added = await sql`
     insert into deliveries (run_id, batch, kind, state, due_at, people)
     select run_id, batch,

@@ -137,6 +137,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('connection identity_id until reason held_by held_at'),
     },
   ],
+  pauses: [
+    {
+      holds: 'words',
+      what: 'the newest pause of each connection: until when, why, and who said so',
+      until: 'the connection is paused again',
+      columns: named('connection since until reason paused_by ended_at'),
+    },
+  ],
   leavers: [
     {
       holds: 'keys',
@@ -145,6 +153,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named(
         'id connection identity_id run_id effective_on effective_at inferred joined_left former_dates stated_at first_seen_at accepted_at sent_at acknowledged_at visible_at check_at checks checked_at found_status finding found_detail ended_at ended_as',
       ),
+    },
+  ],
+  source_headers: [
+    {
+      holds: 'none',
+      what: 'the columns of an export, and which of them each field was taken from',
+      until: history,
+      columns: named('run_id headers columns'),
     },
   ],
   run_accounts: [
@@ -183,7 +199,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
       until: history,
       columns: named(
-        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on requested_by expires_at decided_reason values_removed_at values_digested_at',
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on requested_by expires_at decided_reason values_removed_at values_digested_at',
       ),
     },
   ],
@@ -271,7 +287,14 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('channel sent_at summary'),
     },
   ],
-  leases: [{ holds: 'none', what: 'processes at work', until: 'a day after they ended', columns: named('id seen_at') }],
+  leases: [
+    {
+      holds: 'none',
+      what: 'processes at work, with host and roles',
+      until: 'a day after they ended',
+      columns: named('id seen_at process'),
+    },
+  ],
   request_budget: [
     {
       holds: 'none',
@@ -302,6 +325,22 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'signatures of the audit trail',
       until: forEver,
       columns: named('ordinal key previous hash at signature'),
+    },
+  ],
+  access_tokens: [
+    {
+      holds: 'none',
+      what: 'tokens of the control API: name, role, times, and a digest of the token',
+      until: forEver,
+      columns: named('id name role hash created_at created_by expires_at last_used_at revoked_at revoked_by'),
+    },
+  ],
+  access_sessions: [
+    {
+      holds: 'words',
+      what: 'people who are signed in to the console: name, role, how, and a digest of what the browser keeps',
+      until: 'the first sign-in after it has ended',
+      columns: named('hash name role principal token_id created_at seen_at expires_at'),
     },
   ],
   installation: [

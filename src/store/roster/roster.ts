@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
 import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry, Traits } from '../../identity/record.ts'
 import { isDigest, recognised, type Stated } from '../../identity/value-digests.ts'
-import type { Db } from '../schema.ts'
+import type { Db, KnownPeople } from '../schema.ts'
 import { valueDigests } from './value-digests.ts'
 
 type EntryRow = {
@@ -136,14 +136,17 @@ export async function rosterSize(db: Db, connection: string): Promise<number> {
 }
 
 /** How many people of the connection are employed, as far as accepted facts say. */
-export async function headcount(db: Db, connection: string): Promise<number> {
-  const row = await db
+export async function headcount(db: Db, connection: string): Promise<KnownPeople & { readonly employed: number }> {
+  const { people, separated } = await db
     .selectFrom('roster')
-    .select(sql<number>`count(*)`.as('count'))
+    .select([
+      sql<number>`count(*)::int`.as('people'),
+      sql<number>`(count(*) filter (where wanted ->> 'separatedAt' is not null))::int`.as('separated'),
+    ])
     .where('connection', '=', connection)
-    .where(sql<boolean>`wanted is not null and wanted ->> 'separatedAt' is null and retracted_at is null`)
+    .where(sql<boolean>`wanted is not null and retracted_at is null`)
     .executeTakeFirstOrThrow()
-  return Number(row.count)
+  return { people, separated, employed: people - separated }
 }
 
 /** What the platform holds of a person, as read back from it: as wanted, or what stands there instead; null for nothing. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, RunRow } from '../schema.ts'
 import { type Lease, unleased } from '../workers/leases.ts'
+import { behindSource } from './runs.ts'
 
 /** The states of which a connection has one run at a time. */
 const activeStates = ['reading', 'planned', 'delivering'] as const
@@ -85,7 +86,7 @@ export type DueRun = {
   readonly wasReleased: boolean
 }
 
-/** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. */
+/** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. The older go first. */
 export async function dueRuns(db: Db): Promise<DueRun[]> {
   const rows = await db
     .selectFrom('runs')
@@ -93,6 +94,9 @@ export async function dueRuns(db: Db): Promise<DueRun[]> {
     .where('state', 'in', ['waiting', 'reading', 'planned'])
     .where(unleased(sql`runs.lease`))
     .where(noRival)
+    .orderBy('created_at')
+    .orderBy(behindSource)
+    .orderBy('id')
     .execute()
   return rows.map(({ id, attempt, lease }) => ({
     runId: id,

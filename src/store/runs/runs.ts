@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { PlanCounts, Verdict } from '../../identity/change.ts'
 import { type DoubtTally, doubtTallyOfRun } from '../in-doubt.ts'
-import type { Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
+import type { Asker, Db, RunOptions, RunRow, RunSource, UnservedTally, Verification } from '../schema.ts'
 
 /** What makes a run happen. */
 export const triggers = ['schedule', 'operator', 'file', 'webhook', 'repair'] as const
@@ -114,7 +114,7 @@ export async function addWaitingRun(
     feed: FeedName
     trigger: Trigger
     options: RunOptions
-    requestedBy?: readonly string[]
+    requestedBy?: readonly Asker[]
     now: Date
   },
 ): Promise<string> {
@@ -155,7 +155,7 @@ export async function addOwnRun(
     feed: FeedName
     trigger: Trigger
     options: RunOptions
-    requestedBy: readonly string[]
+    requestedBy: readonly Asker[]
     now: Date
   },
 ): Promise<string | null> {
@@ -180,11 +180,17 @@ export async function addOwnRun(
 /** Notes that further people ask for a run. */
 export async function noteRequested(
   db: Db,
-  { runId, requestedBy }: { runId: string; requestedBy: readonly string[] },
+  { runId, requestedBy }: { runId: string; requestedBy: readonly Asker[] },
 ): Promise<void> {
   await sql`
     update runs set requested_by = (coalesce(requested_by::jsonb, '[]') || ${JSON.stringify(requestedBy)}::jsonb)::json
     where id = ${runId}`.execute(db)
+}
+
+/** The people who asked for a run, each with the principal. */
+export async function askersOfRun(db: Db, runId: string): Promise<readonly Asker[]> {
+  const row = await db.selectFrom('runs').select('requested_by').where('id', '=', runId).executeTakeFirst()
+  return row?.requested_by ?? []
 }
 
 /** The run of this feed that waits, with what it was asked for; null if none does. */
@@ -211,7 +217,7 @@ export async function addHeldRun(
     counts: PlanCounts
     guards: Verdict[]
     digest: string
-    requestedBy: readonly string[]
+    requestedBy: readonly Asker[]
     expiresAt: Date
     now: Date
   },
@@ -404,6 +410,9 @@ export async function revertOf(
   return row ? { id: row.id, state: row.state as RunState } : null
 }
 
+/** In SQL: of two runs of the same moment, the one that reads the source goes first, as a person asks for both by asking for it. */
+export const behindSource = sql`feed <> 'source'`
+
 /** The runs that wait for this connection, the older first. */
 export async function waitingRunsOf(db: Db, connection: string): Promise<string[]> {
   const rows = await db
@@ -412,6 +421,8 @@ export async function waitingRunsOf(db: Db, connection: string): Promise<string[
     .where('connection', '=', connection)
     .where('state', '=', 'waiting')
     .orderBy('created_at')
+    .orderBy(behindSource)
+    .orderBy('id')
     .execute()
   return rows.map(({ id }) => id)
 }
@@ -421,11 +432,70 @@ export async function getRun(db: Db, id: string): Promise<Run | null> {
   return row ? toRun(row) : null
 }
 
-/** The newest first. */
-export async function listRuns(db: Db, options: { connection?: string; limit: number }): Promise<Run[]> {
-  let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(options.limit)
-  if (options.connection !== undefined) query = query.where('runs.connection', '=', options.connection)
+/** Where a list of runs goes on. */
+export type RunPlace = { readonly createdAt: string; readonly id: string }
+
+export type RunFilter = {
+  readonly connection?: string | undefined
+  readonly states?: readonly RunState[] | undefined
+  readonly triggers?: readonly Trigger[] | undefined
+  readonly after?: RunPlace | undefined
+  readonly limit: number
+}
+
+/** The newest first, from behind a place. However many runs there are, a page costs the same. */
+export async function listRuns(db: Db, { connection, states, triggers, after, limit }: RunFilter): Promise<Run[]> {
+  let query = runs(db).orderBy('runs.created_at', 'desc').orderBy('runs.id', 'desc').limit(limit)
+  if (states ?? triggers)
+    query = query.where('runs.id', 'in', newestOfEach({ connection, states, triggers, after, limit }))
+  else {
+    if (connection !== undefined) query = query.where('runs.connection', '=', connection)
+    if (after !== undefined) query = query.where(isOlder(after))
+  }
   return (await query.execute()).map(toRun)
+}
+
+/** The runs that looked at a source, the newest first. */
+export async function listSourceRuns(
+  db: Db,
+  { connection, after, limit }: Pick<RunFilter, 'connection' | 'after' | 'limit'>,
+): Promise<Run[]> {
+  const newest = sql<string>`(
+    select newest.id from (${connectionsMeant(connection)}) as of_connection(name), lateral (
+      select runs.id, runs.created_at from runs
+      where runs.connection = of_connection.name and runs.feed = 'source' and ${after === undefined ? sql`true` : isOlder(after)}
+      order by runs.created_at desc, runs.id desc limit ${limit}) as newest
+    order by newest.created_at desc, newest.id desc limit ${limit})`
+  const rows = await runs(db)
+    .where('runs.id', 'in', newest)
+    .orderBy('runs.created_at', 'desc')
+    .orderBy('runs.id', 'desc')
+    .execute()
+  return rows.map(toRun)
+}
+
+function connectionsMeant(connection: string | undefined) {
+  return connection === undefined ? sql`select name from connections` : sql`select ${connection}::text`
+}
+
+/**
+ * The newest runs of each connection, state and trigger that are asked for: one step into the index for each of them, where a filter
+ * alone would look through all runs for those that are rare.
+ */
+function newestOfEach({ connection, states, triggers: asked, after, limit }: RunFilter) {
+  return sql<string>`(
+    select newest.id from (${connectionsMeant(connection)}) as of_connection(name),
+      unnest(${states ?? Object.keys(moves)}::text[]) as of_state(name), unnest(${asked ?? triggers}::text[]) as of_trigger(name),
+      lateral (
+        select runs.id, runs.created_at from runs
+        where runs.connection = of_connection.name and runs.state = of_state.name and runs.trigger = of_trigger.name
+          and ${after === undefined ? sql`true` : isOlder(after)}
+        order by runs.created_at desc, runs.id desc limit ${limit}) as newest
+    order by newest.created_at desc, newest.id desc limit ${limit})`
+}
+
+function isOlder({ createdAt, id }: RunPlace) {
+  return sql<boolean>`(runs.created_at, runs.id) < (${new Date(createdAt)}, ${id}::uuid)`
 }
 
 function runs(db: Db) {
@@ -492,7 +562,7 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null 
     finishedAt: row.finished_at?.toISOString() ?? null,
     valuesRemovedAt: row.values_removed_at?.toISOString() ?? null,
     durationMs: row.started_at && row.finished_at ? row.finished_at.getTime() - row.started_at.getTime() : null,
-    requestedBy: [...new Set(row.requested_by ?? [])],
+    requestedBy: [...new Set(row.requested_by?.map(({ by }) => by))],
     expiresAt: row.expires_at?.toISOString() ?? null,
     decidedBy: row.decided_by,
     decidedAt: row.decided_at?.toISOString() ?? null,

@@ -4,6 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
 import type { Db, StoreSchema } from '../schema.ts'
+import type { ProcessCard } from './process-card.ts'
 
 /** The first key of the advisory locks that say "this lease is live"; the second is the lease's id. The number spells ROLL. */
 const lockClass = 0x524f4c4c
@@ -47,8 +48,8 @@ export function isAtWork({ atWork }: Lease, work: Work): boolean {
   return atWork.values().some((one) => isDeepStrictEqual(one, work))
 }
 
-/** Takes a lease for this process and keeps it, also over a lost database connection. */
-export async function takeLease({ db, pool }: Database<StoreSchema>): Promise<Lease> {
+/** Takes a lease for this process and keeps it, also over a lost database connection. `card`: what a daemon says of itself. */
+export async function takeLease({ db, pool }: Database<StoreSchema>, card: ProcessCard | null = null): Promise<Lease> {
   const id = randomInt(1, 2 ** 31 - 1)
   await sql`delete from leases where seen_at < now() - make_interval(secs => ${forgottenSeconds})`.execute(db)
   await renew()
@@ -57,9 +58,9 @@ export async function takeLease({ db, pool }: Database<StoreSchema>): Promise<Le
   const renewing = setInterval(() => renew().catch(() => undefined), renewMs)
 
   async function renew(): Promise<void> {
-    await sql`insert into leases values (${id}, now()) on conflict (id) do update set seen_at = now() returning id`.execute(
-      db,
-    )
+    await sql`
+      insert into leases (id, seen_at, process) values (${id}, now(), ${card && JSON.stringify(card)}::jsonb)
+      on conflict (id) do update set seen_at = now() returning id`.execute(db)
   }
 
   return {

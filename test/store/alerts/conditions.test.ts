@@ -28,7 +28,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
   })
 
   const look = (connections: readonly string[] = ['acme', 'beta'], freshness: readonly Freshness[] = []) =>
-    conditions(store.db, { connections, overdueMinutes: 60, leaverBounds: new Map(), freshness, now })
+    conditions(store.db, { connections, overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness, now })
   const run = (options: Parameters<typeof storeRun>[1]) => storeRun(store.db, options)
   const batch = (options: Parameters<typeof storeBatch>[1]) => storeBatch(store.db, options)
   const block = (connection: string) =>
@@ -342,7 +342,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
         connection: 'acme',
         kind: 'unserved',
         code: ago(200).toISOString(),
-        reason: '2 people may have left: what HR says about that cannot be read',
+        reason: '2 people may have left, and the platform was not told',
         since: ago(400),
         people: 2,
         leavers: 2,

@@ -1,0 +1,99 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Role } from '../../contract/control/access.ts'
+import { record } from '../audit/trail.ts'
+import type { Db } from '../schema.ts'
+
+/** Somebody who is signed in. */
+export type Session = {
+  readonly name: string
+  readonly role: Role
+  readonly principal: string
+}
+
+export type SessionLimits = {
+  /** A session that is not used for so long ends. */
+  readonly idleMinutes: number
+  /** A session ends after so long, however much it is used. */
+  readonly hours: number
+}
+
+const secretBytes = 32
+const minuteMs = 60_000
+
+/** Begins a session and returns its secret, which is stored nowhere. What has ended is removed. */
+export async function beginSession(
+  tx: Db,
+  session: Session & { readonly tokenId: string | null; readonly how: string },
+  { limits, expiresAt = null, now }: { limits: SessionLimits; expiresAt?: Date | null; now: Date },
+): Promise<string> {
+  const secret = randomBytes(secretBytes).toString('base64url')
+  const { name, role, principal, tokenId, how } = session
+  const latest = new Date(now.getTime() + limits.hours * 60 * minuteMs)
+  const idleSince = new Date(now.getTime() - limits.idleMinutes * minuteMs)
+  await tx
+    .deleteFrom('access_sessions')
+    .where((is) => is.or([is('expires_at', '<=', now), is('seen_at', '<=', idleSince)]))
+    .execute()
+  await tx
+    .insertInto('access_sessions')
+    .values({
+      hash: hashOf(secret),
+      name,
+      role,
+      principal,
+      token_id: tokenId,
+      created_at: now,
+      seen_at: now,
+      expires_at: expiresAt !== null && expiresAt < latest ? expiresAt : latest,
+    })
+    .execute()
+  await record(tx, { act: 'session.began', connection: null, by: name, details: { how, role, principal }, now })
+  return secret
+}
+
+/** Who is signed in with this secret; null if the session is unknown or has ended, by itself or with its token. With `isUse` it goes on. */
+export async function findSession(
+  db: Db,
+  secret: string,
+  { limits, isUse, now }: { limits: SessionLimits; isUse: boolean; now: Date },
+): Promise<Session | null> {
+  const row = await db
+    .selectFrom('access_sessions as session')
+    .leftJoin('access_tokens as token', 'token.id', 'session.token_id')
+    .select(['session.name', 'session.role', 'session.principal', 'session.seen_at'])
+    .select('token.revoked_at as token_revoked_at')
+    .where('session.hash', '=', hashOf(secret))
+    .where('session.expires_at', '>', now)
+    .where('session.seen_at', '>', new Date(now.getTime() - limits.idleMinutes * minuteMs))
+    .executeTakeFirst()
+  // Revoking a token ends its sessions, but for one that begins at that very moment.
+  if (!row || row.token_revoked_at !== null) return null
+  const unwrittenMs = Math.min(minuteMs, (limits.idleMinutes * minuteMs) / 10)
+  if (isUse && now.getTime() - row.seen_at.getTime() >= unwrittenMs) {
+    await db.updateTable('access_sessions').set({ seen_at: now }).where('hash', '=', hashOf(secret)).execute()
+  }
+  return { name: row.name, role: row.role, principal: row.principal }
+}
+
+/** Ends every session of one who may have come with a secret that is another one now. */
+export async function endSessionsOf(db: Db, principal: string): Promise<void> {
+  await db.deleteFrom('access_sessions').where('principal', '=', principal).execute()
+}
+
+/** Ends a session; true if there was one. */
+export async function endSession(tx: Db, secret: string, now: Date): Promise<boolean> {
+  const ended = await tx
+    .deleteFrom('access_sessions')
+    .where('hash', '=', hashOf(secret))
+    .returning(['name', 'principal'])
+    .executeTakeFirst()
+  if (!ended) return false
+  const { name: by, principal } = ended
+  await record(tx, { act: 'session.ended', connection: null, by, details: { principal }, now })
+  return true
+}
+
+// A secret is 256 random bits: there is nothing to guess from its hash.
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}

@@ -1,0 +1,146 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { type Selectable, sql } from 'kysely'
+import type { Role } from '../../contract/control/access.ts'
+import { Failure } from '../../errors.ts'
+import { record } from '../audit/trail.ts'
+import type { AccessTokensTable, Db } from '../schema.ts'
+
+export type Token = {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly createdAt: Date
+  readonly createdBy: string
+  /** Null: it does not expire. */
+  readonly expiresAt: Date | null
+  /** To the minute. Null: never. */
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
+  readonly revokedBy: string | null
+}
+
+/** What is known of a token that was shown: whose it is, or why it lets no one in. */
+export type Shown = { readonly token: Token; readonly ended: 'expired' | 'revoked' | null }
+
+/** By it a token is known where it was left lying about, by people and by scanners. */
+const prefix = 'rct_'
+const secretBytes = 32
+const checksumDigits = 8
+const minuteMs = 60_000
+
+/**
+ * Makes a token and answers the text, which is stored nowhere. It is 256 random bits: its hash gives nothing away that could be guessed,
+ * so that a fast one is enough.
+ */
+export async function createToken(
+  tx: Db,
+  { name, role, expiresAt, by, now }: { name: string; role: Role; expiresAt: Date | null; by: string; now: Date },
+): Promise<{ readonly text: string; readonly token: Token }> {
+  const text = newText()
+  const row = await tx
+    .insertInto('access_tokens')
+    .values({ name, role, hash: hashOf(text), created_at: now, created_by: by, expires_at: expiresAt })
+    .onConflict((conflict) => conflict.expression(sql`lower(name)`).where('revoked_at', 'is', null).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  if (!row) {
+    const help = 'choose another name, or revoke that one first'
+    throw new Failure('conflict', `there is a token "${name}" already: ${help}`)
+  }
+  const details = { name, role, expiresAt: expiresAt?.toISOString() ?? null }
+  await record(tx, { act: 'token.created', connection: null, by, details, now })
+  return { text, token: toToken(row) }
+}
+
+/** Every token, also those that have ended, by name; of one name the newest first. */
+export async function listTokens(db: Db): Promise<Token[]> {
+  const rows = await db
+    .selectFrom('access_tokens')
+    .selectAll()
+    .orderBy(sql`lower(name)`)
+    .orderBy('id', 'desc')
+    .execute()
+  return rows.map(toToken)
+}
+
+/** Ends a token, and with it every session that was begun by it. */
+export async function revokeToken(
+  tx: Db,
+  { name, by, now }: { name: string; by: string; now: Date },
+): Promise<{ readonly token: Token; readonly sessions: number }> {
+  const row = await tx
+    .updateTable('access_tokens')
+    .set({ revoked_at: now, revoked_by: by })
+    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .where('revoked_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (!row) throw new Failure('not_found', `there is no token "${name}"; "rollcall token list" lists them`)
+  const { numDeletedRows } = await tx.deleteFrom('access_sessions').where('token_id', '=', row.id).executeTakeFirst()
+  const sessions = Number(numDeletedRows)
+  await record(tx, { act: 'token.revoked', connection: null, by, details: { name: row.name, sessions }, now })
+  return { token: toToken(row), sessions }
+}
+
+/** Whose token this text is; null if it is none that was made here. */
+export async function findToken(db: Db, text: string, now: Date): Promise<Shown | null> {
+  if (!isToken(text)) return null
+  const row = await db.selectFrom('access_tokens').selectAll().where('hash', '=', hashOf(text)).executeTakeFirst()
+  if (!row) return null
+  const token = toToken(row)
+  if (token.revokedAt !== null) return { token, ended: 'revoked' }
+  if (token.expiresAt !== null && token.expiresAt <= now) return { token, ended: 'expired' }
+  return { token, ended: null }
+}
+
+/** Notes that a token was used, at most once a minute. */
+export async function noteTokenUse(db: Db, { id, lastUsedAt }: Token, now: Date): Promise<void> {
+  if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < minuteMs) return
+  await db.updateTable('access_tokens').set({ last_used_at: now }).where('id', '=', id).execute()
+}
+
+/** Whether a token can let somebody in now. */
+export async function hasToken(db: Db, now: Date): Promise<boolean> {
+  const row = await db
+    .selectFrom('access_tokens')
+    .select('id')
+    .where('revoked_at', 'is', null)
+    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether a text is written as a token is, to its last sign. A mistyped one needs no look into the store. */
+export function isToken(text: string): boolean {
+  const [, secret, checksum] = /^rct_([0-9a-f]{64})([0-9a-f]{8})$/.exec(text) ?? []
+  return secret !== undefined && checksumOf(secret) === checksum
+}
+
+function newText(): string {
+  const secret = randomBytes(secretBytes).toString('hex')
+  return `${prefix}${secret}${checksumOf(secret)}`
+}
+
+function checksumOf(secret: string): string {
+  return crc32(secret).toString(16).padStart(checksumDigits, '0')
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function toToken(row: Selectable<AccessTokensTable>): Token {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    revokedAt: row.revoked_at,
+    revokedBy: row.revoked_by,
+  }
+}

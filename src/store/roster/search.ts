@@ -1,0 +1,125 @@
+import { sql } from 'kysely'
+import type { IdentityRecord } from '../../identity/record.ts'
+import { addressDigest } from '../../identity/rekeyed.ts'
+import { personNamed } from '../key-answers.ts'
+import type { Db } from '../schema.ts'
+import {
+  foundBy,
+  hasPrefix,
+  type Portion,
+  portionSize,
+  type SearchPlace,
+  searchInSteps,
+  wasFoundByKey,
+} from '../search.ts'
+import { valueDigests } from './value-digests.ts'
+
+export type FoundEntry = {
+  readonly connection: string
+  readonly identityId: string
+  readonly wanted: IdentityRecord
+  readonly isRetracted: boolean
+  readonly by: 'key' | 'email' | 'name' | null
+}
+
+/** Where a search through several connections goes on. */
+export type PeoplePlace = SearchPlace & { readonly connection: string }
+
+/**
+ * People by the beginning of key, e-mail or name; without `search` everybody by key. Keys are found by an index. For the others a million
+ * people take one to three seconds of the database, and after `withinMs` the search answers what it has and where it goes on. Of people whose
+ * values are not kept, only the key and a whole e-mail address can be found.
+ */
+export async function searchPeople(
+  db: Db,
+  {
+    connections,
+    search,
+    place,
+    limit,
+    withinMs,
+  }: {
+    connections: readonly string[]
+    search?: string | undefined
+    place?: PeoplePlace | undefined
+    limit: number
+    withinMs: number
+  },
+): Promise<{ readonly found: FoundEntry[]; readonly next: PeoplePlace | null }> {
+  const end = performance.now() + withinMs
+  const isOver = () => performance.now() > end
+  const found: FoundEntry[] = []
+  for (const connection of connections.toSorted()) {
+    if (place !== undefined && connection < place.connection) continue
+    const { step, after } = place?.connection === connection ? place : { step: 0, after: '' }
+    const wanted = { search, place: { step, after }, limit: limit - found.length, isOver }
+    const page =
+      search === undefined
+        ? await everybody(db, connection, wanted)
+        : await inConnection(db, connection, { ...wanted, search })
+    found.push(...page.found)
+    if (page.next !== null) return { found, next: { connection, ...page.next } }
+  }
+  return { found, next: null }
+}
+
+async function everybody(
+  db: Db,
+  connection: string,
+  { place, limit }: { place: SearchPlace; limit: number },
+): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
+  const { rows } = await sql<FoundEntry>`
+    select ${columns}, null as by from roster
+    where connection = ${connection} and identity_id > ${place.after} and wanted is not null
+    order by identity_id limit ${limit}`.execute(db)
+  const last = rows.at(-1)
+  return { found: rows, next: last && rows.length === limit ? { step: 0, after: last.identityId } : null }
+}
+
+async function inConnection(
+  db: Db,
+  connection: string,
+  wanted: { search: string; place: SearchPlace; limit: number; isOver: () => boolean },
+): Promise<{ readonly found: FoundEntry[]; readonly next: SearchPlace | null }> {
+  const { search } = wanted
+  const key = sql.ref('identity_id')
+  const address = search.includes('@') ? (valueDigests(db, connection)?.trait(addressDigest(search)) ?? null) : null
+  return await searchInSteps(wanted, {
+    async withPrefix(prefix, after, limit) {
+      const { rows } = await sql<FoundEntry>`
+        select ${columns}, 'key' as by from roster
+        where connection = ${connection} and identity_id > ${after} and ${hasPrefix(key, prefix)} and wanted is not null
+        order by identity_id limit ${limit}`.execute(db)
+      if (prefix !== search || after !== '' || rows.length === limit) return rows
+      return [...(await withOtherKey(db, { connection, identityId: search })), ...rows]
+    },
+    async amongNext(after, limit) {
+      const by = sql`coalesce(${foundBy(search, key, sql.ref('wanted'))}, case when traits ->> 'address' = ${address}::text then 'email' end)`
+      const { rows } = await sql<{ found: FoundEntry[] | null } & Omit<Portion<FoundEntry>, 'found'>>`
+        with portion as materialized (
+          select connection, identity_id, wanted, retracted_at, ${by} as by from roster
+          where connection = ${connection} and identity_id > ${after} and wanted is not null
+          order by identity_id limit ${portionSize}),
+        found as (
+          select ${columns}, by from portion where by is not null and not ${wasFoundByKey(search, key)}
+          order by identity_id limit ${limit})
+        select (select json_agg(found) from found) as found, max(identity_id) as last, count(*)::int as looked from portion`.execute(
+        db,
+      )
+      const [{ found = null, last = null, looked = 0 } = {}] = rows
+      return { found: found ?? [], last, looked }
+    },
+  })
+}
+
+/** The person whom HR names by this key too. */
+async function withOtherKey(db: Db, asked: { connection: string; identityId: string }): Promise<FoundEntry[]> {
+  const identityId = await personNamed(db, asked)
+  if (identityId === asked.identityId) return []
+  const { rows } = await sql<FoundEntry>`
+    select ${columns}, 'key' as by from roster
+    where connection = ${asked.connection} and identity_id = ${identityId} and wanted is not null`.execute(db)
+  return rows
+}
+
+const columns = sql`connection, identity_id as "identityId", wanted, retracted_at is not null as "isRetracted"`

@@ -1,0 +1,30 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** The columns of an export, and which of them each field is taken from. */
+export type SourceHeader = {
+  readonly headers: readonly string[]
+  readonly columns: Readonly<Partial<Record<string, string>>>
+}
+
+const mostColumns = 300
+const mostCharacters = 200
+
+/** Keeps the columns that a run has read. */
+export async function keepHeader(tx: Db, runId: string, { headers, columns }: SourceHeader): Promise<void> {
+  const kept = headers.slice(0, mostColumns).map((header) => header.slice(0, mostCharacters))
+  await sql`
+    insert into source_headers (run_id, headers, columns)
+    values (${runId}, ${JSON.stringify(kept)}, ${JSON.stringify(columns)})
+    on conflict (run_id) do update set headers = excluded.headers, columns = excluded.columns`.execute(tx)
+}
+
+/** Null: the run has read none. */
+export async function headerOf(db: Db, runId: string): Promise<SourceHeader | null> {
+  const row = await db
+    .selectFrom('source_headers')
+    .select(['headers', 'columns'])
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  return row ?? null
+}

@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+import { mayStillMove } from './leases.ts'
+import type { ProcessCard, SettingsDigests } from './process-card.ts'
+
+export type KnownProcess = ProcessCard & { readonly lease: number; readonly seenAt: Date }
+
+/** The processes of the daemon that live, the oldest first. A command that works for a moment is none. */
+export async function processes(db: Db): Promise<KnownProcess[]> {
+  const { rows } = await sql<{ id: number; seen_at: Date; process: ProcessCard }>`
+    select id, seen_at, process from leases
+    where process is not null and ${mayStillMove(sql`leases.id`)}
+    order by process ->> 'since', id`.execute(db)
+  return rows.map(({ id, seen_at, process }) => ({ ...process, lease: id, seenAt: seen_at }))
+}
+
+/** The name under which settings of no connection are told. */
+export const generalSettings = 'general'
+
+/** What two processes have different settings of: connections by name, and `general`. */
+export function differences(a: SettingsDigests, b: SettingsDigests): string[] {
+  const names = [...new Set([...Object.keys(a.connections), ...Object.keys(b.connections)])].sort()
+  const differing = names.filter((name) => a.connections[name] !== b.connections[name])
+  return a.general === b.general ? differing : [...differing, generalSettings]
+}

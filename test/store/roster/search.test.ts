@@ -1,0 +1,132 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { digested } from '../../../src/identity/value-digests.ts'
+import { auditKey, newKeyPem, Signing } from '../../../src/store/audit/key.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { type PeoplePlace, searchPeople } from '../../../src/store/roster/search.ts'
+import { traitsOf, valueDigests } from '../../../src/store/roster/value-digests.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { Db, StoreSchema } from '../../../src/store/schema.ts'
+import { record } from '../../helpers/records.ts'
+import { databases, type Place } from '../../helpers/servers/databases.ts'
+
+const people = [
+  record('E100', { firstName: 'Ana', lastName: 'Berg', email: 'ana.berg@acme.example' }),
+  record('E101', { firstName: 'Anatol', lastName: 'Smith-Jones', email: 'a.smith@acme.example' }),
+  record('e102', { firstName: 'ŽELJKO', lastName: 'Ćosić', email: 'Zeljko@acme.example' }),
+  record('E103', { firstName: 'Per%cent', lastName: "O'Neil", email: 'per_cent@acme.example' }),
+  record('ana-7', {
+    firstName: 'Bo',
+    lastName: 'Lund',
+    email: 'bo@acme.example',
+    separatedAt: '2026-10-31T00:00:00.000Z',
+  }),
+]
+
+describe.each(databases)('the search for people on $name', ({ place }) => {
+  let at: Place
+  let store: Database<StoreSchema>
+  let db: Db
+  beforeAll(async () => {
+    at = await place()
+    store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+    db = store.db.withPlugin(new Signing(auditKey(newKeyPem(), 'a test')))
+    for (const name of ['acme', 'globex', 'secret']) await ensureConnection(db, name)
+    const digests = valueDigests(db, 'secret')
+    if (digests === null) throw new Error('there is no key')
+    for (const wanted of people) {
+      await addPerson('acme', wanted)
+      await addPerson('secret', digested(wanted, digests), traitsOf(wanted, digests))
+    }
+    await addPerson('globex', record('G1', { firstName: 'Ana', lastName: 'Kim', email: 'kim@globex.example' }))
+    await sql`insert into key_answers values ('acme', 'E100', 'N-77', true, 'ana', now())`.execute(db)
+  })
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+    await at[Symbol.asyncDispose]()
+  })
+
+  async function addPerson(connection: string, wanted: ReturnType<typeof record>, traits: object | null = null) {
+    await db
+      .insertInto('roster')
+      .values({
+        connection,
+        identity_id: wanted.identityId,
+        wanted: JSON.stringify(wanted),
+        traits: traits && JSON.stringify(traits),
+        inferred: false,
+        absences: 0,
+        as_of: new Date('2026-11-20'),
+      })
+      .execute()
+  }
+
+  async function keysOf(search: string | undefined, { connections = ['acme'], limit = 50 } = {}) {
+    const keys: string[] = []
+    let next: PeoplePlace | null | undefined
+    do {
+      const page = await searchPeople(db, { connections, search, place: next ?? undefined, limit, withinMs: 1000 })
+      keys.push(...page.found.map(({ identityId }) => identityId))
+      next = page.next
+    } while (next)
+    return keys
+  }
+
+  test.each([
+    ['a whole key', 'E100', ['E100']],
+    ['the beginning of a key, in any case', 'e10', ['e102', 'E100', 'E101', 'E103']],
+    ['another key of the same person', 'N-77', ['E100']],
+    ['the beginning of an address', 'ZELJKO@', ['e102']],
+    ['a first name, and keys that begin so before it', 'ana', ['ana-7', 'E100', 'E101']],
+    ['a last name', 'berg', ['E100']],
+    ['first and last name', 'Ana Berg', ['E100']],
+    ['last and first name', 'berg, ana', ['E100']],
+    ['a part of a double name', 'jones', ['E101']],
+    ['a name with an apostrophe', "o'neil", ['E103']],
+    ['letters beyond the English ones', 'željko ćo', ['e102']],
+    ['signs that mean something to the database', 'per%', ['E103']],
+    ['an underscore that is no joker', 'per_c', ['E103']],
+    ['the middle of a name', 'erg', []],
+  ])('finds people by %s', async (_name, search, keys) => {
+    expect(await keysOf(search)).toEqual(keys)
+  })
+
+  test('meets each person once however small the pages are', async () => {
+    expect(await keysOf('ana', { connections: ['globex', 'acme'], limit: 1 })).toEqual(['ana-7', 'E100', 'E101', 'G1'])
+    expect(await keysOf(undefined, { connections: ['acme'], limit: 2 })).toEqual([
+      'E100',
+      'E101',
+      'E103',
+      'ana-7',
+      'e102',
+    ])
+  })
+
+  test('answers what it has when its time is over, and where it goes on', async () => {
+    await sql`
+      insert into roster (connection, identity_id, wanted, inferred, absences, as_of)
+      select 'globex', 'H' || lpad(n::text, 6, '0'), jsonb_build_object('firstName', 'Zoe', 'lastName', 'Nr' || n), false, 0, now()
+      from generate_series(1, 45000) as n`.execute(db)
+    const asked = { connections: ['globex'], search: 'nr44999', limit: 5, withinMs: 0 }
+
+    const pages: string[][] = []
+    let next: PeoplePlace | null | undefined
+    do {
+      const page = await searchPeople(db, { ...asked, place: next ?? undefined })
+      pages.push(page.found.map(({ identityId }) => identityId))
+      next = page.next
+    } while (next)
+
+    expect(pages).toEqual([[], [], ['H044999']])
+  })
+
+  test('finds people whose values are not kept by key and by the whole address alone', async () => {
+    const found = (search: string) => keysOf(search, { connections: ['secret'] })
+
+    expect(await found('E101')).toEqual(['E101'])
+    expect(await found('A.Smith@acme.example')).toEqual(['E101'])
+    expect(await found('a.smith')).toEqual([])
+    expect(await found('anatol')).toEqual([])
+  })
+})

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection, listRuns, type RunFilter } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { databases, type Place } from '../../helpers/servers/databases.ts'
+import { storeRun } from '../../helpers/stored-runs.ts'
+
+const connections = ['acme', 'globex', 'initech'] as const
+const states = ['finished', 'unchanged', 'failed'] as const
+const triggers = ['schedule', 'operator', 'file'] as const
+
+describe.each(databases)('the list of runs on $name', ({ place }) => {
+  let at: Place
+  let store: Database<StoreSchema>
+  let ids: string[]
+  beforeAll(async () => {
+    at = await place()
+    store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+    for (const name of connections) await ensureConnection(store.db, name)
+    ids = []
+    // Three runs begin at each moment, so that a page ends between runs of the same time.
+    for (let index = 0; index < 54; index++) {
+      const pick = <T>(of: readonly T[], step: number) => of[Math.floor(index / step) % of.length] as T
+      const run = { connection: pick(connections, 1), state: pick(states, 3), trigger: pick(triggers, 9) }
+      ids.push(await storeRun(store.db, { ...run, at: new Date(Date.UTC(2026, 10, 1 + Math.floor(index / 3))) }))
+    }
+  })
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+    await at[Symbol.asyncDispose]()
+  })
+
+  const walk = async (filter: Omit<RunFilter, 'limit' | 'after'>) => {
+    const found: Awaited<ReturnType<typeof listRuns>> = []
+    for (;;) {
+      const page = await listRuns(store.db, { ...filter, after: found.at(-1), limit: 4 })
+      found.push(...page)
+      if (page.length < 4) return found
+    }
+  }
+
+  test('goes page by page from the newest to the oldest, and meets each run once', async () => {
+    const found = await walk({})
+
+    expect(found.map(({ id }) => id).sort()).toEqual(ids.toSorted())
+    expect(found.map(({ createdAt }) => createdAt)).toEqual(
+      found
+        .map(({ createdAt }) => createdAt)
+        .sort()
+        .reverse(),
+    )
+  })
+
+  test.each<Omit<RunFilter, 'limit'>>([
+    { connection: 'globex' },
+    { states: ['failed'] },
+    { triggers: ['operator', 'file'] },
+    { states: ['finished', 'failed'], triggers: ['schedule'] },
+    { connection: 'acme', states: ['unchanged'], triggers: ['file'] },
+    { states: ['held'] },
+  ])('is narrowed by %o', async (filter) => {
+    const all = await walk({})
+
+    const found = await walk(filter)
+
+    const expected = all.filter(
+      ({ connection, state, trigger }) =>
+        (filter.connection ?? connection) === connection &&
+        (filter.states ?? [state]).includes(state) &&
+        (filter.triggers ?? [trigger]).includes(trigger),
+    )
+    expect(found).toEqual(expected)
+  })
+})
