@@ -21,11 +21,18 @@ export type Operation = {
   readonly item?: z.ZodType
   /** Whether the body may also come as `multipart/form-data`. */
   readonly takesForms?: boolean
+  /** Whether the body is a stream of bytes, and nothing else. It is then handed on while it arrives. */
+  readonly takesBytes?: boolean
+  /** For an answer that is a stream of server-sent events: what each of them is. */
+  readonly streams?: z.ZodType
   /** Body by success status; null where the answer has no body. */
   readonly success: Readonly<Record<number, z.ZodType | null>>
   /** The statuses besides success that the operation lists. */
   readonly errors: readonly number[]
 }
+
+/** What a stream of bytes is sent as. */
+export const bytesType = 'application/octet-stream'
 
 export type OperationTable = Readonly<Record<string, Operation>>
 

@@ -14,6 +14,8 @@ export const AlertKind = z.enum([
   'unserved',
   'leaver_late',
   'stale',
+  'paused',
+  'settings_differ',
 ])
 export type AlertKind = z.infer<typeof AlertKind>
 

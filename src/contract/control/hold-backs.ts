@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { By } from './access.ts'
 
-const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
 const Day = z.string().describe('A day as YYYY-MM-DD, in the time zone of the source.')
 
 export const HoldBack = z
@@ -29,13 +29,14 @@ export const HeldBack = z
 export type HeldBack = z.infer<typeof HeldBack>
 
 const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
-const errors = [400, 401, 404, 409, 500, 503] as const
+const errors = [400, 401, 403, 404, 409, 500, 503] as const
 
 /** How an operator keeps a person whom HR lists as left by mistake. */
 export const holdBackOperations = operations({
   listHoldBacks: {
     method: 'GET',
     path: '/connections/:connection/hold-backs',
+    permission: 'viewer',
     summary: 'The people whose leaving is held back, by key.',
     params: z.object({ connection: z.string() }),
     success: { 200: z.object({ data: z.array(HoldBack) }) },
@@ -44,6 +45,7 @@ export const holdBackOperations = operations({
   holdBack: {
     method: 'POST',
     path: '/connections/:connection/people/:identityId/hold-back',
+    permission: 'operator',
     summary: 'Hold leavings of a person back until a day. A person who was separated comes back at once.',
     params: ofPerson,
     body: z.strictObject({ until: Day, reason: z.string().min(1).max(500), by: By }),
@@ -53,6 +55,7 @@ export const holdBackOperations = operations({
   endHoldBack: {
     method: 'POST',
     path: '/connections/:connection/people/:identityId/hold-back/end',
+    permission: 'operator',
     summary: 'Let what HR says of a person count before that day.',
     params: ofPerson,
     body: z.strictObject({ by: By }),

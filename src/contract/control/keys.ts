@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { By } from './access.ts'
 
 const Key = z.string().min(1).max(191)
-const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
 const Count = z.number().int().min(0)
 const Same = z
   .boolean()
@@ -42,13 +42,14 @@ export const KeysAnswered = z
 export type KeysAnswered = z.infer<typeof KeysAnswered>
 
 const ofConnection = z.object({ connection: z.string() })
-const errors = [400, 401, 404, 409, 500, 503] as const
+const errors = [400, 401, 403, 404, 409, 500, 503] as const
 
 /** What people say of keys that HR has issued again. */
 export const keyOperations = operations({
   listKeys: {
     method: 'GET',
     path: '/connections/:connection/keys',
+    permission: 'viewer',
     summary: 'The pairs of keys of held plans that look like one person each, and what was said of others.',
     params: ofConnection,
     query: z.object({ limit: z.int().min(1).max(1000).default(1000).describe('The most pairs.') }),
@@ -58,6 +59,7 @@ export const keyOperations = operations({
   answerKeys: {
     method: 'POST',
     path: '/connections/:connection/keys',
+    permission: 'operator',
     summary: 'Say whether two keys name one person or two. Held plans that speak of them are made again once approved.',
     params: ofConnection,
     body: z.strictObject({ former: Key, identityId: Key, same: Same, by: By }),
@@ -67,6 +69,7 @@ export const keyOperations = operations({
   withdrawKeys: {
     method: 'POST',
     path: '/connections/:connection/keys/withdrawal',
+    permission: 'operator',
     summary: 'Take back what was said of two keys.',
     params: ofConnection,
     body: z.strictObject({ former: Key, identityId: Key, by: By }),
@@ -76,6 +79,7 @@ export const keyOperations = operations({
   answerPairs: {
     method: 'POST',
     path: '/runs/:runId/keys',
+    permission: 'operator',
     summary: 'Say it of all pairs of a held run. Pairs that are not clear are left out where the answer is one person.',
     params: z.object({ runId: z.uuid() }),
     body: z.strictObject({ same: Same, by: By }),

@@ -3,6 +3,8 @@ import type { DeliveryAction } from '../failures.ts'
 import { Alert } from './alerts.ts'
 import { HoldBack } from './hold-backs.ts'
 import { Leaver } from './leavers.ts'
+import { Pause } from './pauses.ts'
+import { Process, Reload } from './processes.ts'
 
 const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
 const Count = z.number().int().min(0)
@@ -36,6 +38,7 @@ export const restingStates = [
 ] as const satisfies readonly RunState[]
 
 export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract'])
+export type ChangeKind = z.infer<typeof ChangeKind>
 
 export const Counts = z.object({
   join: Count,
@@ -49,6 +52,8 @@ export const Counts = z.object({
   incomplete: Count.describe('Rows that became one but for a cell that could not be read.'),
 })
 export type Counts = z.infer<typeof Counts>
+
+const ListedField = z.enum(['status', 'isContractor']).describe('A field whose values are a closed list.')
 
 export const Verdict = z.object({
   name: z.string().describe('The guard.'),
@@ -66,6 +71,11 @@ export const Verdict = z.object({
     .readonly()
     .optional()
     .describe('How the values of a field move where a guard failed, and what usually causes that.'),
+  unlisted: z
+    .array(z.object({ field: ListedField, value: z.string() }))
+    .readonly()
+    .optional()
+    .describe('The first values that no list of the configuration holds, where a guard failed because of them.'),
   taints: z
     .array(z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract']))
     .readonly()
@@ -251,6 +261,15 @@ export const Run = z
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
 
+/** What a run reads, in words for people. */
+export const feedTexts: Readonly<Record<Run['feed'], string>> = {
+  source: 'the source',
+  webhook: 'events',
+  roster: 'nothing new: what HR said last',
+  person: 'the source, for one person',
+  revert: 'what a former run did',
+}
+
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
 const Gone = z.object({ gone: z.literal(true) }).describe('A personal value that is not kept, or no longer.')
 const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) }), Gone])
@@ -328,6 +347,9 @@ export const RejectView = z
     column: z.string().nullable(),
     reason: z.string(),
     identityId: z.string().nullable(),
+    level: z
+      .enum(['warning', 'rejected'])
+      .describe('`warning`: the field of one cell is lost. `rejected`: the whole row does not count.'),
     cellOnly: z.boolean().describe('True: the field of the cell is lost, and the rest of the row counts.'),
     mayLeave: z
       .boolean()
@@ -342,7 +364,7 @@ export const ValueMeaning = z
 
 export const ClassedValue = z
   .object({
-    field: z.enum(['status', 'isContractor']),
+    field: ListedField,
     value: z.string().describe('As it is compared: without blanks around it, in lower case.'),
     as: ValueMeaning,
     by: z.string(),
@@ -506,7 +528,9 @@ export const RevertAccount = z
     runId: z.string().describe('The run that is reverted.'),
     people: Count.describe('People who go back to what was known of them before.'),
     joiners: NamedPeople.describe('People who joined by it. A retraction of each takes them back.'),
-    retracted: NamedPeople.describe('People who were taken back by it. A restoration of each sends them again.'),
+    retracted: NamedPeople.describe(
+      'People who were taken back by it. Withdrawing the retraction of each sends them again.',
+    ),
     left: z
       .object({
         count: Count,
@@ -563,6 +587,7 @@ export const ConnectionStatus = z.object({
   }),
   unserved: UnservedTally.describe('People who are not served as the source says.'),
   inDoubt: DoubtTally.nullable().describe('The people who are in doubt now. Null: no one.'),
+  twoPeople: z.boolean().describe('Whether another person than asked for a run has to approve its plan.'),
   inbox: z
     .object({
       pending: Count.describe('Events that wait for a run, or for a person to decide about one.'),
@@ -580,9 +605,12 @@ export const ConnectionStatus = z.object({
       probeAt: Instant.nullable().describe('When it is tried again.'),
     })
     .nullable(),
+  paused: Pause.nullable().describe('Null: it takes in what is new by itself.'),
   active: Run.nullable().describe('The run at work, else the one that waits or is held.'),
   last: Run.nullable().describe('The newest run that has ended.'),
-  nextAt: Instant.nullable().describe('When the schedule reads the source next.'),
+  nextAt: Instant.nullable().describe(
+    'When the schedule reads the source next, after a pause that ends by itself. Null: it does not.',
+  ),
   nextVerifyAt: Instant.nullable().describe('When what the platform holds is read back next.'),
   nextSampleAt: Instant.nullable().describe('When leavers and a sample of the others are read back next.'),
 })
@@ -592,11 +620,16 @@ export const Status = z
   .object({
     version: z.string(),
     daemon: z.object({ pid: z.number().int(), startedAt: Instant }).nullable().describe('Null where none runs.'),
+    configuration: z.string().describe('The file of the configuration in use.'),
     database: z.string(),
     queue: z.string(),
     platform: z.string(),
     alerts: z.array(Alert).describe('What needs the attention of a person now, by connection and kind.'),
     unsigned: z.string().optional().describe('Why nothing is added to the audit trail; left out where all is well.'),
+    processes: z.array(Process).describe('The processes of the daemon that work on this store.'),
+    reload: Reload.optional().describe(
+      'What became of the newest reload of the configuration; left out: there was none.',
+    ),
     connections: z.array(ConnectionStatus),
   })
   .meta({ id: 'Status' })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
+import { By } from './access.ts'
 
-const By = z.string().min(1).max(191).describe('The person who decides, for the record.')
 const File = z.string().min(1).max(4096).describe('The whole path, as the daemon sees it.')
 
 export const BackedUp = z
@@ -45,14 +45,16 @@ export const storeOperations = operations({
   backUpStore: {
     method: 'POST',
     path: '/store/backup',
+    permission: 'admin',
     summary: 'Write everything that the store holds into a file, as of one moment.',
     body: z.strictObject({ file: File, by: By }),
     success: { 201: BackedUp },
-    errors: [400, 401, 409, 500, 503],
+    errors: [400, 401, 403, 409, 500, 503],
   },
   restoreStore: {
     method: 'POST',
     path: '/store/restoration',
+    permission: 'admin',
     summary:
       'Put the store back from a backup. The daemon checks the file, ends its work, puts the store back and starts again.',
     body: z.strictObject({
@@ -62,11 +64,12 @@ export const storeOperations = operations({
       by: By,
     }),
     success: { 201: z.object({ id: z.uuid(), people: z.int() }) },
-    errors: [400, 401, 409, 422, 500, 503],
+    errors: [400, 401, 403, 409, 422, 500, 503],
   },
   lastRestoration: {
     method: 'GET',
     path: '/store/restoration',
+    permission: 'viewer',
     summary: 'What became of the last restoration that this daemon was asked for.',
     success: { 200: z.object({ last: Restoration.nullable() }) },
     errors: [401, 500],

@@ -1,0 +1,92 @@
+import type { Example } from '../operation.ts'
+import type { control } from './control.ts'
+import type { live } from './live.ts'
+
+const connection = 'hr'
+const ofConnection = { connection }
+const ofPerson = { connection, identityId: 'E-1042' }
+const ofRun = { runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
+const ofUpload = { upload: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f' }
+const firstConnection = { reading: {}, name: 'HR', folder: 'exports', timeZone: 'Europe/Berlin' }
+const digest = 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
+const quarter = { from: '2026-10-01', to: '2026-12-31', connection }
+const reason = 'HR confirmed it by telephone'
+
+/** A request for every operation that takes anything. People and runs are invented. */
+export const controlExamples: { readonly [name in keyof typeof control | keyof typeof live]?: Example } = {
+  testAlerts: { bodies: { 'One channel': { channel: 'ops' }, 'Every channel': {} } },
+  listRuns: { query: { connection, state: ['held', 'failed'], limit: 20 } },
+  getRun: { params: ofRun },
+  findRuns: { params: { name: 'last' }, query: { connection } },
+  listChanges: { params: ofRun, query: { kind: 'leave', values: true } },
+  summarizeRun: { params: ofRun },
+  listRejects: { params: ofRun, query: { limit: 100 } },
+  startRun: {
+    params: ofConnection,
+    bodies: { 'What HR says now': {}, 'Everybody again': { full: true }, 'One person': { person: 'E-1042' } },
+  },
+  planConnection: { params: ofConnection, query: { values: false } },
+  planPerson: { params: ofConnection, bodies: { 'By e-mail address': { person: 'ana.berg@acme.example' } } },
+  runAccount: { params: ofRun },
+  revertRun: { params: ofRun, bodies: { 'A column was shifted': { reason: 'the export had its columns shifted' } } },
+  approveRun: { params: ofRun, bodies: { 'A planned layoff': { digest, reason: 'the office in Bremen has closed' } } },
+  rejectRun: { params: ofRun, bodies: { 'A cut export': { reason: 'the export was cut off; HR sends it again' } } },
+  cancelRun: { params: ofRun, bodies: { 'End it': {} } },
+  listProblems: { query: { connection } },
+  listUnserved: { query: { connection } },
+  listNotEffective: { query: { connection } },
+  reportLeavers: { query: quarter },
+  packLeavers: { query: quarter },
+  unblockConnection: { params: ofConnection, bodies: { 'The key was replaced': {} } },
+  listValues: { params: ofConnection },
+  classValue: {
+    params: ofConnection,
+    bodies: { 'A status that means employed': { value: 'On leave', as: 'employed' } },
+  },
+  listEvents: { params: ofConnection, query: { state: 'rejected', order: 'newest' } },
+  retryEvents: {
+    params: ofConnection,
+    bodies: { 'All that were rejected': {}, 'Some of them': { ids: ['1042', '1043'] } },
+  },
+  dismissEvents: { params: ofConnection, bodies: { 'One event': { ids: ['1042'] } } },
+  getPerson: { params: ofPerson, query: { values: true } },
+  searchPeople: { query: { search: 'berg', limit: 20 } },
+  connectionHistory: { params: ofConnection, query: { days: 30 } },
+  retractPerson: { params: ofPerson, bodies: { 'Sent in error': { reason } } },
+  withdrawRetraction: { params: ofPerson, bodies: { 'Take it back': {} } },
+  forgetPerson: { params: ofPerson, bodies: { 'On request': { reason: 'request of 2026-11-20' } } },
+  listHoldBacks: { params: ofConnection },
+  holdBack: { params: ofPerson, bodies: { 'Until HR has mended it': { until: '2026-12-01', reason } } },
+  endHoldBack: { params: ofPerson, bodies: { 'HR has mended it': {} } },
+  listKeys: { params: ofConnection },
+  answerKeys: { params: ofConnection, bodies: { 'One person': { former: 'E-1042', identityId: 'N-77', same: true } } },
+  withdrawKeys: { params: ofConnection, bodies: { 'It was a mistake': { former: 'E-1042', identityId: 'N-77' } } },
+  answerPairs: { params: ofRun, bodies: { 'All are one person each': { same: true } } },
+  getPause: { params: ofConnection },
+  pauseConnection: { params: ofConnection, bodies: { 'While HR moves': { reason: 'HR moves to another system' } } },
+  resumeConnection: { params: ofConnection, bodies: { 'HR has moved': {} } },
+  createToken: { bodies: { 'A dashboard': { name: 'dashboard', role: 'viewer' } } },
+  revokeToken: { params: { name: 'dashboard' }, bodies: { 'No longer used': {} } },
+  listSources: { query: { connection } },
+  getSource: { params: ofRun },
+  listSchedules: { query: { connection } },
+  uploadExport: { query: { name: 'people.csv' } },
+  dropExport: { params: ofUpload },
+  proposeReading: {
+    params: ofUpload,
+    bodies: { 'As it is found': {}, 'With a status classed': { statuses: { 'On leave': 'employed' } } },
+  },
+  planFirstRun: { params: ofUpload, bodies: { 'As it was proposed': firstConnection } },
+  makeFirstConnection: { params: ofUpload, bodies: { 'What the plan showed': { ...firstConnection, digest } } },
+  readAudit: { query: { act: 'run', connection, limit: 20 } },
+  verifyAudit: { bodies: { 'With the key of the installation': {} } },
+  exportAudit: { query: { from: '2026-10-01T00:00:00Z', to: '2027-01-01T00:00:00Z', connection } },
+  replaceAuditKey: { bodies: { 'The key was seen': { reason: 'the key was in a backup that left the company' } } },
+  backUpStore: { bodies: { 'Every night': { file: '/var/backups/rollcall/2026-11-20.rollcall' } } },
+  restoreStore: {
+    bodies: {
+      'After the disk was lost': { file: '/var/backups/rollcall/2026-11-20.rollcall', reason: 'the disk was lost' },
+    },
+  },
+  watchLive: { query: { connection } },
+}

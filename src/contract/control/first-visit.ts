@@ -1,0 +1,231 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { By } from './access.ts'
+import { ChangeView, Counts, RejectView, Verdict } from './shapes.ts'
+
+const Count = z.int().min(0)
+const Line = z.int().min(1).max(1000)
+const Text = z.string().min(1).max(200)
+const Bytes = z.custom<AsyncIterable<Uint8Array>>(
+  (value) => typeof value === 'object' && value !== null && Symbol.asyncIterator in value,
+  { error: 'expected the bytes of an export' },
+)
+/** What nothing but a column of an export, or a cell of it, can be. */
+const Cell = z.string().max(1000)
+
+export const FirstVisit = z
+  .object({
+    trouble: z.string().nullable().describe('Why no first connection can be made here. Null: it can.'),
+    file: z.string().describe('The configuration that the connection will be written into.'),
+    mostBytes: Count.describe('How large an export may be.'),
+    keptMinutes: Count.describe('So long an export is kept that nobody looks at.'),
+  })
+  .meta({ id: 'FirstVisit' })
+export type FirstVisit = z.infer<typeof FirstVisit>
+
+export const Upload = z
+  .object({
+    id: z.uuid(),
+    name: z.string().describe('The name of the file.'),
+    bytes: Count,
+  })
+  .meta({ id: 'Upload' })
+export type Upload = z.infer<typeof Upload>
+
+/** How the file is written, where a person says so in place of what is detected. */
+const saidForm = {
+  encoding: Text.optional().describe('Such as utf-8 or windows-1252.'),
+  delimiter: Text.optional().describe('The sign between two cells, or the word tab.'),
+}
+
+export const ReadingAnswers = z
+  .strictObject({
+    ...saidForm,
+    headerLine: Line.optional().describe('The line that names the columns.'),
+    preset: Text.optional(),
+    fields: z.record(Text, Cell.nullable()).default({}).describe('The column of a field. Null: the field is not sent.'),
+    dateFormat: Text.optional(),
+    statuses: z
+      .record(Cell, z.enum(['left', 'employed', 'open']))
+      .default({})
+      .describe('By the value of the column.'),
+    contractors: z.record(Cell, z.boolean().nullable()).default({}).describe('By the value of the column.'),
+  })
+  .meta({ id: 'ReadingAnswers' })
+export type ReadingAnswers = z.infer<typeof ReadingAnswers>
+
+const SeenValue = z.object({ value: z.string(), rows: Count })
+const SeenValues = z.array(SeenValue)
+
+export const ProposedReading = z
+  .object({
+    upload: Upload,
+    form: z.object({
+      encoding: z.string(),
+      delimiter: z.string(),
+      headerLine: Count,
+      linesAfterHeader: Count,
+      rows: Count.describe('How many were looked at for the proposal.'),
+    }),
+    columns: z.array(z.string()),
+    preset: z.string(),
+    title: z.string().describe('The system that the preset is for.'),
+    why: z.string(),
+    presets: z.array(z.object({ name: z.string(), title: z.string() })).describe('All that there are.'),
+    fields: z.array(
+      z.object({
+        field: z.string(),
+        column: z.string().describe('Several are joined by commas.'),
+        examples: z.array(z.string()),
+        why: z.string().nullable().describe('Why this column, where the preset does not name it.'),
+      }),
+    ),
+    otherFields: z.array(z.string()).describe('Those that no column was found for.'),
+    left: z.array(z.string()).describe('The columns that stay behind in the export.'),
+    dates: z.array(z.object({ column: z.string(), format: z.string(), why: z.string() })),
+    statuses: z
+      .object({ column: z.string(), left: SeenValues, employed: SeenValues, open: SeenValues })
+      .nullable()
+      .describe('What the values of the status column mean. Null: there is none.'),
+    contractors: z
+      .object({ column: z.string(), contractor: SeenValues, employee: SeenValues, open: SeenValues })
+      .nullable(),
+    questions: z
+      .array(
+        z.discriminatedUnion('about', [
+          z.object({ about: z.literal('identityId'), choices: z.array(z.string()) }),
+          z.object({ about: z.literal('dateFormat'), columns: z.array(z.string()), choices: z.array(z.string()) }),
+          z.object({ about: z.literal('status'), column: z.string(), ...SeenValue.shape }),
+          z.object({ about: z.literal('contractor'), column: z.string(), ...SeenValue.shape }),
+        ]),
+      )
+      .describe('What only a person knows. A plan is made once the key and the format of the dates are known.'),
+    notes: z.array(z.string()),
+    timeZone: z.string().describe('Of the dates: as the export says it, else that of this machine.'),
+  })
+  .meta({ id: 'ProposedReading' })
+export type ProposedReading = z.infer<typeof ProposedReading>
+
+const place = {
+  name: z.string().trim().min(1).max(100).describe('What the connection is called on the platform.'),
+  folder: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .describe('Where exports will arrive, relative to the folder of the configuration.'),
+  timeZone: z.string().trim().min(1).max(100).describe('Of the dates in the export, such as Europe/Berlin.'),
+}
+
+export const FirstPlan = z
+  .object({
+    upload: Upload,
+    connection: z.string().describe('The name of the connection in the configuration.'),
+    rows: Count,
+    records: Count.describe('Rows that became a record.'),
+    counts: Counts,
+    changes: z.array(ChangeView).describe('The first of the changes.'),
+    guards: z.array(Verdict),
+    rejected: Count,
+    rejects: z.array(RejectView).describe('The first of the rows and cells that cannot be read.'),
+    warnings: z.array(z.string()),
+    digest: z.string().describe('Of the configuration as it is and as it will be. The last step repeats it.'),
+    file: z.string(),
+    text: z.string().describe('What will stand in that file.'),
+    source: z.string().describe('Where exports are looked for from then on.'),
+    makesFolder: z.string().nullable().describe('The folder that will be made. Null: it is there.'),
+    key: z
+      .object({
+        isKnown: z.boolean(),
+        file: z
+          .string()
+          .nullable()
+          .describe('The file that a key is written into, if there is none. Null: it comes from elsewhere.'),
+        trouble: z.string().nullable().describe('Why runs could not use the key. Null: they can.'),
+      })
+      .describe("The platform's API key."),
+  })
+  .meta({ id: 'FirstPlan' })
+export type FirstPlan = z.infer<typeof FirstPlan>
+
+export const FirstConnection = z
+  .object({
+    connection: z.string(),
+    file: z.string(),
+    source: z.string(),
+    isTakenUp: z.boolean().describe('Whether the daemon takes up the configuration by itself. False: start it again.'),
+  })
+  .meta({ id: 'FirstConnection' })
+export type FirstConnection = z.infer<typeof FirstConnection>
+
+const ofUpload = z.object({ upload: z.uuid() })
+
+/** How an export that a person gives becomes the first connection. Nothing is stored before the last step. */
+export const firstVisitOperations = operations({
+  getFirstVisit: {
+    method: 'GET',
+    path: '/first-visit',
+    permission: 'admin',
+    summary: 'Whether a first connection can be made here, and what it will be written into.',
+    success: { 200: FirstVisit },
+    errors: [401, 403, 500],
+  },
+  uploadExport: {
+    method: 'POST',
+    path: '/first-visit/exports',
+    permission: 'admin',
+    summary: 'Give an export to make the first connection of.',
+    description:
+      'The body is the export as it is, of the type `application/octet-stream`. It is kept in a file of its own, which is removed at the last step, when it is dropped, after half an hour, and at the next start. Only who gave it can look at it.',
+    query: z.object({ name: z.string().trim().min(1).max(255).describe('The name of the file.'), ...saidForm }),
+    body: Bytes,
+    takesBytes: true,
+    success: { 201: Upload },
+    errors: [400, 401, 403, 409, 413, 415, 422, 429, 500, 503],
+  },
+  dropExport: {
+    method: 'DELETE',
+    path: '/first-visit/exports/:upload',
+    permission: 'admin',
+    summary: 'Remove an export that was given.',
+    params: ofUpload,
+    success: { 204: null },
+    errors: [400, 401, 403, 404, 500],
+  },
+  proposeReading: {
+    method: 'POST',
+    path: '/first-visit/exports/:upload/reading',
+    permission: 'admin',
+    summary: 'Propose how the export is read. It shows cells of the export to the one who gave it.',
+    params: ofUpload,
+    body: ReadingAnswers,
+    success: { 200: ProposedReading },
+    errors: [400, 401, 403, 404, 409, 422, 500],
+  },
+  planFirstRun: {
+    method: 'POST',
+    path: '/first-visit/exports/:upload/plan',
+    permission: 'admin',
+    summary: 'What a first run over the export would do, and what would be written. Nothing is stored or sent.',
+    params: ofUpload,
+    body: z.strictObject({ reading: ReadingAnswers, ...place }),
+    success: { 200: FirstPlan },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+  makeFirstConnection: {
+    method: 'POST',
+    path: '/first-visit/exports/:upload/connection',
+    permission: 'admin',
+    summary: 'Write the connection into the configuration, and take it up. The export is removed.',
+    params: ofUpload,
+    body: z.strictObject({
+      reading: ReadingAnswers,
+      ...place,
+      digest: Text.describe('The digest of the plan. If something else would be written by now, nothing is.'),
+      apiKey: z.string().trim().min(1).max(4096).optional().describe("The platform's key, if there is none yet."),
+      by: By,
+    }),
+    success: { 201: FirstConnection },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+})

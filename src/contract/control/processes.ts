@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/**
+ * What a process of the daemon does. `api`: webhooks, pages and the control API; `scheduler`: schedules, watched folders, sweeps,
+ * alerts, retention; `worker`: the jobs of the queue.
+ */
+export const processRoles = ['api', 'scheduler', 'worker'] as const
+export const ProcessRole = z.enum(processRoles)
+export type ProcessRole = z.infer<typeof ProcessRole>
+
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+
+export const Process = z
+  .object({
+    roles: z.array(ProcessRole).readonly(),
+    host: z.string(),
+    pid: z.int(),
+    version: z.string(),
+    since: Instant.describe('When it started, or took up its configuration.'),
+    seenAt: Instant.describe('When it last said that it lives.'),
+    differs: z
+      .array(z.string())
+      .readonly()
+      .describe(
+        'The connections that it has with other settings than another process, and `general` for settings of no connection.',
+      ),
+  })
+  .meta({ id: 'Process' })
+export type Process = z.infer<typeof Process>
+
+export const Reload = z
+  .object({
+    at: Instant,
+    refused: z
+      .string()
+      .nullable()
+      .describe('Why the configuration was refused; the former one stays. Null: it is in effect.'),
+  })
+  .meta({ id: 'Reload' })
+export type Reload = z.infer<typeof Reload>

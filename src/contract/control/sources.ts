@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { After, Limit, page } from './lists.ts'
+import { Run } from './shapes.ts'
+
+const Count = z.int().min(0)
+const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+
+/** What became of a source that a run looked at, and what is said of that. */
+export const sourceOutcomes = {
+  reading: 'it is being read, or waits for that',
+  nothing_new: 'the source had nothing newer than what was taken before',
+  accepted: 'its plan was accepted',
+  held: 'its plan waits for a person',
+  refused: 'a person refused its plan',
+  superseded: 'a newer plan took the place of its held one',
+  cancelled: 'a person ended its run',
+  failed: 'it could not be read, or no plan could be made of it',
+} as const
+
+export type SourceOutcome = keyof typeof sourceOutcomes
+
+export const SourceReading = z
+  .object({
+    runId: z.string().describe('The run that looked at the source.'),
+    connection: z.string(),
+    at: Instant.describe('When the run was asked for.'),
+    trigger: Run.shape.trigger,
+    name: z
+      .string()
+      .nullable()
+      .describe('The export, or the listing. Null: there was none, or it could not be opened.'),
+    bytes: Count.nullable().describe('As it was delivered.'),
+    asOf: Instant.nullable().describe('When its facts were true.'),
+    mode: Run.shape.mode,
+    rows: Count.nullable(),
+    records: Count.nullable().describe('Rows that became a record.'),
+    rejected: Count.nullable().describe('Rows that could not become one.'),
+    incomplete: Count.nullable().describe('Rows with a cell that could not be read.'),
+    outcome: z.enum(Object.keys(sourceOutcomes) as [SourceOutcome, ...SourceOutcome[]]),
+    reason: z.string().nullable().describe('Why it is held, was refused or failed.'),
+  })
+  .meta({ id: 'SourceReading' })
+export type SourceReading = z.infer<typeof SourceReading>
+
+export const SourceDetail = SourceReading.extend({
+  header: z
+    .object({
+      mapped: z
+        .array(z.object({ field: z.string(), column: z.string().describe('Several are joined by commas.') }))
+        .describe('Which column each field was taken from.'),
+      left: z.array(z.string()).describe('The columns that no field is taken from: their cells stay in the export.'),
+    })
+    .nullable()
+    .describe('The columns as they were read. Null: nothing was read, or the header was not understood.'),
+  warnings: z.array(z.string()).describe('What an operator should look at in the source.'),
+}).meta({ id: 'SourceDetail' })
+export type SourceDetail = z.infer<typeof SourceDetail>
+
+/** Which exports came, and what became of each. */
+export const sourceOperations = operations({
+  listSources: {
+    method: 'GET',
+    path: '/sources',
+    summary: 'The exports and listings that runs looked at, the newest first, and what became of each.',
+    permission: 'viewer',
+    query: z.object({
+      connection: z.string().optional().describe('Of this connection only.'),
+      after: After,
+      limit: Limit.default(50),
+    }),
+    success: { 200: page(SourceReading, z.string()) },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+  getSource: {
+    method: 'GET',
+    path: '/sources/:runId',
+    summary: 'What a run read of a source: its columns, which field each became, and what stays behind in the export.',
+    permission: 'viewer',
+    params: z.object({ runId: z.uuid() }),
+    success: { 200: SourceDetail },
+    errors: [400, 401, 403, 404, 500, 503],
+  },
+})
