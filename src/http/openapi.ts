@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Example, FirstOf, Operation, OperationTable } from '../contract/operation.ts'
+import { bytesType, type Example, type FirstOf, type Operation, type OperationTable } from '../contract/operation.ts'
 import { ExceptionResponse, NamedExceptionResponse } from '../contract/platform/common.ts'
 import { isNamedStatus } from './server/refusal.ts'
 
@@ -14,6 +14,8 @@ export type DocumentInfo = {
   readonly servers?: readonly string[]
   /** Whether requests are limited, so that each of them can be answered with 429. */
   readonly isLimited?: boolean
+  /** What of a caller the permission of an operation names. */
+  readonly callersHave?: 'permission' | 'role'
   /** Requests to show, by the name of their operation. */
   readonly examples?: Examples
 }
@@ -23,7 +25,12 @@ type Examples = Readonly<Record<string, Example>>
 type Json = Readonly<Record<string, unknown>>
 /** Turns a schema into what stands in the document in its place, and keeps the named schemas that it refers to. */
 type Describe = (schema: z.ZodType) => Described
-type Describing = { readonly describe: Describe; readonly isLimited: boolean; readonly examples: Examples }
+type Describing = {
+  readonly describe: Describe
+  readonly isLimited: boolean
+  readonly callersHave: 'permission' | 'role'
+  readonly examples: Examples
+}
 type Described = Json & {
   readonly properties?: Readonly<Record<string, Json>>
   readonly required?: readonly string[]
@@ -46,6 +53,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   409: 'The state of the thing does not allow this now.',
   412: 'The account has not accepted the terms.',
   413: 'The body is too large.',
+  415: 'The body is of another kind than the operation takes.',
   422: 'The request is well formed and cannot be carried out.',
   429: 'Too many requests came from this address; `Retry-After` says in seconds when to come again.',
   431: 'The headers, the address included, are larger than 16 KiB.',
@@ -56,11 +64,11 @@ const statusTexts: Readonly<Record<number, string>> = {
 /** The OpenAPI 3.1 document of some areas. Throws where two different schemas claim one name. */
 export function openapi(
   areas: readonly Area[],
-  { servers = [], isLimited = false, examples = {}, ...info }: DocumentInfo,
+  { servers = [], isLimited = false, callersHave = 'permission', examples = {}, ...info }: DocumentInfo,
 ): Json {
   const components = new Map<string, Json>()
   const describe: Describe = (schema) => describeSchema(schema, components)
-  const paths = describePaths(areas, { describe, isLimited, examples })
+  const paths = describePaths(areas, { describe, isLimited, callersHave, examples })
   return {
     openapi: '3.1.0',
     info,
@@ -92,7 +100,7 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
   const { describe, examples } = describing
   const { params: shownParams = {}, query: shownQuery = {}, bodies = {} } = examples[name] ?? {}
   const { summary, permission, entitlement, params, query, body } = operation
-  const description = describeNeeds(operation)
+  const description = describeNeeds(operation, describing.callersHave)
   const parameters = [
     ...describeParameters(params, 'path', describe, shownParams),
     ...describeParameters(query, 'query', describe, shownQuery),
@@ -112,11 +120,14 @@ function describeOperation(name: string, tag: string, operation: Operation, desc
 }
 
 // Readers of a rendered document see no extensions, so what a caller needs is said in words as well.
-function describeNeeds({ description, permission = [], entitlement }: Operation): string {
+function describeNeeds(
+  { description, permission = [], entitlement }: Operation,
+  callersHave: Describing['callersHave'],
+): string {
   const permissions = [permission].flat().map((name) => `\`${name}\``)
   return [
     description,
-    permissions.length > 0 && `Needs the permission ${permissions.join(' or ')}.`,
+    permissions.length > 0 && `Needs the ${callersHave} ${permissions.join(' or ')}.`,
     entitlement && `Needs the feature \`${entitlement}\` in the plan of the account.`,
   ]
     .filter(Boolean)
@@ -148,6 +159,7 @@ function bodyContent(
   describe: Describe,
   bodies: NonNullable<Example['bodies']>,
 ): Json {
+  if (operation.takesBytes) return { [bytesType]: { schema: { type: 'string', format: 'binary' } } }
   const schema = describeBody(operation, body, describe)
   return { ...jsonContent(schema, bodies), ...(operation.takesForms && { 'multipart/form-data': { schema } }) }
 }
@@ -158,9 +170,15 @@ function describeBody({ item }: Operation, body: z.ZodType, describe: Describe):
 
 function describeResponses(name: string, operation: Operation, { describe, isLimited, examples }: Describing): Json {
   const links = linksFrom(name, examples)
+  const { streams } = operation
   const successes = Object.entries(operation.success).map(([status, schema]) => [
     status,
-    { ...response(Number(status), schema && describe(schema)), ...(status === '200' && links && { links }) },
+    streams
+      ? {
+          description: 'Events, until the reader leaves.',
+          content: { 'text/event-stream': { schema: describe(streams) } },
+        }
+      : { ...response(Number(status), schema && describe(schema)), ...(status === '200' && links && { links }) },
   ])
   const statuses = new Set([...operation.errors, ...serverStatuses(operation), ...(isLimited ? [429] : [])])
   const refusals = [...statuses].map((status) => [

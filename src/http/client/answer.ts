@@ -50,3 +50,20 @@ export type AnyAnswer =
   | Undeclared
   | Unreadable
   | Unreachable
+
+/** What became of a request, as one of a few kinds. */
+export type AnswerKind = 'taken' | 'refused' | 'limited' | 'failing' | 'unreadable' | 'unreachable'
+
+export function kindOf(answer: AnyAnswer): AnswerKind {
+  if (answer.status === 'unreadable' || answer.status === 'unreachable') return answer.status
+  const status = statusOf(answer)
+  if (status === 429) return 'limited'
+  if (status >= 500) return 'failing'
+  return status >= 200 && status < 300 ? 'taken' : 'refused'
+}
+
+/** The status of HTTP. 0: there is none. */
+export function statusOf(answer: AnyAnswer): number {
+  if ('httpStatus' in answer) return answer.httpStatus
+  return typeof answer.status === 'number' ? answer.status : 0
+}

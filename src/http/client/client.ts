@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
-import type { ArgumentsOf, Operation, OperationTable } from '../../contract/operation.ts'
+import { type ArgumentsOf, bytesType, type Operation, type OperationTable } from '../../contract/operation.ts'
 import { requestPath } from './address.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'
@@ -26,7 +27,14 @@ export type ClientOptions = {
   /** From the call to the last byte of the answer. */
   readonly timeoutMs?: number
   readonly maxResponseBytes?: number
+  /** Makes each request by `send`, and may look at what became of it. Default: makes it. */
+  readonly around?: Around
 }
+
+export type Around = (
+  request: { readonly operation: string; readonly method: string },
+  send: () => Promise<AnyAnswer>,
+) => Promise<AnyAnswer>
 
 type Values = Readonly<Record<string, unknown>>
 type Input = { readonly params?: Values; readonly query?: Values; readonly body?: unknown }
@@ -39,8 +47,15 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
   const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
-  const calls = Object.entries(table).map(([name, operation]) => [name, caller(operation, dispatcher, options)])
+  const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
+}
+
+function watched(name: string, operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
+  const call = caller(operation, dispatcher, options)
+  const { around } = options
+  if (around === undefined) return call
+  return (input, how) => around({ operation: name, method: operation.method }, () => call(input, how))
 }
 
 function caller(operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
@@ -82,7 +97,8 @@ async function buildRequest(
   input: Input,
   { bearer, bodyText }: { bearer: ClientOptions['bearer']; bodyText: string | undefined },
 ) {
-  const body = bodyText ?? (input.body === undefined ? null : JSON.stringify(input.body))
+  const text = () => bodyText ?? (input.body === undefined ? null : JSON.stringify(input.body))
+  const body = operation.takesBytes ? Readable.from(input.body as AsyncIterable<Uint8Array>) : text()
   return {
     origin: base.origin,
     path: requestPath(base, operation, input),
@@ -92,7 +108,7 @@ async function buildRequest(
       ...(bearer !== undefined && {
         authorization: `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`,
       }),
-      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...(body !== null && { 'content-type': operation.takesBytes ? bytesType : 'application/json' }),
     },
     body,
   }

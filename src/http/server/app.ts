@@ -14,11 +14,20 @@ import { Refusal, refusalBody, refuse } from './refusal.ts'
 import { requestIdHeader, requestIdOf } from './request-id.ts'
 import { rememberRoutes } from './served-methods.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Takes what is large: its body may take longer to arrive than others. */
+    arrivesSlowly?: boolean
+  }
+}
+
 export type AppOptions = {
   readonly logger?: FastifyBaseLogger
   readonly bodyLimitBytes?: number
   /** How long a client may take to send its request. */
   readonly requestTimeoutMs?: number
+  /** The same for routes that say `arrivesSlowly`, which take what is large. */
+  readonly slowRequestTimeoutMs?: number
   /** The addresses and networks of reverse proxies, whose `X-Forwarded-For` names the caller. */
   readonly trustedProxies?: readonly string[]
 }
@@ -42,6 +51,7 @@ export async function createApp({
   logger,
   bodyLimitBytes = defaultBodyLimitBytes,
   requestTimeoutMs = defaultRequestTimeoutMs,
+  slowRequestTimeoutMs = requestTimeoutMs,
   trustedProxies = [],
 }: AppOptions = {}): Promise<FastifyInstance> {
   const app = Fastify({
@@ -51,7 +61,7 @@ export async function createApp({
     genReqId: requestIdOf,
     bodyLimit: bodyLimitBytes,
     ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: slowRequestTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
     routerOptions: { maxParamLength },
     forceCloseConnections: 'idle',
@@ -63,6 +73,7 @@ export async function createApp({
   app.addHook('onRequest', async (request, reply) => {
     reply.header(requestIdHeader, request.id)
   })
+  if (slowRequestTimeoutMs > requestTimeoutMs) limitArrival(app, requestTimeoutMs)
   endConnectionsOnClose(app)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) => sendRefusal(reply, notServed(methodsAt(request.url))))
@@ -70,6 +81,21 @@ export async function createApp({
   // Only routes that are added afterwards can be compressed, so this is waited for.
   await app.register(compress, { globalCompression: false, globalDecompression: false })
   return app
+}
+
+/** Node times the requests of a server alike. Where some may take longer, the others are timed here, and answered the same. */
+function limitArrival(app: FastifyInstance, requestTimeoutMs: number): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
+    if (routeOptions.config.arrivesSlowly || (length === undefined && encoding === undefined)) return
+    const timer = setTimeout(() => {
+      const tooSlow = Object.assign(new Error('the request did not arrive in time'), {
+        code: 'ERR_HTTP_REQUEST_TIMEOUT',
+      })
+      if (!raw.complete) app.server.emit('clientError', tooSlow, raw.socket)
+    }, requestTimeoutMs)
+    raw.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+  })
 }
 
 /** Sends a body as JSON. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { InputOf, Operation, OperationTable, ReplyOf } from '../../contract/operation.ts'
 import { describeIssues } from '../issues.ts'
 import { compressed, send } from './app.ts'
+import { acceptBytes } from './bytes.ts'
 import { type Input, readInput } from './input.ts'
 import { Refusal } from './refusal.ts'
 
@@ -32,7 +33,13 @@ export function mount<T extends OperationTable, Ctx>(
   for (const [name, operation] of Object.entries(table)) {
     // The table's type ties each handler to its operation; here, where all pass through one line, the tie is lost.
     const handler: (ctx: Ctx, input: never) => Promise<Reply> = handlers[name as keyof T]
-    serve(app, name, operation, (ctx, input) => handler(ctx, input as never), options)
+    const answer = (ctx: Ctx, input: Input) => handler(ctx, input as never)
+    if (operation.takesBytes)
+      app.register(async (scope) => {
+        acceptBytes(scope)
+        serve(scope, name, operation, answer, options)
+      })
+    else serve(app, name, operation, answer, options)
   }
 }
 
@@ -48,6 +55,7 @@ function serve<Ctx>(
     method: operation.method,
     url: `${prefix}${operation.path}`,
     compress: compressed,
+    ...(operation.takesBytes && { config: { arrivesSlowly: true } }),
     onRequest: async (request, reply) => {
       try {
         contexts.set(request, { ctx: await authorize(request, operation) })

@@ -24,6 +24,7 @@ export const refusalKinds = {
   BACKGROUND_CHECK_ALREADY_STARTED: { status: 409, code: 14095 },
   TermsNotAccepted: { status: 412, code: 14120 },
   TooLarge: { status: 413, code: 14130 },
+  Misdirected: { status: 421, code: 14211 },
   Unprocessable: { status: 422, code: 14220 },
   TooManyRequests: { status: 429, code: 14290 },
   HeadersTooLarge: { status: 431, code: 14310 },

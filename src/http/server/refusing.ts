@@ -1,7 +1,7 @@
 import type { OperationTable } from '../../contract/operation.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from './mount.ts'
-import type { Refusal } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 
 type Refusing<Ctx> = {
   /** How a failure is answered; null for one that the caller cannot act on. */
@@ -21,6 +21,7 @@ export function refusing<T extends OperationTable, Ctx>(
       try {
         return await handler(context, input)
       } catch (error) {
+        if (error instanceof Refusal) throw error
         const refusal = error instanceof Failure ? refusalOf(error) : null
         if (refusal !== null) throw refusal
         unexpected?.(error, { name, context })

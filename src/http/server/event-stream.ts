@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { visibleJson } from '../../text/visible.ts'
+
+/** So much may wait for a reader. Who reads slower than that is cut off. */
+const mostWaitingBytes = 256 * 1024
+const heartbeatMs = 15_000
+
+/** Server-sent events on their way to one reader. */
+export class EventStream extends Readable {
+  readonly #heartbeat: NodeJS.Timeout
+
+  constructor() {
+    super({ encoding: 'utf8', highWaterMark: mostWaitingBytes })
+    this.#heartbeat = setInterval(() => this.#write(':\n\n'), heartbeatMs)
+  }
+
+  /** Sends an event; its data travels as one line of JSON. */
+  say(event: string, data: unknown): void {
+    this.#write(`event: ${event}\ndata: ${visibleJson(JSON.stringify(data))}\n\n`)
+  }
+
+  /** Ends after what was said. */
+  end(): void {
+    clearInterval(this.#heartbeat)
+    if (!this.readableEnded && !this.destroyed) this.push(null)
+  }
+
+  #write(text: string): void {
+    if (this.destroyed || this.readableEnded) return
+    if (this.readableLength + text.length > mostWaitingBytes) this.destroy()
+    else this.push(text)
+  }
+
+  // What is said is pushed when it happens.
+  override _read(): void {}
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearInterval(this.#heartbeat)
+    done(error)
+  }
+}
+
+/** Answers requests with streams of events. They end when the app closes, so that closing waits for no reader. */
+export function eventStreams(app: FastifyInstance): { send(reply: FastifyReply, stream: EventStream): FastifyReply } {
+  const open = new Set<EventStream>()
+  app.addHook('preClose', async () => {
+    for (const stream of open) stream.end()
+  })
+  return {
+    send(reply, stream) {
+      open.add(stream)
+      stream.once('close', () => open.delete(stream))
+      return reply
+        .headers({
+          'content-type': 'text/event-stream; charset=utf-8',
+          'cache-control': 'no-store',
+          // A proxy that collects answers would hold events back.
+          'x-accel-buffering': 'no',
+          connection: 'close',
+        })
+        .send(stream)
+    },
+  }
+}

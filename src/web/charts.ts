@@ -1,0 +1,149 @@
+import { scaleBand, scaleLinear, scaleUtc } from 'd3-scale'
+import { area, curveMonotoneX, line, stack } from 'd3-shape'
+import { type Html, html, type Shown } from './html.ts'
+
+// Charts are drawn here as pictures in the page. They need no script, and their colours come from the style sheet of the page.
+
+export type Bar = { readonly label: string; readonly value: number; readonly kind: 'good' | 'wait' | 'bad' }
+
+const barRow = 34
+const barLabelWidth = 190
+const barsWidth = 720
+const barValueWidth = 60
+
+/** Lying bars with their values. */
+export function bars(title: string, given: readonly Bar[]): Html {
+  const height = given.length * barRow
+  const most = Math.max(1, ...given.map(({ value }) => value))
+  const long = scaleLinear([0, most], [0, barsWidth - barLabelWidth - barValueWidth])
+  const row = scaleBand(
+    given.map((_, at) => at),
+    [0, height],
+  )
+  const lines = given.map(({ label, value, kind }, at) => {
+    const middle = (row(at) ?? 0) + row.bandwidth() / 2
+    return html`<g><text class="label" x="${barLabelWidth - 12}" y="${middle}">${label}</text>
+<rect class="bar ${kind}" x="${barLabelWidth}" y="${middle - 10}" width="${Math.max(value === 0 ? 1 : 3, long(value)).toFixed(1)}" height="20" rx="3"/>
+<text class="value" x="${(barLabelWidth + long(value) + 10).toFixed(1)}" y="${middle}">${value}</text></g>
+`
+  })
+  return html`<svg class="bars" viewBox="0 0 ${barsWidth} ${height}" role="img" aria-label="${title}">
+<title>${title}</title>
+${lines}</svg>`
+}
+
+export type Point = { readonly at: Date; readonly value: number }
+
+type Chart = {
+  /** Its id in the page. */
+  readonly id: string
+  readonly title: string
+  /** What the chart shows, in a sentence, for those who do not see it. */
+  readonly description: string
+}
+
+const width = 340
+const height = 100
+const margin = { top: 8, right: 6, bottom: 22, left: 46 }
+const inside = { right: width - margin.right, bottom: height - margin.bottom }
+const months = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** A line over time with the area below it. The scale of the values begins where the values do, so that a small change is seen. */
+export function lineChart({ points, unit, ...chart }: Chart & { points: readonly Point[]; unit: string }): Html {
+  const [first, last] = [points.at(0), points.at(-1)]
+  if (first === undefined || last === undefined) return nothing(chart.title)
+  const values = points.map(({ value }) => value)
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const room = Math.max(1, (most - least) / 4)
+  const x = scaleUtc([first.at, last.at], [margin.left, inside.right])
+  const y = scaleLinear([Math.max(0, least - room), most + room], [inside.bottom, margin.top]).nice(3)
+  const place = ({ at }: Point) => x(at)
+  const filled = area<Point>()
+    .x(place)
+    .y0(inside.bottom)
+    .y1(({ value }) => y(value))
+    .curve(curveMonotoneX)
+  const drawn = line<Point>()
+    .x(place)
+    .y(({ value }) => y(value))
+    .curve(curveMonotoneX)
+  return figure(chart, {
+    picture: html`${valueAxis(y.ticks(2).filter(Number.isInteger), y)}${timeAxis([first.at, last.at], x)}
+<path class="area" d="${filled(points as Point[])}"/><path class="line" d="${drawn(points as Point[])}"/><circle class="end" cx="${x(last.at).toFixed(1)}" cy="${y(last.value).toFixed(1)}" r="3"/>`,
+    columns: [unit],
+    rows: points.map(({ at, value }) => ({ at, values: [value] })),
+  })
+}
+
+export type Series = { readonly name: string; readonly tone: 'one' | 'two' | 'three' | 'four' }
+export type Stacked = { readonly at: Date; readonly values: readonly number[] }
+
+/** A bar for each day, in parts. */
+export function stackedBars({
+  series,
+  points,
+  ...chart
+}: Chart & { readonly series: readonly Series[]; readonly points: readonly Stacked[] }): Html {
+  const [first, last] = [points.at(0), points.at(-1)]
+  if (first === undefined || last === undefined) return nothing(chart.title)
+  const most = Math.max(1, ...points.map(({ values }) => values.reduce((sum, value) => sum + value, 0)))
+  const x = scaleBand(
+    points.map((_, at) => at),
+    [margin.left, inside.right],
+  ).paddingInner(0.25)
+  const y = scaleLinear([0, most], [inside.bottom, margin.top]).nice(3)
+  const parts = stack<Stacked, number>()
+    .keys(series.map((_, at) => at))
+    .value(({ values }, key) => values[key] ?? 0)(points as Stacked[])
+  const drawn = parts.map((part, which) =>
+    part.flatMap(([from, to], at) => {
+      if (to === from) return []
+      const [top, tall] = [y(to), Math.max(1, y(from) - y(to))]
+      return [
+        html`<rect class="part ${series[which]?.tone}" x="${(x(at) ?? 0).toFixed(1)}" y="${top.toFixed(1)}" width="${x.bandwidth().toFixed(1)}" height="${tall.toFixed(1)}"/>`,
+      ]
+    }),
+  )
+  const times = scaleUtc([first.at, last.at], [margin.left, inside.right])
+  return figure(chart, {
+    picture: html`${valueAxis(y.ticks(2).filter(Number.isInteger), y)}${timeAxis([first.at, last.at], times)}${drawn}`,
+    legend: html`<ul class="legend">${series.map(({ name, tone }) => html`<li class="${tone}">${name}</li>`)}</ul>`,
+    columns: series.map(({ name }) => name),
+    rows: points,
+  })
+}
+
+type Drawn = {
+  readonly picture: Shown
+  readonly legend?: Shown
+  readonly columns: readonly string[]
+  readonly rows: readonly Stacked[]
+}
+
+function figure({ id, title, description }: Chart, { picture, legend, columns, rows }: Drawn): Html {
+  return html`<figure class="chart"><figcaption>${title}</figcaption>
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title ${id}-description"><title id="${id}-title">${title}</title><desc id="${id}-description">${description}</desc>
+${picture}</svg>${legend}
+<details><summary>Figures<span class="unseen"> of ${title}</span></summary><div class="scrolled" role="region" tabindex="0" aria-label="${title}"><table class="plain">
+<caption class="unseen">${title}</caption>
+<thead><tr><th scope="col">Day</th>${columns.map((name) => html`<th scope="col" class="figure">${name}</th>`)}</tr></thead>
+<tbody>${rows.toReversed().map(({ at, values }) => html`<tr><th scope="row">${days.format(at)}</th>${values.map((value) => html`<td class="figure">${whole.format(value)}</td>`)}</tr>`)}</tbody>
+</table></div></details></figure>`
+}
+
+function nothing(title: string): Html {
+  return html`<figure class="chart"><figcaption>${title}</figcaption><p class="empty">Nothing to draw yet.</p></figure>`
+}
+
+function valueAxis(ticks: readonly number[], y: (value: number) => number): Html[] {
+  return ticks.map(
+    (tick) =>
+      html`<line class="grid" x1="${margin.left}" x2="${inside.right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/><text class="tick" x="${margin.left - 6}" y="${y(tick).toFixed(1)}">${whole.format(tick)}</text>`,
+  )
+}
+
+function timeAxis([from, to]: readonly [Date, Date], x: (at: Date) => number): Html {
+  return html`<text class="tick from" x="${x(from).toFixed(1)}" y="${height - 9}">${months.format(from)}</text><text class="tick" x="${x(to).toFixed(1)}" y="${height - 9}">${months.format(to)}</text>`
+}

@@ -1,0 +1,194 @@
+import { type Html, html, type Shown } from './html.ts'
+
+/** The field that shows that a form came from a page of ours. */
+export function tokenField(formToken: string): Html {
+  return hidden('token', formToken)
+}
+
+export function hidden(name: string, value: string | number): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`
+}
+
+type Common = {
+  readonly name: string
+  readonly label: string
+  readonly hint?: Shown
+  /** What is wrong with what was given. */
+  readonly error?: string | null
+  readonly required?: boolean
+  /** Whether the cursor stands here when the page is opened. */
+  readonly focus?: boolean
+}
+
+type TextField = Common & {
+  readonly value?: string
+  readonly type?: 'text' | 'search' | 'password' | 'date' | 'number' | 'email'
+  readonly maxLength?: number
+  readonly placeholder?: string
+  readonly autocomplete?: string
+}
+
+export function textField({ type = 'text', value = '', placeholder, autocomplete = 'off', ...field }: TextField): Html {
+  return labelled(
+    field,
+    html`<input id="${field.name}" name="${field.name}" type="${type}" value="${value}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${placeholder !== undefined && html` placeholder="${placeholder}"`}${attributes(field)}>`,
+  )
+}
+
+/** Several lines of text, such as a reason. */
+export function areaField({ value = '', rows = 3, ...field }: TextField & { readonly rows?: number }): Html {
+  return labelled(
+    field,
+    html`<textarea id="${field.name}" name="${field.name}" rows="${rows}"${attributes(field)}>${value}</textarea>`,
+  )
+}
+
+/** A file of the visitor's machine. The form has to say `files`. */
+export function fileField(field: Common): Html {
+  return labelled(field, html`<input id="${field.name}" name="${field.name}" type="file"${attributes(field)}>`)
+}
+
+export type Option = { readonly value: string | number; readonly name: string }
+
+export function selectField({
+  options,
+  value,
+  ...field
+}: Common & { readonly options: readonly Option[]; readonly value: string | number | null }): Html {
+  return labelled(
+    field,
+    html`<select id="${field.name}" name="${field.name}"${attributes(field)}>${options.map((option) => html`<option value="${option.value}"${option.value === (value ?? '') && html` selected`}>${option.name}</option>`)}</select>`,
+  )
+}
+
+export function checkField({ value = '1', checked = false, ...field }: Common & { value?: string; checked?: boolean }) {
+  return html`<div class="check"><input id="${field.name}" name="${field.name}" type="checkbox" value="${value}"${checked && html` checked`}${attributes(field)}><label for="${field.name}">${field.label}</label>${field.hint && html`<p class="hint" id="${field.name}-hint">${field.hint}</p>`}</div>`
+}
+
+/** One of a few answers, all of them in view. */
+export function choiceField({
+  options,
+  value = null,
+  ...field
+}: Common & { readonly options: readonly Option[]; readonly value?: string | null }): Html {
+  return html`<fieldset class="choice"><legend>${field.label}</legend>
+${field.error && html`<p class="error" id="${field.name}-error">${field.error}</p>`}
+${options.map(
+  (option, at) =>
+    html`<div class="check"><input id="${field.name}-${at}" name="${field.name}" type="radio" value="${option.value}"${option.value === value && html` checked`}${field.required && html` required`}><label for="${field.name}-${at}">${option.name}</label></div>`,
+)}
+${field.hint && html`<p class="hint">${field.hint}</p>`}</fieldset>`
+}
+
+/** A form that does something. Each carries the token of the visitor. */
+export function actForm({
+  action,
+  formToken,
+  content,
+  kind = 'stack',
+  files = false,
+}: {
+  readonly action: string
+  readonly formToken: string
+  readonly content: Shown
+  readonly kind?: 'stack' | 'row'
+  /** Whether it holds a file, which has to be its last field. */
+  readonly files?: boolean
+}): Html {
+  return html`<form class="${kind}" method="post" action="${action}"${files && html` enctype="multipart/form-data"`}>
+${tokenField(formToken)}
+${content}
+</form>`
+}
+
+/** A form that narrows what a page shows. Its fields are the page's address, and with scripts only `part` of the page is replaced. */
+export function filterForm({
+  action,
+  label,
+  fields,
+  part,
+  all,
+}: {
+  readonly action: string
+  readonly label: string
+  readonly fields: Shown
+  /** The id of what the filter is about. */
+  readonly part: string
+  /** Where everything is shown; null: everything is shown. */
+  readonly all: string | null
+}): Html {
+  return html`<form class="filter" role="search" method="get" action="${action}" aria-label="${label}" hx-get="${action}" hx-trigger="change, submit" hx-target="#${part}" hx-select="#${part}" hx-swap="outerHTML" hx-push-url="true">
+${fields}
+<div class="row"><button>Show</button>${all !== null && html`<a href="${all}">Show all</a>`}</div>
+</form>`
+}
+
+export type Confirmation = {
+  readonly title: string
+  /** What will happen, before anything does. */
+  readonly says: Shown
+  readonly fields?: Shown
+  /** What the button says: the act itself, such as `Approve and deliver 12 changes`. */
+  readonly button: string
+  /** Whether it takes something away. */
+  readonly danger?: boolean
+  /** Where the form is sent, and what with it. */
+  readonly action: string
+  readonly hidden?: Readonly<Record<string, string | number>>
+  readonly formToken: string
+  /** Where to go instead. */
+  readonly cancel: string
+  /** Why the last attempt came to nothing. */
+  readonly error?: string | null
+}
+
+/** Asks before something is done: what will happen, what has to be said, and one button that does it. */
+export function confirmation(asked: Confirmation): Html {
+  const { title, says, fields, button, danger = false, action, formToken, cancel, error = null } = asked
+  return html`<section class="card confirm" aria-labelledby="confirm">
+<h1 id="confirm">${title}</h1>
+${error && html`<p class="notice bad" role="alert" tabindex="-1" autofocus>${error}</p>`}
+<div class="says">${says}</div>
+${actForm({
+  action,
+  formToken,
+  content: html`${Object.entries(asked.hidden ?? {}).map(([name, value]) => hidden(name, value))}
+${fields}
+<div class="row"><button class="main${danger && ' danger'}">${button}</button>
+<a class="button" href="${cancel}">Cancel</a></div>`,
+})}
+</section>`
+}
+
+/** A link that looks like a button, to a page that asks before it acts. Without the right to do it, it says who may. */
+export function actLink({
+  href,
+  name,
+  label,
+  kind,
+  notAllowed = null,
+}: {
+  readonly href: string
+  readonly name: string
+  /** The name and what it is about, for those who cannot see where it stands. */
+  readonly label?: string
+  readonly kind?: 'main' | 'danger'
+  readonly notAllowed?: string | null
+}): Html {
+  if (notAllowed !== null) return html`<span class="not-allowed"><b>${name}</b>: ${notAllowed}</span>`
+  return html`<a class="button ${kind}" href="${href}"${label !== undefined && html` aria-label="${label}"`}>${name}</a>`
+}
+
+function labelled({ name, label, hint, error }: Common, input: Html): Html {
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${error && html`<p class="error" id="${name}-error">${error}</p>`}
+${input}
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+</div>`
+}
+
+function attributes({ name, hint, error, required, focus, maxLength }: Common & { maxLength?: number }): Html {
+  const described = [error && `${name}-error`, hint && `${name}-hint`].filter(Boolean).join(' ')
+  return html`${required && html` required`}${focus && html` autofocus`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${error && html` aria-invalid="true"`}${described !== '' && html` aria-describedby="${described}"`}`
+}

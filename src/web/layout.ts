@@ -1,0 +1,139 @@
+import { type Html, html, type Shown } from './html.ts'
+
+export type NavItem = {
+  readonly name: string
+  readonly href: string
+  /** Whether the page that is shown lies there. */
+  readonly current: boolean
+  /** How many things wait there for a person; zero shows nothing. */
+  readonly waiting?: number
+}
+
+export type Frame = {
+  readonly title: string
+  readonly content: Shown
+  /** Where the name in the header leads. */
+  readonly home: string
+  /** The addresses of what the page loads. */
+  readonly assets: { readonly style: string; readonly icon: string; readonly scripts?: readonly string[] }
+  readonly nav?: readonly NavItem[]
+  /** What stands at the end of the header, such as who is signed in. */
+  readonly aside?: Shown
+  /** What stands below the content. */
+  readonly foot?: Shown
+  /** The stream of events that says when live parts of the page are worth renewing; null: there is nothing to wait for. */
+  readonly stream?: string | null
+}
+
+/**
+ * How htmx works on our pages. It adds no style sheet of its own, it asks no other site, and going back loads the page again. There is
+ * nothing in our markup that it would have to evaluate, and the policy of the pages would not let it.
+ */
+const htmxConfig = JSON.stringify({ includeIndicatorCSS: false, history: 'reload', mode: 'same-origin' })
+
+/** A whole document: header, navigation and content. */
+export function page({ title, content, home, assets, nav = [], aside, foot, stream = null }: Frame): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} · Rollcall</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="${assets.style}">
+<link rel="icon" type="image/svg+xml" href="${assets.icon}">
+${
+  assets.scripts !== undefined &&
+  html`<meta name="htmx-config" content="${htmxConfig}">
+${assets.scripts.map((script) => html`<script src="${script}" defer></script>\n`)}`
+}
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="bar">
+<div class="inner">
+<a class="brand" href="${home}"><img src="${assets.icon}" alt="" width="28" height="28">Rollcall</a>
+${nav.length > 0 && html`<nav class="main-nav" aria-label="Pages"><ul>${nav.map(navItem)}</ul></nav>`}
+${aside}
+</div>
+</header>
+<main id="content" tabindex="-1" class="inner">
+${content}
+</main>
+${foot && html`<footer class="foot inner">${foot}</footer>`}
+${stream !== null && html`<div data-stream="${stream}" hx-swap="none" hidden></div>`}
+</body>
+</html>
+`
+}
+
+function navItem({ name, href, current, waiting = 0 }: NavItem): Html {
+  return html`<li><a href="${href}"${current && html` aria-current="page"`}>${name}${waiting > 0 && html` <span class="count">${waiting}</span>`}</a></li>`
+}
+
+/** What just happened. It gets the focus, so that screen readers read it after the page was loaded again. */
+export function notice(text: Shown, kind: 'good' | 'bad' = 'good'): Html {
+  return html`<p class="notice ${kind}" role="${kind === 'good' ? 'status' : 'alert'}" tabindex="-1" autofocus>${text}</p>`
+}
+
+export type Crumb = { readonly name: Shown; readonly href: string }
+
+/** The beginning of a page: where it lies, its title, what it is about in a line, and what can be done there. */
+export function heading({
+  title,
+  crumbs = [],
+  lead,
+  actions,
+}: {
+  readonly title: Shown
+  readonly crumbs?: readonly Crumb[]
+  readonly lead?: Shown
+  readonly actions?: Shown
+}): Html {
+  return html`<div class="head">
+${crumbs.length > 0 && html`<nav aria-label="Where this page lies" class="crumbs"><ol>${crumbs.map(({ name, href }) => html`<li class="crumb"><a href="${href}">${name}</a></li>`)}</ol></nav>`}
+<div class="heading">
+<h1>${title}</h1>
+${actions && html`<div class="row">${actions}</div>`}
+</div>
+${lead && html`<p class="lead">${lead}</p>`}
+</div>`
+}
+
+/** A part of a page with a title of its own. `id` is its address within the page. */
+export function card({
+  title,
+  content,
+  id,
+  aside,
+  tone,
+}: {
+  readonly title: Shown
+  readonly content: Shown
+  readonly id: string
+  /** What stands beside the title, such as a link. */
+  readonly aside?: Shown
+  readonly tone?: 'bad' | 'wait'
+}): Html {
+  return html`<section class="card ${tone}" aria-labelledby="${id}">
+<div class="heading"><h2 id="${id}">${title}</h2>${aside}</div>
+${content}
+</section>`
+}
+
+/** Says why there is no page, in a sentence, and where to go on. */
+export function problemCard({
+  title = 'That did not work',
+  message,
+  back,
+}: {
+  readonly title?: string
+  readonly message: Shown
+  readonly back: { readonly name: string; readonly href: string }
+}): Html {
+  return html`<div class="card narrow">
+<h1>${title}</h1>
+<p role="alert">${message}</p>
+<p><a href="${back.href}">${back.name}</a></p>
+</div>`
+}

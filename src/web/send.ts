@@ -1,0 +1,39 @@
+import type { FastifyReply } from 'fastify'
+import type { Html } from './html.ts'
+
+/**
+ * The headers of every page. No page has a script or a style in itself, and none is framed. With `scripts` it loads scripts of ours,
+ * and they ask for parts of pages; without it no script runs at all.
+ */
+export function pageHeaders({ scripts }: { readonly scripts: boolean }): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    ...(scripts ? ["script-src 'self'"] : []),
+    "style-src 'self'",
+    "img-src 'self'",
+    ...(scripts ? ["connect-src 'self'"] : []),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    'cache-control': 'no-store',
+    'content-security-policy': policy.join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  }
+}
+
+/** Something that the reader keeps, rather than a page of the site. */
+export type Download = { readonly name: string; readonly type: string; readonly content: Buffer }
+
+export function sendDownload(reply: FastifyReply, { name, type, content }: Download): FastifyReply {
+  return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content)
+}
+
+export function sendPage(reply: FastifyReply, page: Html): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(page.toString())
+}

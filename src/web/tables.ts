@@ -1,0 +1,65 @@
+import { type Html, html, type Shown } from './html.ts'
+
+export type Column<Row> = {
+  /** Stands above the column, and beside each cell where the screen is narrow. */
+  readonly name: string
+  readonly cell: (row: Row) => Shown
+  /** `row`: what the row is about. `figure`: numbers. `action`: what can be done; its name is for screen readers alone. */
+  readonly kind?: 'row' | 'figure' | 'action' | 'long'
+}
+
+/** A table that becomes a list of cards where the screen is narrow. */
+export function table<Row>({
+  caption,
+  columns,
+  rows,
+  empty,
+}: {
+  readonly caption: Shown
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  /** What is said where there is no row. */
+  readonly empty: Shown
+}): Html {
+  if (rows.length === 0) return html`<p class="empty" role="status">${empty}</p>`
+  return html`<table role="table">
+<caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(({ name, kind }) => html`<th role="columnheader" scope="col" class="${kind}">${kind === 'action' ? html`<span class="unseen">${name}</span>` : name}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${columns.map((column) => cellOf(column, row))}</tr>\n`)}</tbody>
+</table>`
+}
+
+function cellOf<Row>({ name, kind, cell }: Column<Row>, row: Row): Html {
+  if (kind === 'row') return html`<th role="rowheader" scope="row" class="row-name">${cell(row)}</th>`
+  if (kind === 'action') return html`<td role="cell" class="action">${cell(row)}</td>`
+  return html`<td role="cell" class="${kind}" data-label="${name}">${cell(row)}</td>`
+}
+
+/** Leads to the first page and to the next one of a list; nothing where there is one page alone. */
+export function paging({
+  label,
+  first,
+  next,
+}: {
+  readonly label: string
+  readonly first: string | null
+  readonly next: string | null
+}): Html | null {
+  if (first === null && next === null) return null
+  return html`<nav class="paging" aria-label="${label}">
+${first !== null && html`<a class="button" href="${first}">First page</a>`}
+${next !== null && html`<a class="button" rel="next" href="${next}">Next page</a>`}
+</nav>`
+}
+
+export type Tile = {
+  readonly name: string
+  readonly count?: number
+  readonly href: string
+  readonly current: boolean
+}
+
+/** A few ways to narrow a list, with how much each would show. */
+export function tiles(label: string, items: readonly Tile[]): Html {
+  return html`<nav aria-label="${label}"><ul class="tiles">${items.map(({ name, count, href, current }) => html`<li><a class="tile" href="${href}"${current && html` aria-current="true"`}><span>${name}</span>${count !== undefined && html` <b>${count.toLocaleString('en')}</b>`}</a></li>\n`)}</ul></nav>`
+}
