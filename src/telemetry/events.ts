@@ -23,6 +23,13 @@ export type EventFields = {
   'delivery.postponed': BatchRef & { readonly delayMs: number; readonly reason: string }
   'request.begun': BatchRef & { readonly people: number }
   'request.ended': BatchRef & { readonly status: string }
+  'request.answered': {
+    readonly operation: string
+    readonly method: string
+    readonly outcome: string
+    readonly status: number
+    readonly durationMs: number
+  }
   'step.stored': BatchRef & { readonly step: string; readonly people: number }
   'outcomes.recorded': BatchRef & { readonly people: number }
   'person.refused': RunRef & { readonly identityId: string; readonly status: number }
@@ -30,6 +37,8 @@ export type EventFields = {
   'connection.blocked': { readonly connection: string; readonly status: string; readonly reason: string }
   'connection.freed': { readonly connection: string }
   'connection.unblocked': { readonly connection: string; readonly by: string }
+  'connection.paused': { readonly connection: string; readonly by: string; readonly until: string | null }
+  'connection.resumed': { readonly connection: string; readonly by: string }
   'leaving.held_back': {
     readonly connection: string
     readonly identityId: string
@@ -112,7 +121,18 @@ export type EventFields = {
   'values.removed': { readonly runs: number; readonly values: number; readonly events: number }
   'store.unreachable': { readonly during: string; readonly reason: string; readonly times: number }
   'platform.readable': { readonly address: string }
-  'daemon.started': { readonly address: string; readonly connections: number }
+  'access.opened': { readonly address: string; readonly signIn: string }
+  'access.impossible': { readonly address: string }
+  'access.readable': { readonly address: string }
+  'connection.awaited': { readonly address: string; readonly configuration: string }
+  'daemon.started': { readonly address: string; readonly connections: number; readonly roles: readonly string[] }
+  'traces.unsent': { readonly collector: string; readonly reason: string }
+  'traces.sent': { readonly collector: string }
+  'config.reloaded': { readonly connections: number }
+  'config.refused': { readonly reason: string }
+  'settings.differ': { readonly settings: readonly string[]; readonly processes: readonly string[] }
+  'settings.agree': { readonly processes: number }
+  'daemon.waiting': { readonly reason: string; readonly seconds: number }
   'daemon.stopping': { readonly reason: string }
   'daemon.cut_off': { readonly seconds: number }
   'daemon.stopped': { readonly durationMs: number }
@@ -157,6 +177,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     deliveryPostponed: tells('info', 'delivery.postponed', 'batch waits for the platform'),
     requestBegun: tells('debug', 'request.begun', 'request begun'),
     requestEnded: tells('debug', 'request.ended', 'request ended'),
+    requestAnswered: tells('debug', 'request.answered', 'platform answered'),
     stepStored: tells('debug', 'step.stored', 'step of a correction stored'),
     outcomesRecorded: tells('debug', 'outcomes.recorded', 'outcomes recorded'),
     personRefused: tells('warn', 'person.refused', 'platform refused a person'),
@@ -164,6 +185,8 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     connectionBlocked: tells('warn', 'connection.blocked', 'connection blocked until an operator helps'),
     connectionFreed: tells('info', 'connection.freed', 'connection works again'),
     connectionUnblocked: tells('info', 'connection.unblocked', 'block lifted by an operator'),
+    connectionPaused: tells('info', 'connection.paused', 'connection paused by an operator'),
+    connectionResumed: tells('info', 'connection.resumed', 'pause ended by an operator'),
     leavingHeldBack: tells('info', 'leaving.held_back', 'an operator holds leavings of a person back, or no longer'),
     keysAnswered: tells('info', 'keys.answered', 'keys were said to name one person or two'),
     valueClassed: tells('info', 'value.classed', 'a value was classed by an operator'),
@@ -193,11 +216,38 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
       'platform.readable',
       'what is sent to the platform can be read and changed on the way: write https:// in platform.baseUrl',
     ),
+    accessOpened: tells('info', 'access.opened', 'control API and console are served to those who sign in'),
+    accessImpossible: tells(
+      'warn',
+      'access.impossible',
+      'no one can sign in yet: other machines reach webhooks and probes alone until "rollcall token create" makes a token',
+    ),
+    accessReadable: tells(
+      'warn',
+      'access.readable',
+      'tokens and pages can be read on the way: put a proxy with HTTPS in front, and name it as server.publicUrl',
+    ),
     daemonStarted: tells('info', 'daemon.started', 'daemon started'),
+    tracesUnsent: tells('warn', 'traces.unsent', 'the collector of traces takes none; what it misses is dropped'),
+    tracesSent: tells('info', 'traces.sent', 'the collector takes traces again'),
+    connectionAwaited: tells(
+      'warn',
+      'connection.awaited',
+      'the configuration has no connection yet, so nothing is read: sign in to the console as an admin and upload an export, or say "rollcall init"',
+    ),
+    configReloaded: tells('info', 'config.reloaded', 'the configuration was read again and is in effect'),
+    configRefused: tells(
+      'error',
+      'config.refused',
+      'the configuration was read again and refused; the former one stays',
+    ),
+    settingsDiffer: tells('warn', 'settings.differ', 'processes of this store work by different settings'),
+    settingsAgree: tells('info', 'settings.agree', 'processes of this store work by the same settings again'),
+    daemonWaiting: tells('warn', 'daemon.waiting', 'daemon waits for its database or its queue to start'),
     daemonStopping: tells('info', 'daemon.stopping', 'daemon stopping'),
     daemonCutOff: tells('warn', 'daemon.cut_off', 'daemon ended before everything was closed; the next one goes on'),
     daemonStopped: tells('info', 'daemon.stopped', 'daemon stopped'),
-    scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run missed while down, caught up now'),
+    scheduleMissed: tells('warn', 'schedule.missed', 'scheduled run did not begin at its time, caught up now'),
     doubtsRead: tells('info', 'doubts.read', 'people in doubt read back'),
     storeMarked: tells(
       'warn',
