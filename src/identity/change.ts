@@ -1,4 +1,4 @@
-import type { FieldName, IdentityFields, IdentityRecord } from './record.ts'
+import type { FieldName, IdentityFields, IdentityRecord, UnlistedValue } from './record.ts'
 
 export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'retract'] as const
 export type ChangeKind = (typeof changeKinds)[number]
@@ -41,6 +41,8 @@ export type Verdict = {
   readonly people?: readonly string[]
   /** Where it failed: how the values of a field move, and what usually causes that. No values of people. */
   readonly hints?: readonly string[]
+  /** Where it failed because of values that no list holds: the first of them. */
+  readonly unlisted?: readonly UnlistedValue[]
   /** Where it failed: the kinds of change that it puts in doubt; left out: all of them. */
   readonly taints?: readonly ChangeKind[]
 }

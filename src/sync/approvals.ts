@@ -1,3 +1,4 @@
+import { machinePrincipal } from '../contract/control/access.ts'
 import { Failure } from '../errors.ts'
 import { foldValue } from '../identity/mapping/fold-value.ts'
 import { record } from '../store/audit/trail.ts'
@@ -5,6 +6,7 @@ import { lockActiveRun } from '../store/runs/claims.ts'
 import { configuredBy } from '../store/runs/configured.ts'
 import {
   addWaitingRun,
+  askersOfRun,
   basisOfHeld,
   getRun,
   moveRun,
@@ -12,7 +14,8 @@ import {
   type Run,
   waitingRun,
 } from '../store/runs/runs.ts'
-import type { Db } from '../store/schema.ts'
+import type { Asker, Db } from '../store/schema.ts'
+import { noteSpans } from '../telemetry/traces.ts'
 import type { SyncContext } from './context.ts'
 import { basisOf } from './plan/basis.ts'
 import { connectionOf, endRun, runOf } from './requests.ts'
@@ -23,6 +26,8 @@ import { sweep } from './sweep.ts'
 export type Decision = {
   readonly runId: string
   readonly by: string
+  /** Who that is for the rule of two people. Left out: the account of this machine. */
+  readonly principal?: string
   /** Why, for the record. */
   readonly reason?: string | undefined
   /** The connection that the person takes the run to be of. */
@@ -35,15 +40,22 @@ export type Decision = {
  * run delivers if nothing of the plan has changed or nothing holds it any more.
  */
 export async function approveRun(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
+  const { runId } = decision
+  const part = { runId, name: 'approve', facts: {}, isExpected: (error: unknown) => error instanceof Failure }
+  return await ctx.traces.ofRun(part, () => approve(ctx, decision))
+}
+
+async function approve(ctx: SyncContext, decision: Decision & { readonly digest: string }): Promise<Run> {
   const { db } = ctx.store
-  const { runId, digest, by, reason: because = null } = decision
+  const { runId, digest, by, principal = machinePrincipal, reason: because = null } = decision
   const run = await heldRun(ctx, decision)
+  noteSpans({ 'rollcall.connection': run.connection })
   if (run.digest !== digest)
     throw new Failure('conflict', `run ${runId} is held with the plan ${run.digest}, not ${digest}`)
   const connection = connectionOf(ctx, run.connection)
   const now = ctx.now()
   refuseExpired(run, now)
-  if (connection.approvals.twoPeople) await refuseSamePerson(db, run, by)
+  if (connection.approvals.twoPeople) await refuseSamePerson(db, run, { by, principal })
   const basis = await basisOf(ctx, connection)
   const committed = await db.transaction().execute(async (tx) => {
     const active = await lockActiveRun(tx, run.connection)
@@ -108,20 +120,47 @@ function refuseExpired({ id, connection, expiresAt, options }: Run, now: Date): 
   throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt} and cannot be approved: ${helps}`)
 }
 
-/** Names are what people say of themselves: they are compared without regard to case and blanks. */
-async function refuseSamePerson(db: Db, run: Run, by: string): Promise<void> {
-  const isSame = (name: string | null) => name !== null && foldValue(name) === foldValue(by)
+/**
+ * Two people are two principals with two names. The account of this machine is one of them, whatever names it states. Names are
+ * compared without regard to case and blanks, so that a person is also known who asked in one way and approves in another.
+ */
+async function refuseSamePerson(db: Db, run: Run, approver: Asker): Promise<void> {
   const rule = '"approvals.twoPeople" wants another person to approve it'
-  if (run.requestedBy.some(isSame)) throw new Failure('conflict', `${by} asked for run ${run.id}: ${rule}`)
+  const asked = (await askersOfRun(db, run.id)).find((asker) => isSame(asker, approver))
+  if (asked) {
+    const who = isSameName(asked, approver) ? approver.by : asked.by
+    throw new Failure('conflict', `${who} asked for run ${run.id}${alike(asked, approver)}: ${rule}`)
+  }
   const { connection, configuration } = run
-  if (configuration !== null && isSame(await configuredBy(db, { connection, configuration })))
-    throw new Failure('conflict', `run ${run.id} was planned by a configuration that ${by} brought in: ${rule}`)
+  if (configuration === null) return
+  const name = await configuredBy(db, { connection, configuration })
+  const started = name === null ? null : { by: name, principal: machinePrincipal }
+  if (started && isSame(started, approver)) {
+    const planned = `run ${run.id} was planned by a configuration that ${started.by} brought in`
+    throw new Failure('conflict', `${planned}${alike(started, approver)}: ${rule}`)
+  }
+}
+
+function isSame(one: Asker, other: Asker): boolean {
+  return one.principal === other.principal || isSameName(one, other)
+}
+
+function isSameName(one: Asker, other: Asker): boolean {
+  return foldValue(one.by) === foldValue(other.by)
+}
+
+/** Why two names are one person, where that is not seen from them. */
+function alike(one: Asker, other: Asker): string {
+  if (isSameName(one, other)) return ''
+  const why =
+    other.principal === machinePrincipal ? 'the account of this machine states both names' : 'by their sign-in'
+  return `, and ${other.by} is the same person (${why})`
 }
 
 /** Asks for the run that makes a held plan again. The held run stays until the new plan is stored, so that nothing of it is lost. */
 async function askAgain(
   tx: Db,
-  { id: runId, connection, feed, options: { full, verify, person, revert }, requestedBy }: Run,
+  { id: runId, connection, feed, options: { full, verify, person, revert } }: Run,
   { digest, by, because, now }: { digest: string; by: string; because: string | null; now: Date },
 ): Promise<string> {
   const waiting = await waitingRun(tx, { connection, feed })
@@ -135,6 +174,7 @@ async function askAgain(
     ...(revert !== undefined && { revert }),
     again: { runId, digest, by, because },
   }
+  const requestedBy = await askersOfRun(tx, runId)
   return await addWaitingRun(tx, { connection, feed, trigger: 'operator', options, requestedBy, now })
 }
 

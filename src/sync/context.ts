@@ -11,6 +11,7 @@ import type { Queue } from '../queue/queue.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Lease } from '../store/workers/leases.ts'
 import type { Events } from '../telemetry/events.ts'
+import type { Traces } from '../telemetry/traces.ts'
 import type { Pace } from './deliver/pace.ts'
 
 /** The operations of the platform that a sync needs. */
@@ -79,6 +80,7 @@ export type SyncContext = {
   readonly enqueue: Queue['enqueue']
   readonly platform: Platform
   readonly events: Events
+  readonly traces: Traces
   readonly now: () => Date
   readonly lease: Lease
   /** Who started this process; null where that is not known. */

@@ -11,19 +11,19 @@ import { preparePerson } from './plan/one-person.ts'
 import type { PlanDocument } from './plan/plan-only.ts'
 import { memoryStage } from './plan/stage.ts'
 import { askedPerson } from './plan/watch-person.ts'
-import { connectionOf, mustKnowWhoAsks } from './requests.ts'
+import { askersOf, connectionOf, mustKnowWhoAsks } from './requests.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
 export async function requestPerson(
   ctx: SyncContext,
-  request: { connection: string; person: string; by?: string },
+  request: { connection: string; person: string; by?: string; principal?: string },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
   const { name } = connection
   mustHaveSource(connection)
-  const requestedBy = request.by === undefined ? [] : [request.by]
+  const requestedBy = askersOf(request)
   mustKnowWhoAsks(connection, requestedBy)
   const now = ctx.now()
   const person = askedPerson(request.person)

@@ -1,3 +1,4 @@
+import { machinePrincipal } from '../contract/control/access.ts'
 import { Failure } from '../errors.ts'
 import { retractChange } from '../identity/decide.ts'
 import { planDigest } from '../identity/digest.ts'
@@ -24,7 +25,7 @@ import {
   type Run,
   type Trigger,
 } from '../store/runs/runs.ts'
-import type { Db, RunOptions } from '../store/schema.ts'
+import type { Asker, Db, RunOptions } from '../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
 import { enqueueWaiting } from './enqueue.ts'
 import { addDueRuns } from './plan/due-runs.ts'
@@ -42,12 +43,13 @@ export async function requestRun(
     options?: Omit<RunOptions, 'retract'>
     /** The person who asks, if one does. */
     by?: string
+    principal?: string
   },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
   const now = ctx.now()
-  const requestedBy = request.by === undefined ? [] : [request.by]
+  const requestedBy = askersOf(request)
   if (request.trigger === 'operator') mustKnowWhoAsks(connection, requestedBy)
   await ensureConnection(db, connection.name)
   if (request.trigger === 'operator') {
@@ -92,7 +94,7 @@ export async function requestRun(
 async function requestEventsToo(
   ctx: SyncContext,
   { name, feeds }: SyncConnection,
-  requestedBy: readonly string[],
+  requestedBy: readonly Asker[],
 ): Promise<void> {
   const { db } = ctx.store
   // Thin events hold nothing to plan: they have the source read, which is what this run does.
@@ -120,7 +122,7 @@ export async function cancelRun(ctx: SyncContext, { runId, by }: { runId: string
  */
 export async function retractPerson(
   ctx: SyncContext,
-  request: { connection: string; identityId: string; reason: string; by: string },
+  request: { connection: string; identityId: string; reason: string; by: string; principal?: string },
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
@@ -140,7 +142,7 @@ export async function retractPerson(
     endMissing: false,
     recent: noPeople,
     usual: null,
-    headcount: await headcount(db, connection.name),
+    headcount: (await headcount(db, connection.name)).employed,
     missingColumns: [],
     pairs: [],
     absence: 'ignore',
@@ -155,7 +157,7 @@ export async function retractPerson(
       counts: counted.counts(),
       guards,
       digest: planDigest([change]),
-      requestedBy: [by],
+      requestedBy: askersOf(request),
       expiresAt: expiryOf(connection, ctx.now()),
       now: ctx.now(),
     })
@@ -223,7 +225,7 @@ export async function classValue(
 /** Takes a retraction back and asks for a run, which sends the person again as the source has them. */
 export async function restorePerson(
   ctx: SyncContext,
-  { by, ...person }: { connection: string; identityId: string; by: string },
+  { by, principal, ...person }: { connection: string; identityId: string; by: string; principal?: string },
 ): Promise<Run> {
   const connection = connectionOf(ctx, person.connection)
   await ctx.store.db.transaction().execute(async (tx) => {
@@ -237,6 +239,7 @@ export async function restorePerson(
     trigger: 'operator',
     options: { restore: { identityId: person.identityId, by } },
     by,
+    ...(principal !== undefined && { principal }),
   })
 }
 
@@ -245,8 +248,13 @@ async function isPinned(db: Db, { name, pinned }: SyncConnection, identityId: st
   return [identityId, ...(await laterKeys(db, { connection: name, identityId }))].some((key) => pinned.has(key))
 }
 
+/** The person who asks for a run, if one does. A name that comes without its principal is one that the account of this machine stated. */
+export function askersOf({ by, principal = machinePrincipal }: { by?: string; principal?: string }): Asker[] {
+  return by === undefined ? [] : [{ by, principal }]
+}
+
 /** A person who asks for a run may not approve it under `twoPeople`, so that it has to be known who asks. */
-export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly string[]): void {
+export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly Asker[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
     throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
 }
@@ -274,6 +282,7 @@ export async function endRun(
     if (to === 'rejected') await decideSource(tx, before, { outcome: 'refused', now: ctx.now() })
     else await releaseEvents(tx, runId)
   })
+  ctx.traces.ended({ ...before, state: to })
   const connection = ctx.connections.get(before.connection)
   if (to === 'rejected' && connection) await settleSources(ctx, connection)
   return await runOf(ctx, runId)

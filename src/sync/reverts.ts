@@ -7,15 +7,16 @@ import type { SyncContext } from './context.ts'
 import { requireDigests } from './digests.ts'
 import { prepareRevert } from './plan/revert.ts'
 import { memoryStage } from './plan/stage.ts'
-import { connectionOf } from './requests.ts'
+import { askersOf, connectionOf } from './requests.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run that takes back what another one did. It reads no source, and is guarded like every other. */
 export async function requestRevert(
   ctx: SyncContext,
-  { runId, reason, by, signal }: { runId: string; reason: string; by: string; signal: AbortSignal },
+  request: { runId: string; reason: string; by: string; principal?: string; signal: AbortSignal },
 ): Promise<Run> {
   const { db } = ctx.store
+  const { runId, reason, by, signal } = request
   const run = await existing(ctx, runId)
   const connection = connectionOf(ctx, run.connection)
   const { name } = connection
@@ -37,7 +38,7 @@ export async function requestRevert(
       feed: 'revert',
       trigger: 'operator',
       options: { revert },
-      requestedBy: [by],
+      requestedBy: askersOf(request),
       now,
     })
     if (added === null)

@@ -14,6 +14,7 @@ import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/c
 import { noteConfiguration } from '../store/runs/configured.ts'
 import {
   addWaitingRun,
+  askersOfRun,
   type FeedName,
   getRun,
   heldReason,
@@ -24,6 +25,7 @@ import {
 import type { Db, RunAccount, Verification } from '../store/schema.ts'
 import { type SourceOutcome, takeSource } from '../store/sources.ts'
 import { workingOn } from '../store/workers/leases.ts'
+import { noteSpan, noteSpans, step } from '../telemetry/traces.ts'
 import type { SyncConnection, SyncContext } from './context.ts'
 import { noteTarget } from './deliver/target.ts'
 import { digestAnswered, digestsOf } from './digests.ts'
@@ -62,6 +64,7 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
 async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSignal): Promise<void> {
   const claim = await claimRun(ctx.store.db, { id: runId, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
+  noteSpans({ 'rollcall.connection': claim.run.connection, 'rollcall.attempt': claim.attempt })
   const connection = ctx.connections.get(claim.run.connection)
   if (!connection) {
     await failRun(
@@ -74,7 +77,7 @@ async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSigna
 
   try {
     if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, signal)
-    await accept(ctx, claim, connection)
+    await step('guard', () => accept(ctx, claim, connection))
   } catch (error) {
     if (error instanceof Overtaken) return
     const final = finalFailure(error, claim, signal)
@@ -112,7 +115,7 @@ async function readAndPlan(
   const { plan: kept, joined } = claim.run.options
   if (joined) {
     const { feed, trigger } = claim.run
-    const { requestedBy = [] } = (await getRun(db, claim.run.id)) ?? {}
+    const requestedBy = await askersOfRun(db, claim.run.id)
     const asked = { feed: feed as FeedName, trigger: trigger as Trigger, options: joined, requestedBy, now: ctx.now() }
     await addWaitingRun(db, { connection: connection.name, ...asked })
   }
@@ -130,7 +133,7 @@ async function readAndPlan(
 
   // Before anything is read by it: what is said meanwhile makes it another one.
   const basis = await basisOf(ctx, connection)
-  const plan = await planOf(ctx, claim, connection, signal)
+  const plan = await step('plan', () => planOf(ctx, claim, connection, signal))
 
   const { setAside } = plan
   const digests = digestsOf(db, connection)
@@ -139,7 +142,7 @@ async function readAndPlan(
     await refuseOtherPlan(db, kept, made)
   }
   const now = ctx.now()
-  const held = await db.transaction().execute(async (tx) => {
+  const store = async (tx: Db): Promise<string | null> => {
     const { name, configuration } = connection
     if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification }, now)))
       throw new Overtaken()
@@ -160,7 +163,8 @@ async function readAndPlan(
       await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
     }
     return aside
-  })
+  }
+  const held = await step('store plan', () => db.transaction().execute(store))
   ctx.events.runPrepared(about)
   if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
 }
@@ -191,7 +195,7 @@ async function planOf(
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
-  const feed = await openFeed(ctx, connection, { name: name as FeedName, claim, signal })
+  const feed = await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
   const { again, held: replaces = false } = options
   return await preparePlan(ctx, connection, {
     feed,
@@ -240,6 +244,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       await record(tx, { ...about, act: 'run.held', by: rollcall, details, now })
       return part
     })
+    noteSpan({ 'rollcall.state': 'held' })
     ctx.events.runHeld({ ...about, reason })
     if (wentOn) await afterCommit(ctx, wentOn.run, wentOn.batches)
     else await enqueueWaiting(ctx, run.connection)
@@ -260,6 +265,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     await record(tx, { ...about, act: 'run.passed', by: rollcall, details, now })
     return done
   })
+  noteSpan({ 'rollcall.state': committed > 0 ? 'delivering' : 'unchanged' })
   if (by !== null) ctx.events.runApproved({ ...about, by, digest: run.digest ?? '' })
   await afterCommit(ctx, run, committed)
 }
@@ -358,12 +364,16 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (run.source?.more) await askForNext(ctx, run)
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })
+    ctx.traces.ended({ ...run, state: 'unchanged' })
     await enqueueWaiting(ctx, run.connection)
     await digestAnswered(ctx, connection)
     return
   }
   ctx.events.runPlanned({ ...about, counts: run.counts ?? {}, batches })
-  ctx.events.deliveriesEnqueued({ ...about, jobs: await enqueueDeliveries(ctx, run.id) })
+  const jobs = await step('enqueue', () => enqueueDeliveries(ctx, run.id), {
+    found: (enqueued) => ({ facts: { 'rollcall.jobs': enqueued } }),
+  })
+  ctx.events.deliveriesEnqueued({ ...about, jobs })
 }
 
 /** Further exports wait behind that of a run. */
@@ -388,5 +398,7 @@ async function failRun(ctx: SyncContext, claim: ClaimedRun, failure: Failure): P
     await record(tx, { act: 'run.failed', connection, by: rollcall, runId: id, details, now: ctx.now() })
   })
   ctx.events.runFailed({ runId: id, connection, code: failure.code, reason: failure.message })
+  const { trigger, feed, created_at: createdAt } = claim.run
+  ctx.traces.ended({ id, connection, trigger, feed, state: 'failed', createdAt: createdAt.toISOString() })
   await enqueueWaiting(ctx, connection)
 }

@@ -11,6 +11,7 @@ export { requestDueRuns } from './plan/due-runs.ts'
 export { requestEventRuns } from './plan/event-runs.ts'
 export { mainFeed } from './plan/feeds.ts'
 export { type PlanDocument, planOnly } from './plan/plan-only.ts'
+export { type Glance, planReading } from './plan/plan-reading.ts'
 export { readBackLeavers } from './repair/effective.ts'
 export { readBackInDoubt } from './repair/in-doubt.ts'
 export {

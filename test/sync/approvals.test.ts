@@ -48,7 +48,12 @@ describe.each(databases)('an approval on $name', ({ place }) => {
     return run
   }
 
-  const decision = ({ id, digest }: Run, by = 'ana') => ({ runId: id, digest: digest ?? '', by })
+  const decision = ({ id, digest }: Run, by = 'ana', principal = `token:${by}`) => ({
+    runId: id,
+    digest: digest ?? '',
+    by,
+    principal,
+  })
   const refusal = async (deciding: Promise<unknown>): Promise<string> => {
     const error = await deciding.then(
       () => null,
@@ -85,6 +90,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       alertViews(world.sync.store.db, {
         connections: ['acme'],
         overdueMinutes: 60,
+        pausedHours: 24,
         leaverBounds: new Map(),
         freshness: [],
         link: null,
@@ -216,6 +222,23 @@ describe.each(databases)('an approval on $name', ({ place }) => {
 
       expect(message).toBe(` ANA  asked for run ${held.id}: "approvals.twoPeople" wants another person to approve it`)
       expect(await separated()).toBe(10)
+    })
+
+    test('takes all names that the account of this machine states for one person', async () => {
+      await using opened = await open()
+      const { world, separated } = opened
+      reconfigure(world, twoPeople)
+      const held = await heldRun(world, 'ana')
+
+      const message = await refusal(approveRun(world.sync, decision(held, 'ben', 'machine')))
+      const { runId } = decision(held)
+      const unstated = await refusal(approveRun(world.sync, { runId, digest: held.digest ?? '', by: 'ben' }))
+
+      expect(message).toBe(
+        `ana asked for run ${held.id}, and ben is the same person (the account of this machine states both names): "approvals.twoPeople" wants another person to approve it`,
+      )
+      expect(unstated).toBe(message)
+      expect(await separated()).toBe(0)
     })
 
     test('counts each person who joined in asking, and does not lose them where the plan is made again', async () => {

@@ -93,9 +93,9 @@ async function perform(world: World, act: Act): Promise<void> {
   }
 }
 
-test('every departure that HR expressed is on the platform, in the problems, or behind a hold that names it, night after night', async ({
-  task,
-}) => {
+test('every departure that HR expressed is on the platform, in the problems, or behind a hold that names it, night after night', {
+  timeout: isFull ? 1_800_000 : 300_000,
+}, async ({ task }) => {
   const total: Account = {
     nights: 0,
     departures: 0,

@@ -268,7 +268,12 @@ describe('the clock of a leaver', () => {
     await using world = await open()
     const late = async (instant: string) => {
       world.clock.now = new Date(instant)
-      const settings = { connections: ['acme'], overdueMinutes: 60, leaverBounds: new Map([['acme', 24]]) }
+      const settings = {
+        connections: ['acme'],
+        overdueMinutes: 60,
+        pausedHours: 24,
+        leaverBounds: new Map([['acme', 24]]),
+      }
       const found = await conditions(world.sync.store.db, { ...settings, freshness: [], now: world.clock.now })
       return found.filter(({ kind }) => kind === 'leaver_late')
     }

@@ -156,7 +156,7 @@ function unlistedValues({ unlisted: { values, count, known } }: GuardFacts): Ver
     ...(known > 0 ? [`and ${known} that ${known === 1 ? 'was' : 'were'} accepted before`] : []),
   ]
   const reason = `values that no list of the configuration holds: ${[...named, ...more].join(', ')}; \`rollcall accept-status VALUE --as …\` says what one means`
-  return { ...verdict, ok: false, reason }
+  return { ...verdict, ok: false, reason, unlisted: values.map(({ field, value }) => ({ field, value })) }
 }
 
 function unreadableKeys({ unreadableKeys: all, knownUnreadableKeys: known, absent }: GuardFacts): Verdict {

@@ -24,7 +24,7 @@ const tokens = {
   H: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
   hh: { unit: 'hour', pattern: '\\d{2}', fixed: true },
   h: { unit: 'hour', pattern: '\\d{1,2}', fixed: false },
-  a: { unit: 'half', pattern: '(?i:AM|PM)', fixed: true },
+  a: { unit: 'half', pattern: '[aApP][mM]', fixed: true },
   mm: { unit: 'minute', pattern: '\\d{2}', fixed: true },
   ss: { unit: 'second', pattern: '\\d{2}', fixed: true },
   SSS: { unit: 'milli', pattern: '\\d{3}', fixed: true },
@@ -130,7 +130,18 @@ function spacingProblem(parts: readonly FormatPart[]): string | null {
 
 function namesPattern(length: 'short' | 'long', language: Language): string {
   const names = monthNames(length, language).flat()
-  return `(?i:${names.toSorted((a, b) => b.length - a.length).join('|')})`
+  return names
+    .toSorted((a, b) => b.length - a.length)
+    .map(inAnyCase)
+    .join('|')
+}
+
+/**
+ * What reads a name however it is capitalised. Not `(?i:…)`: once V8 has compiled 16 MB of patterns in a process, it no longer
+ * optimizes them, and such a part of a pattern then reads small letters apart from capitals (V8 14.6).
+ */
+function inAnyCase(name: string): string {
+  return name.replaceAll(/\p{L}/gu, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
 }
 
 function isNameLength(pattern: string): pattern is 'short' | 'long' {

@@ -42,6 +42,7 @@ import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from 
 import { forgetAnswered } from '../../store/deliveries/outcomes.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
+import { noteSpans } from '../../telemetry/traces.ts'
 import type { SyncContext } from '../context.ts'
 import { digestAnswered } from '../digests.ts'
 import { enqueueDeliveries, enqueueWaiting } from '../enqueue.ts'
@@ -76,6 +77,7 @@ export async function deliver(
 async function deliverBatch(ctx: SyncContext, { runId, batch }: Payload<'upsert'>, signal: AbortSignal): Promise<void> {
   const claim = await claimDelivery(ctx.store.db, { runId, batch, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
+  noteSpans({ 'rollcall.connection': claim.connection, 'rollcall.attempt': claim.attempt })
   const attempt = newAttempt(ctx, claim, signal)
   let stop: Stop | null
   try {
@@ -242,6 +244,7 @@ export async function finishRun(
   if (run) {
     const { confirmed, problems, durationMs } = run
     ctx.events.runFinished({ runId, connection, confirmed, problems, durationMs: durationMs ?? 0 })
+    ctx.traces.ended(run)
   }
   await enqueueWaiting(ctx, connection)
   await forgetAnswered(db, connection)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   BrokenCircuitError,
   bulkhead,
+  CircuitState,
   ConsecutiveBreaker,
   circuitBreaker,
   DelegateBackoff,
@@ -21,6 +22,8 @@ export type Pace = {
   send<A extends AnyAnswer>(request: () => Promise<A>, signal: AbortSignal): Promise<A | Unreachable>
   /** Stops all requests of all processes for so long: the platform asked for patience. */
   pause(delayMs: number): Promise<void>
+  /** How many requests the budget has left in the window under way, and whether the circuit of this process is open. */
+  standing(): Promise<{ readonly remaining: number; readonly isOpen: boolean }>
 }
 
 export type PaceOptions = {
@@ -87,6 +90,13 @@ export function createPace({
         if (!(error instanceof BrokenCircuitError)) throw error
         // The breaker counts in whole milliseconds of another clock, and may be one behind.
         return withheld(Math.max(0, Math.ceil(probeAtMs - performance.now())) + 1)
+      }
+    },
+    async standing() {
+      const used = await budget.get(platform)
+      return {
+        remaining: Math.max(0, used?.remainingPoints ?? window.points),
+        isOpen: breaker.state === CircuitState.Open,
       }
     },
     async pause(delayMs) {

@@ -1,4 +1,5 @@
 import { type FreshEvents, pendingConnections, retryFailedEvents } from '../../store/inbox/inbox.ts'
+import { pausedConnections } from '../../store/pauses.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
 import { sweep } from '../sweep.ts'
@@ -9,17 +10,20 @@ const retryAfterMs = 5 * 60_000
 /**
  * Asks for a run wherever events have come in and none has come for a while, or the oldest has waited long enough. Events that only
  * say that something changed have the source read. Further ones wait while a plan of that is held: a newer plan would void the one that
- * a person is about to approve. Other events go on; those about the people of a held plan wait behind it.
+ * a person is about to approve. Other events go on; those about the people of a held plan wait behind it. Those of a paused connection
+ * wait for its end.
  */
 export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
   await retryFailedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })
+  const fresh = await pendingConnections(db)
+  const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
   let asked = 0
-  for (const fresh of await pendingConnections(db)) {
-    const feed = ctx.connections.get(fresh.connection)?.feeds.webhook
-    if (!feed || !isDue(fresh, feed, now)) continue
-    const run = { connection: fresh.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
+  for (const one of fresh) {
+    const feed = ctx.connections.get(one.connection)?.feeds.webhook
+    if (!feed || paused.has(one.connection) || !isDue(one, feed, now)) continue
+    const run = { connection: one.connection, feed: feed.settings.thin ? 'source' : 'webhook' } as const
     if (await hasUndecidedRun(db, { ...run, now })) continue
     await askForRun(ctx, run)
     asked++

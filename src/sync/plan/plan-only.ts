@@ -45,7 +45,7 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
     signal,
     onProgress: () => {},
   })
-  const { setAside: _, standing: __, pairs: ___, ...plan } = prepared
+  const { setAside: _, standing: __, pairs: ___, known: ____, header: _____, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }

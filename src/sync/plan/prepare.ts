@@ -22,6 +22,7 @@ import { valueDigests } from '../../store/roster/value-digests.ts'
 import { passedSince, usualOf } from '../../store/runs/passed.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
 import { type AcceptedSource, acceptedSource } from '../../store/sources.ts'
+import { step } from '../../telemetry/traces.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { hasDigests } from '../digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
@@ -83,7 +84,7 @@ export async function preparePlan(
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
-  const employed = await headcount(db, connection.name)
+  const { employed, ...known } = await headcount(db, connection.name)
   const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const decider = createDecider({
     context: planContext,
@@ -102,13 +103,15 @@ export async function preparePlan(
   })
   const place = { db, connection: connection.name, stage, decider, signal, ...(only && { only }) }
 
-  const rows = await readRows(decider, {
-    slices: reading.rows,
-    mapping,
-    signal,
-    onPage: (page) => stagePage(place, page),
-    onProgress,
-  })
+  const read = () =>
+    readRows(decider, {
+      slices: reading.rows,
+      mapping,
+      signal,
+      onPage: (page) => stagePage(place, page),
+      onProgress,
+    })
+  const rows = await step('read', read, { found: (count) => ({ facts: { 'rollcall.rows': count } }) })
   const source = sourceRead(reading)
   const nothingNew = source === null
   if (mapping.ok || nothingNew) await decideRest(place)
@@ -152,10 +155,14 @@ export async function preparePlan(
     records: decider.account.records,
     counts: aside && 'whole' in aside ? aside.whole : decider.counts(),
     people: aside && 'whole' in aside ? aside.counted : decider.people(),
+    known,
     guards: part ? verdictsOnRest(verdicts) : verdicts,
     pairs: part ? [] : pairs,
     digest: hasher.digest(),
     fields,
+    ...(feed.name === 'source' &&
+      mapping.ok &&
+      !nothingNew && { header: { headers: feed.reading.headers, columns: mapping.columns } }),
     endKeys: decider.endKeys(
       await rosterEntries(db, { connection: connection.name, identityIds: decider.unusableEnd() }),
     ),

@@ -67,12 +67,13 @@ export async function prepareRevert(
   }
 
   const account = found.account()
+  const { employed, ...before } = await headcount(db, connection.name)
   const facts = counted.facts({
     mode: 'delta',
     rows: account.people,
     size: null,
     endMissing: false,
-    headcount: await headcount(db, connection.name),
+    headcount: employed,
     recent: noPeople,
     usual: null,
     missingColumns: [],
@@ -89,6 +90,7 @@ export async function prepareRevert(
     records: account.people,
     counts: counted.counts(),
     people: counted.people(),
+    known: before,
     guards: judge(facts, connection.guards)
       .filter(({ name }) => ofPeople.has(name))
       .map(counted.explain),

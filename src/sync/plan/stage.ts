@@ -51,3 +51,19 @@ export function memoryStage(): Stage {
     },
   }
 }
+
+/** Keeps so many changes in memory at most, for a look at a plan of any size. */
+export function glanceStage(most: number): Stage & { readonly seen: () => readonly StagedChange[] } {
+  const staged = new Map<string, StagedChange>()
+  return {
+    async put(people) {
+      for (const { identityId, change, origin } of people)
+        if (change && staged.size < most) staged.set(identityId, { change, origin })
+    },
+    async drop(identityIds) {
+      for (const identityId of identityIds) staged.delete(identityId)
+    },
+    async *changes() {},
+    seen: () => [...staged.values()],
+  }
+}

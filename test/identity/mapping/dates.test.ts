@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dateFormatProblem } from '../../../src/identity/mapping/date-formats.ts'
@@ -5,6 +7,7 @@ import { dateOverlapProblem } from '../../../src/identity/mapping/date-overlap.t
 import { dateReader, momentReader } from '../../../src/identity/mapping/dates.ts'
 import { monthNames } from '../../../src/identity/mapping/month-names.ts'
 
+const run = promisify(execFile)
 const formats = ['yyyy-MM-dd', 'MM/dd/yyyy', 'dd.MM.yyyy', 'd.M.yyyy', 'M/d/yyyy', 'yyyyMMdd', 'dd MM yyyy', 'yyyy.M.d']
 
 describe('a date', () => {
@@ -82,6 +85,22 @@ describe('a date', () => {
     ['dd. MMM yyyy', 'de', '03. Dez 2025', '2025-12-03'],
   ] as const)('with a named month in %s (%s) is read from "%s"', (format, language, text, date) => {
     expect(dateReader([format], { language })(text, 'UTC')).toBe(date)
+  })
+
+  test('is read however it is capitalised where V8 does not optimize patterns, as after 16 MB of them', async () => {
+    const module = JSON.stringify(new URL('../../../src/identity/mapping/dates.ts', import.meta.url))
+    const script = `const { dateReader } = await import(${module})
+      const read = (format, text) => dateReader([format], { language: 'de' })(text, 'UTC')
+      console.log(read('d. MMMM yyyy', '3. MÄRZ 2025'), read('d. MMM yyyy', '3. okt 2025'), read('dd.MM.yyyy hh a', '03.02.2025 01 pM'))`
+
+    const { stdout } = await run(process.execPath, [
+      '--no-regexp-optimization',
+      '--input-type=module',
+      '--eval',
+      script,
+    ])
+
+    expect(stdout).toBe('2025-03-03 2025-10-03 2025-02-03\n')
   })
 
   test.each([
