@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { glob } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -15,10 +16,15 @@ import { leaversPage } from '../../src/daemon/reports/leavers-page.ts'
 import { Failure } from '../../src/errors.ts'
 import { createApp, send } from '../../src/http/server/app.ts'
 import { Refusal } from '../../src/http/server/refusal.ts'
-import { layout, problem } from '../../src/platform/page/layout.ts'
+import { layout } from '../../src/platform/page/layout.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
 import { createLogger, createServerLogger } from '../../src/telemetry/log.ts'
+import { startTraces } from '../../src/telemetry/otlp.ts'
+import { noteSpans } from '../../src/telemetry/traces.ts'
 import { standardError } from '../../src/text/print.ts'
+import { problemCard } from '../../src/web/layout.ts'
 import { webhookChannel } from '../helpers/alert-settings.ts'
+import { startCollector } from '../helpers/collector.ts'
 import { runDocument } from '../helpers/control-documents.ts'
 import { leaverDocument, reportDocument } from '../helpers/leaver-documents.ts'
 import { forged, nasty, unseen } from '../helpers/nasty.ts'
@@ -47,7 +53,14 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
   'the log for people': (text) => logged(text, { pretty: true }),
   'the log of a server': (text) => spied('stderr', () => createServerLogger().error({ text }, said(text))),
   'the Personnel page': (text) =>
-    String(layout({ title: text, content: problem(text), visitor: { name: text, formToken: text }, style: text })),
+    String(
+      layout({
+        title: text,
+        content: problemCard({ message: text, back: { name: text, href: text } }),
+        visitor: { name: text, formToken: text },
+        assets: { style: text, icon: text },
+      }),
+    ),
   'the page of a report': (text) => leaversPage(reportDocument([leaverOf(text)])),
   'the table of a report': (text) => leaversCsv(reportDocument([leaverOf(text)])).replaceAll('\r\n', '\n'),
   'an alert in a chat': (text) => slackMessage(raised({ reason: text }), null),
@@ -60,6 +73,16 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
     await using sender = createSender(webhookChannel(receiver.url), { link: null })
     await sender.send({ ...raised({ reason: text }), now: new Date() }, new AbortController().signal)
     return receiver.received.map((alert) => alert.text).join()
+  },
+  'a trace': async (text) => {
+    await using collector = await startCollector()
+    const process = { text }
+    const about = { endpoint: collector.url, sampleRatio: 1, serviceName: 'rollcall', version: '1', process }
+    {
+      await using traces = await startTraces({ ...about, headers: async () => ({}) }, silentEvents())
+      await traces.ofRun({ runId: randomUUID(), name: 'job', facts: { text } }, async () => noteSpans({ more: text }))
+    }
+    return collector.bodies.join()
   },
   'an answer of an API': (text) => answered((reply) => send(reply, { status: 200, body: { text, [text]: text } })),
   'a refusal of an API': (text) =>

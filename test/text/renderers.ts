@@ -4,6 +4,8 @@ import { AuditKeyReplaced, AuditVerification } from '../../src/contract/control/
 import { HeldBack, HoldBack } from '../../src/contract/control/hold-backs.ts'
 import { KeyAnswer, KeyPair, KeysAnswered } from '../../src/contract/control/keys.ts'
 import { Leaver, LeaverReport } from '../../src/contract/control/leavers.ts'
+import { PauseState } from '../../src/contract/control/pauses.ts'
+import { FoundPerson } from '../../src/contract/control/people.ts'
 import {
   ChangeView,
   ClassedValue,
@@ -24,6 +26,7 @@ import {
   Verification,
 } from '../../src/contract/control/shapes.ts'
 import { Restored } from '../../src/contract/control/store.ts'
+import { NewToken, RevokedToken, TokenView } from '../../src/contract/control/tokens.ts'
 
 const RunDetail = Run.extend({
   changes: z.array(ChangeView),
@@ -31,6 +34,19 @@ const RunDetail = Run.extend({
   summary: RunSummary.nullable(),
 })
 const text = z.string().describe('Free text.')
+const seen = z.array(z.object({ value: text, rows: z.number() }))
+const Proposed = z.object({
+  table: z.object({
+    ...{ name: text, encoding: text, delimiter: text, headers: z.array(text), rows: z.array(z.array(text)) },
+    ...{ headerLine: z.number(), linesAfterHeader: z.number() },
+  }),
+  ...{ preset: text, title: text, why: text, leftBehind: z.array(text), notes: z.array(text) },
+  fields: z.array(z.object({ field: text, column: text, examples: z.array(text), why: text })),
+  dates: z.array(z.object({ column: text, format: text, why: text })),
+  statuses: z.object({ column: text, left: seen, employed: seen, open: seen }),
+  contractors: z.object({ column: text, contractor: seen, employee: seen, open: seen }),
+  timeZone: z.object({ name: text, column: text }),
+})
 
 /** What each function that renders a document for people is given, in order; what it is given besides stands in `further`. */
 export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>> = {
@@ -38,33 +54,44 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
   renderAlerts: z.object({ data: z.array(Alert), channels: z.array(AlertChannel) }),
   renderAnswered: KeysAnswered,
   renderChanges: z.array(ChangeView),
-  renderCheck: z.object({ name: text, message: text, code: text }),
+  renderCheck: z.object({ name: text, message: text, level: z.enum(['ok', 'warning', 'rejected', 'failed']) }),
   renderClassed: ClassedValue,
+  renderDoctored: z.object({ file: text, parts: z.array(z.object({ name: z.literal('status.json'), failed: text })) }),
   renderEvents: z.array(InboxEvent),
   renderField: [text, FieldChange],
+  renderFoundPeople: z.array(FoundPerson),
   renderGuards: z.array(Verdict),
+  renderPause: PauseState,
   renderHeldBack: HeldBack.extend({ run: Run.nullable() }),
   renderHoldBacks: z.object({ people: z.array(HoldBack) }),
   renderKeys: z.object({ pairs: z.array(KeyPair), answers: z.array(KeyAnswer) }),
   renderLeaverReport: LeaverReport,
   renderLeavers: z.array(Leaver),
   renderNewKey: AuditKeyReplaced,
+  renderNewToken: NewToken,
   renderOutcome: Run,
+  renderPermissions: z.array(
+    z.object({ permissions: z.array(text), purpose: text, isVital: z.boolean(), isGranted: z.boolean() }),
+  ),
   renderPerson: Person,
   renderPersonAccount: PersonAccount,
   renderPersonPlan: PersonPlan,
   renderPlan: PlanDocument,
   renderProblems: z.array(Problem),
+  renderProposal: Proposed,
   renderQuestion: RunDetail,
   renderRejects: [z.array(RejectView), text],
   renderRestored: Restored,
   renderRevertAccount: RevertAccount,
+  renderRevokedToken: RevokedToken,
   renderRun: Run,
+  renderRunLine: Run,
   renderRunDetail: RunDetail,
   renderJudgement: Run,
   renderRuns: z.array(Run),
   renderStatus: Status,
   renderSummary: RunSummary,
+  renderTokens: z.object({ tokens: z.array(TokenView) }),
   renderUnblocked: z.object({ connection: text, wasBlocked: z.boolean(), due: z.number() }),
   renderUnserved: z.array(Unserved),
   renderValues: z.array(ClassedValue),
@@ -75,7 +102,7 @@ export const rendered: Readonly<Record<string, z.ZodType | readonly z.ZodType[]>
 }
 
 /** What shows the demo, whose people and files are made by it. */
-export const ofTheDemo = ['renderDemo', 'renderNight']
+export const ofTheDemo = ['renderAgain', 'renderDemo', 'renderNight', 'renderSecondAct']
 
 type JsonSchema = {
   readonly $ref?: string

@@ -72,6 +72,21 @@ export async function readText(session: SftpSession, path: string): Promise<stri
   throw unreadable(`${path} on ${session.server} is longer than 64 KiB`, 'a side file holds one sum or one number')
 }
 
+/** The first bytes of a file, at most so many. */
+export async function readStart(session: SftpSession, path: string, mostBytes: number): Promise<Buffer> {
+  const handle = await session.open(path)
+  const pieces: Buffer[] = []
+  for (let position = 0; position < mostBytes; ) {
+    const into = Buffer.alloc(Math.min(blockBytes, mostBytes - position))
+    const bytesRead = await session.read(handle, { path, position, into })
+    if (bytesRead === 0) break
+    pieces.push(into.subarray(0, bytesRead))
+    position += bytesRead
+  }
+  await session.close(handle)
+  return Buffer.concat(pieces)
+}
+
 async function fetchRest(remote: RemoteHandle, local: FileHandle, spoolDir: string): Promise<void> {
   let position = await resumePoint(remote, local)
   if (position === 0) await writing(spoolDir, () => local.truncate(0))

@@ -7,8 +7,8 @@ import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import { checkSum, countedRows, type Expected, parseSideFile } from '../file/side-file.ts'
 import { type Chosen, chooseExport } from './choice.ts'
-import { connectSftp } from './connect.ts'
 import { download, readText } from './fetch.ts'
+import { loadSftp } from './load.ts'
 import { inFolder, remotePattern } from './matches.ts'
 import type { SftpSession } from './session.ts'
 import type { SftpSource } from './settings.ts'
@@ -33,6 +33,7 @@ export function sftpConnector(source: SftpSource, place: ConnectorPlace): Connec
       const fate = decision === 'accepted' ? accepted : refused
       if (fate === 'keep') return
       const { signal } = new AbortController()
+      const { connectSftp } = await loadSftp()
       await using session = await connectSftp(source, { secret: place.secret, signal })
       const target = fate === 'delete' ? null : decision === 'accepted' ? archiveDir : rejectDir
       const suffixes = companionSuffixes(source.complete)
@@ -67,6 +68,7 @@ async function openSource(source: SftpSource, place: ConnectorPlace, options: Op
 
 async function fetchNext(source: SftpSource, place: ConnectorPlace, options: OpenOptions): Promise<Fetched | null> {
   const { host, port, username, idleTimeoutMs } = source
+  const { connectSftp } = await loadSftp()
   await using session = await connectSftp(source, { secret: place.secret, signal: options.signal })
   const chosen = await chooseExport(session, source, options)
   if (!chosen) return null

@@ -1,10 +1,10 @@
+import { withOptionalPackage } from '../../../system/optional-package.ts'
 import type { ConnectorPlace } from '../../connector.ts'
 import { type ExportFile, readBytes } from '../export-file.ts'
 import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { joinChunks, prepend, splitChunks } from './chunks.ts'
 import { gunzipChunks } from './gzip.ts'
-import { decryptChunks } from './openpgp.ts'
 import { unzipChunks, unzipFile } from './zip.ts'
 
 const pieceBytes = 128 * 1024
@@ -46,6 +46,9 @@ const otherFormats: readonly OtherFormat[] = [
   { magic: '%PDF-', what: 'is a PDF', help: 'have it exported as CSV' },
 ]
 
+const loadOpenPgp = () =>
+  withOptionalPackage(() => import('./openpgp.ts'), { name: 'openpgp', use: 'an encrypted export' })
+
 /** Decrypts and decompresses a file. Ends normally only if all of it was read and proved intact. The text is still in its own encoding. */
 export async function* decodeFile(
   file: ExportFile,
@@ -56,10 +59,9 @@ export async function* decodeFile(
   const { decrypt, unpackedBytes } = format
   const counted = counting(readBytes(file, signal))
   const limits = { name, unpackedBytes, compressedBytes: () => counted.bytes, signal }
+  const decrypted = decrypt && (await loadOpenPgp()).decryptChunks(counted.chunks, { name, decrypt, secret, signal })
   const bytes = joinChunks(
-    decrypt
-      ? limitSize(splitChunks(decryptChunks(counted.chunks, { name, decrypt, secret, signal }), pieceBytes), limits)
-      : counted.chunks,
+    decrypted ? limitSize(splitChunks(decrypted, pieceBytes), limits) : counted.chunks,
     headBytes,
   )
   // The generator is started by hand, so it must also be ended by hand.

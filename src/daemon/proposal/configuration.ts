@@ -1,0 +1,180 @@
+import { Document, isMap, isNode, isScalar, type Pair, parseDocument, type Scalar, visit, type YAMLMap } from 'yaml'
+import { Failure } from '../../errors.ts'
+import { isTimeZone } from '../../identity/mapping/zones.ts'
+import { visible } from '../../text/visible.ts'
+import type { Proposal, SeenValue } from './propose.ts'
+
+/** What a configuration says besides how the export is read. */
+export type Place = ConnectionPlace & {
+  readonly platform: { readonly region: string } | { readonly baseUrl: string }
+  /** As a reference, such as ${file:platform.key}. */
+  readonly apiKey: string
+}
+
+/** What it says of a connection besides that. */
+export type ConnectionPlace = {
+  /** The name of the connection in the configuration, and on the platform. */
+  readonly name: string
+  readonly target: string
+  readonly timeZone: string
+  /** The settings of the source that say where the export is. */
+  readonly source: Readonly<Record<string, unknown>>
+}
+
+/** The comments of a configuration, by the path of the setting that they stand above; those behind it on the same line begin with >. */
+type Comments = Readonly<Record<string, string>>
+
+/** A configuration with comments, in YAML. Secrets stand in it as references only. */
+export function configurationOf(proposal: Proposal, { platform, apiKey, ...place }: Place): string {
+  const values = { platform: { ...platform, apiKey }, dataDir: './data', connections: connectionsOf(proposal, place) }
+  const comments: Comments = {
+    platform: 'Where changes go. The key is read from its file each time, so that it can be replaced.',
+    dataDir:
+      'State and queue live here. For more than some ten thousand people: database: postgres://… (docs/install.md).',
+    ...commentsOn(proposal, place),
+  }
+  const document = new Document(values)
+  document.commentBefore = [
+    ' Written by "rollcall init". docs/configure.md explains the settings, docs/settings.md lists them all.',
+    ' Paths are relative to the folder of this file. Test it with "rollcall check"; "rollcall plan" shows what a run would do.',
+  ].join('\n')
+  return written(document, comments)
+}
+
+/** A configuration that has no connection yet, with this one. All else stays as it is written, letter by letter. */
+export function withConnection(text: string, proposal: Proposal, place: ConnectionPlace): string {
+  const rest = withoutEmptyConnections(text)
+  const added = written(new Document({ connections: connectionsOf(proposal, place) }), commentsOn(proposal, place))
+  return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}\n${added}`
+}
+
+/** A name as the configuration takes it for a connection. */
+export function connectionNamed(name: string): string {
+  const plain = name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  return (
+    plain
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '')
+      .slice(0, 40) || 'hr'
+  )
+}
+
+/** The text without a `connections: {}` that stands in it. */
+function withoutEmptyConnections(text: string): string {
+  const { contents } = parseDocument(text)
+  const pair = isMap(contents) ? pairOf(contents as YAMLMap, 'connections') : undefined
+  if (pair === undefined) return text
+  const [from = 0] = pair.key.range ?? []
+  const [, to = from] = (isNode(pair.value) ? pair.value.range : null) ?? []
+  const end = text.indexOf('\n', to)
+  return text.slice(0, from) + (end < 0 ? '' : text.slice(end + 1))
+}
+
+function connectionsOf(proposal: Proposal, { name, target, timeZone, source }: ConnectionPlace): object {
+  const { mapping } = proposal
+  const fields = Object.fromEntries(Object.entries(mapping.fields ?? {}).filter(([, rule]) => rule !== undefined))
+  return {
+    [name]: {
+      target: { name: target },
+      source: {
+        ...source,
+        mode: 'snapshot',
+        ...formOf(proposal),
+        preset: proposal.preset,
+        ...(Object.keys(fields).length > 0 && { fields }),
+        ...(mapping.status !== undefined && {
+          status: mapping.status === null ? null : statusOf(mapping.status, proposal),
+        }),
+        timeZone,
+      },
+      schedule: { cron: '0 2 * * *' },
+    },
+  }
+}
+
+function commentsOn(proposal: Proposal, { name }: ConnectionPlace): Comments {
+  const at = `connections.${name}`
+  return {
+    [`${at}.target`]: 'The custom connection on the platform; it is created if it is missing.',
+    [`${at}.source.mode`]: '> the export lists everybody: people missing from it are treated as leavers',
+    [`${at}.source.preset`]: [
+      `${proposal.title}: ${proposal.why}.`,
+      'Read from the export:',
+      ...proposal.fields.map(({ field, column }) => `  ${field} ← ${visible(column)}`),
+      `Left in the file: ${proposal.leftBehind.map(visible).join(', ') || 'nothing'}.`,
+    ].join('\n'),
+    [`${at}.source.fields`]: 'On top of the preset.',
+    ...(proposal.statuses !== null && {
+      [`${at}.source.status`]: [
+        'What each status means. One that stands in neither list holds the plan until a person classes it.',
+        ...seen('left', proposal.statuses.left),
+        ...seen('employed', proposal.statuses.employed),
+        ...seen('not classed yet', proposal.statuses.open),
+      ].join('\n'),
+    }),
+    [`${at}.source.timeZone`]: '> of the dates in the export',
+    [`${at}.schedule`]: 'When the daemon reads the export: every night at two.',
+  }
+}
+
+function written(document: Document, comments: Comments): string {
+  visit(document, {
+    Seq(_key, list) {
+      list.flow = true
+    },
+  })
+  comment(document, comments)
+  return document.toString({ lineWidth: 120, singleQuote: true })
+}
+
+const usualForm = {
+  encoding: 'utf-8',
+  delimiter: ',',
+  headerLine: 1,
+  linesAfterHeader: 0,
+  lastLine: 'terminated',
+} as const
+
+/** The IANA time zone of that name; refuses what is none. */
+export function timeZoneNamed(name: string): string {
+  if (isTimeZone(name)) return name
+  throw new Failure('usage', `unknown time zone "${name}": write an IANA name such as Europe/Berlin`)
+}
+
+/** How the file is written, where neither the preset nor the defaults say so. */
+function formOf({ table, form }: Proposal): Readonly<Record<string, unknown>> {
+  const expected: Readonly<Record<string, unknown>> = { ...usualForm, ...form }
+  const { encoding, delimiter, headerLine, linesAfterHeader, lastLine } = table
+  const found = { encoding, delimiter, headerLine, linesAfterHeader, lastLine }
+  return Object.fromEntries(Object.entries(found).filter(([setting, value]) => expected[setting] !== value))
+}
+
+/** The rule with the one column that the export has: without it, nothing would say who has left. */
+function statusOf(
+  { column, optional: _optional, ...rule }: NonNullable<Proposal['mapping']['status']>,
+  { statuses }: Proposal,
+): Readonly<Record<string, unknown>> {
+  return { ...(column !== undefined && { column: statuses?.column ?? column }), ...rule }
+}
+
+function seen(meaning: string, values: readonly SeenValue[]): string[] {
+  if (values.length === 0) return []
+  return [`  ${meaning}: ${values.map(({ value, rows }) => `${visible(value)} (${rows})`).join(', ')}`]
+}
+
+function comment(document: Document, comments: Comments): void {
+  for (const [path, text] of Object.entries(comments)) {
+    const names = path.split('.')
+    const parent = document.getIn(names.slice(0, -1), true) ?? document.contents
+    const pair = isMap(parent) ? pairOf(parent, names.at(-1) ?? '') : undefined
+    if (pair === undefined) continue
+    if (text.startsWith('> ')) {
+      const value = pair.value
+      if (isScalar(value)) value.comment = ` ${text.slice(2)}`
+    } else pair.key.commentBefore = text.replaceAll(/^/gm, ' ')
+  }
+}
+
+function pairOf(map: YAMLMap, name: string): Pair<Scalar, unknown> | undefined {
+  return map.items.find((pair): pair is Pair<Scalar, unknown> => isScalar(pair.key) && pair.key.value === name)
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { Failure } from '../../errors.ts'
+import type { Config } from '../config/config.ts'
+import type { TriedPermission } from '../key-permissions.ts'
+
+/** The platform's API key at a first visit. */
+export type PlatformKey = {
+  readonly isKnown: boolean
+  /** The file that a key is to be written into, if there is none; null: it comes from elsewhere. */
+  readonly file: string | null
+  /** Why runs could not use it. `isLacking`: there is none. */
+  readonly trouble: { readonly message: string; readonly isLacking: boolean } | null
+}
+
+/** Tries what a key may do, and changes nothing. */
+export type KeyTrial = (key: string, signal: AbortSignal) => Promise<readonly TriedPermission[]>
+
+const trialMs = 20_000
+
+/** What is known of the key of this configuration, or of one that a person gives. Refuses a given one that the platform turns down. */
+export async function firstKey(
+  config: Config,
+  {
+    tryKey,
+    given,
+    signal,
+  }: { readonly tryKey: KeyTrial; readonly given: string | undefined; readonly signal: AbortSignal },
+): Promise<PlatformKey> {
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(trialMs)])
+  const found = await foundKey(config)
+  if (typeof found === 'string') {
+    const message = await troubleOf(found, tryKey, stop).catch(messageOf)
+    return { isKnown: true, file: null, trouble: message === null ? null : { message, isLacking: false } }
+  }
+  const file = fileOf(config)
+  if (given === undefined || file === null)
+    return { isKnown: false, file, trouble: { message: found.message, isLacking: true } }
+  const message = await troubleOf(given, tryKey, stop).catch((error: unknown) => {
+    // A platform that is away says nothing about the key.
+    if (error instanceof Failure && error.code === 'platform_unreachable') return error.message
+    throw error
+  })
+  return { isKnown: false, file, trouble: message === null ? null : { message, isLacking: false } }
+}
+
+async function foundKey({ platform }: Config): Promise<string | Failure> {
+  try {
+    const key = await platform.apiKey.read()
+    return key === '' ? new Failure('config_invalid', 'the key of the platform is empty') : key
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+async function troubleOf(key: string, tryKey: KeyTrial, signal: AbortSignal): Promise<string | null> {
+  const tried = await tryKey(key, signal)
+  const missing = tried.filter(({ isGranted, isVital }) => isGranted === false && isVital)
+  if (missing.length === 0) return null
+  return `the key lacks ${missing.map(({ permissions }) => permissions.join(' or ')).join(', ')}`
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Failure) return error.message
+  throw error
+}
+
+/** The file that the configuration names as the place of the key. */
+function fileOf({ folder, platform }: Config): string | null {
+  const [, path] = /^\$\{file:([^}]+)\}$/.exec(platform.apiKeyName.trim()) ?? []
+  return path === undefined ? null : resolve(folder, path)
+}

@@ -1,0 +1,292 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Reading } from '../../connectors/connector.ts'
+import { openExport } from '../../connectors/csv/open-export.ts'
+import type { ExportFile } from '../../connectors/file/export-file.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { record } from '../../store/audit/trail.ts'
+import type { SyncConnection, SyncContext } from '../../sync/context.ts'
+import { type Glance, planReading } from '../../sync/sync.ts'
+import { replaceFile } from '../../system/replace-file.ts'
+import { type Config, type ConnectionConfig, configOfText } from '../config/config.ts'
+import { readPresets } from '../config/presets.ts'
+import { connectionNamed, timeZoneNamed, withConnection } from './configuration.ts'
+import { firstKey, type KeyTrial, type PlatformKey } from './first-key.ts'
+import { lookAtFile, pathFrom } from './look.ts'
+import { type Answers, mappedFields, type Proposal, propose, stopsPlans } from './propose.ts'
+import { type FormHelp, readTable, type SaidForm, type Table } from './table.ts'
+import type { Upload, UploadLimits, Uploads } from './uploads.ts'
+
+/** What a person says of a connection. */
+export type FirstPlace = { readonly name: string; readonly folder: string; readonly timeZone: string }
+/** By what a person has said, as it arrives: names of fields and columns are not proven yet. */
+export type Said = SaidForm &
+  Omit<Answers, 'fields'> & { readonly fields?: Readonly<Record<string, string | null>> | undefined }
+
+export type Planned = {
+  readonly upload: Upload
+  readonly connection: string
+  readonly glance: Glance
+  /** Of the configuration as it is and as it will be. */
+  readonly digest: string
+  readonly text: string
+  /** Where exports are looked for. */
+  readonly source: string
+  /** The folder that will be made; null: it is there. */
+  readonly makesFolder: string | null
+  readonly key: PlatformKey
+}
+
+export type Connected = { readonly connection: string; readonly source: string; readonly isTakenUp: boolean }
+
+/** How an export that a person gives becomes the first connection of a configuration that has none. */
+export type FirstVisits = {
+  readonly file: string
+  readonly limits: UploadLimits
+  /** Why no first connection can be made here; null: it can. */
+  trouble(): string | null
+  take(bytes: AsyncIterable<Uint8Array>, given: { name: string; principal: string; form: SaidForm }): Promise<Upload>
+  drop(id: string, principal: string): Promise<void>
+  propose(id: string, asked: { principal: string; said: Said }): Promise<{ upload: Upload; proposal: Proposal }>
+  plan(id: string, asked: Asked): Promise<Planned>
+  connect(id: string, asked: Asked & Confirmed): Promise<Connected>
+}
+
+type Asked = { readonly principal: string; readonly said: Said; readonly place: FirstPlace }
+type Confirmed = { readonly digest: string; readonly apiKey: string | undefined; readonly by: string }
+
+export type FirstVisitParts = {
+  readonly config: Config
+  readonly env: NodeJS.ProcessEnv
+  readonly uploads: Uploads
+  readonly sync: Pick<SyncContext, 'store' | 'now'>
+  readonly toSync: (config: Config, connection: ConnectionConfig) => SyncConnection
+  readonly tryKey: KeyTrial
+  /** Has the configuration taken up; null: a person has to. */
+  readonly takeUp: (() => void) | null
+  readonly signal: AbortSignal
+}
+
+/** So many changes of a plan are shown. */
+const changesShown = 50
+const helpOfPage: FormHelp = {
+  encoding: 'choose another encoding',
+  delimiter: 'choose the delimiter by hand',
+  whichDelimiter: 'choose which one it is by hand',
+}
+
+export function openFirstVisits(parts: FirstVisitParts): FirstVisits {
+  const { config, uploads, sync, signal } = parts
+  // What one step of a visit writes must not go between the steps of another.
+  let last: Promise<unknown> = Promise.resolve()
+
+  function trouble(): string | null {
+    if (config.connections.size === 0) return null
+    return `${config.file} has a connection already: write another one there`
+  }
+  function refuseSecond(): void {
+    const why = trouble()
+    if (why !== null) throw new Failure('conflict', why)
+  }
+  async function proposed({ file }: Upload, said: Said): Promise<Proposal> {
+    const table = await tableOf(file, said, signal)
+    const presets = await readPresets()
+    if (said.preset !== undefined && !presets.has(said.preset))
+      throw new Failure('usage', `unknown preset "${said.preset}"; there are ${[...presets.keys()].join(', ')}`)
+    return propose(table, presets, provenAnswers(said, table))
+  }
+  async function drafted(id: string, { principal, said, place }: Asked): Promise<Drafted> {
+    refuseSecond()
+    const upload = uploads.find(id, principal)
+    return await draft(config, { upload, proposal: await proposed(upload, said), place, env: parts.env })
+  }
+
+  return {
+    file: config.file,
+    limits: uploads.limits,
+    trouble,
+    async take(bytes, { name, principal, form }) {
+      refuseSecond()
+      const check = async (file: ExportFile) => {
+        await tableOf(file, form, signal, { whole: true })
+      }
+      return await uploads.take(bytes, { name, principal, check })
+    },
+    async drop(id, principal) {
+      await uploads.drop(uploads.find(id, principal).id)
+    },
+    async propose(id, { principal, said }) {
+      const upload = uploads.find(id, principal)
+      return { upload, proposal: await proposed(upload, said) }
+    },
+    async plan(id, asked) {
+      const { upload, connection, next, digest, text, source, makesFolder } = await drafted(id, asked)
+      const reading = await readingOf(upload, connection, signal)
+      const most = changesShown
+      const glance = await planReading(sync, parts.toSync(next, connection), { reading, most, signal })
+      const key = await firstKey(config, { tryKey: parts.tryKey, given: undefined, signal })
+      return { upload, connection: connection.name, glance, digest, text, source, makesFolder, key }
+    },
+    async connect(id, asked) {
+      const work = last.then(() => connectNow(id, asked))
+      last = work.catch(() => {})
+      return await work
+    },
+  }
+
+  async function connectNow(id: string, asked: Asked & Confirmed): Promise<Connected> {
+    const { connection, digest, text, source, makesFolder } = await drafted(id, asked)
+    if (digest !== asked.digest)
+      throw new Failure(
+        'conflict',
+        `${config.file}, or what would be written into it, has changed since you looked at it: look at the plan again`,
+      )
+    const { file, trouble } = await firstKey(config, { tryKey: parts.tryKey, given: asked.apiKey, signal })
+    await using undoing = new AsyncDisposableStack()
+    if (file !== null && asked.apiKey !== undefined) {
+      await writeKey(file, asked.apiKey)
+      undoing.defer(() => rm(file, { force: true }))
+    } else if (trouble?.isLacking) throw new Failure('config_invalid', trouble.message)
+    if (makesFolder !== null && (await makeFolder(makesFolder))) undoing.defer(() => rmdir(makesFolder))
+    // The same checks as at a start: a key that cannot be read would end the daemon.
+    await configOfText({ file: config.file, text, changedMs: 0 }, parts.env)
+    await sync.store.db.transaction().execute(async (tx) => {
+      const details = { file: config.file, configuration: digestOf(text) }
+      await record(tx, { act: 'config.connected', connection: connection.name, by: asked.by, details, now: sync.now() })
+      await replaceConfiguration(config.file, text)
+    })
+    undoing.move()
+    await uploads.drop(id)
+    parts.takeUp?.()
+    return { connection: connection.name, source, isTakenUp: parts.takeUp !== null }
+  }
+}
+
+async function tableOf(
+  file: ExportFile,
+  { encoding, delimiter, headerLine }: SaidForm,
+  signal: AbortSignal,
+  { whole = false } = {},
+): Promise<Table> {
+  const head = await lookAtFile(file, { whole, signal })
+  return await readTable(head, { encoding, delimiter, headerLine }, helpOfPage)
+}
+
+function provenAnswers({ fields = {}, ...said }: Said, { headers }: Table): Answers {
+  const proven = Object.entries(fields).map(([name, column]) => {
+    const field = mappedFields.find((one) => one === name)
+    if (field === undefined)
+      throw new Failure('usage', `there is no field "${name}"; there are ${mappedFields.join(', ')}`)
+    const header = column === null ? null : headers.find((one) => one.trim() === column.trim())
+    if (header === undefined)
+      throw new Failure('usage', `the export has no column "${column}"; it has ${headers.join(', ')}`)
+    return [field, header] as const
+  })
+  return { ...said, fields: Object.fromEntries(proven) }
+}
+
+type Drafted = Pick<Planned, 'upload' | 'digest' | 'text' | 'source' | 'makesFolder'> & {
+  readonly next: Config
+  readonly connection: ConnectionConfig
+}
+
+/** The configuration as it is now with the connection that was proposed, checked as a whole. */
+async function draft(
+  config: Config,
+  { upload, proposal, place, env }: { upload: Upload; proposal: Proposal; place: FirstPlace; env: NodeJS.ProcessEnv },
+): Promise<Drafted> {
+  const [open] = proposal.questions.filter(stopsPlans)
+  if (open !== undefined)
+    throw new Failure(
+      'usage',
+      open.about === 'dateFormat'
+        ? 'say how the dates of the export are written: it can be read in more than one way'
+        : 'say which column is the key of a person: several could be it',
+    )
+  const { file, folder } = config
+  const before = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new Failure('conflict', `cannot read ${file} (${errorCode(error)}): put it back`, { cause: error })
+  })
+  const current = await configOfText({ file, text: before, changedMs: 0 }, env, { secrets: 'when needed' })
+  if (current.connections.size > 0)
+    throw new Failure(
+      'conflict',
+      `${file} has a connection by now: the daemon takes it up once it is told to, or starts again`,
+    )
+  const arrivals = resolve(folder, place.folder)
+  const source = { type: 'csv', path: pathFrom(folder, join(arrivals, `*${suffixOf(upload.name)}`)) }
+  const name = connectionNamed(place.name)
+  const timeZone = timeZoneNamed(place.timeZone)
+  const text = withConnection(before, proposal, { name, target: place.name, timeZone, source })
+  const next = await configOfText({ file, text, changedMs: 0 }, env, { secrets: 'when needed' })
+  const connection = next.connections.get(name)
+  if (connection === undefined) throw new Error('the connection is in the configuration')
+  const makesFolder = (await isFolder(arrivals)) ? null : arrivals
+  const digest = digestOf(JSON.stringify([before, text]))
+  return { upload, digest, text, source: join(arrivals, `*${suffixOf(upload.name)}`), makesFolder, next, connection }
+}
+
+function digestOf(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** How the names of later exports end. */
+function suffixOf(name: string): string {
+  return /(?:\.[a-z0-9]{1,8})?\.[a-z0-9]{1,8}$/i.exec(name)?.[0] ?? '.csv'
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+/** The export as a run would read it, though it lies elsewhere. */
+async function readingOf(
+  { file, name, at }: Upload,
+  { source }: ConnectionConfig,
+  signal: AbortSignal,
+): Promise<Reading> {
+  if (source?.settings.type !== 'csv') throw new Error('the source is a folder')
+  const { settings } = source
+  const opened = await openExport(file, settings, { signal, secret: () => null })
+  const { mode } = settings
+  return { mode, asOf: at.toISOString(), source: { name, bytes: file.bytes, version: file.version }, ...opened }
+}
+
+async function writeKey(file: string, key: string): Promise<void> {
+  try {
+    await writeFile(file, `${key}\n`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    throw new Failure('conflict', `cannot write the key to ${file} (${errorCode(error)}): write it there yourself`, {
+      cause: error,
+    })
+  }
+}
+
+/** Whether it was made now. */
+async function makeFolder(path: string): Promise<boolean> {
+  try {
+    await mkdir(path)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && (await isFolder(path))) return false
+    throw new Failure('usage', `cannot make the folder ${path} (${errorCode(error)}): make it, or name another one`, {
+      cause: error,
+    })
+  }
+}
+
+/** Writes the file in place of the one that is there, with its rights. */
+async function replaceConfiguration(file: string, text: string): Promise<void> {
+  try {
+    const path = await realpath(file)
+    const { mode } = await stat(path)
+    await replaceFile(path, (draft) => draft.writeFile(text), { mode: mode & 0o777 })
+  } catch (error) {
+    const help = 'let the account of the daemon write it, or put the text there yourself'
+    throw new Failure('conflict', `cannot write ${file} (${errorCode(error)}): ${help}`, { cause: error })
+  }
+}

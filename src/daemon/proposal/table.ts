@@ -1,0 +1,210 @@
+import { isUtf8 } from 'node:buffer'
+import { tableText } from '../../connectors/csv/other-text.ts'
+import { type CsvRecord, isBlank, RecordParser } from '../../connectors/csv/records.ts'
+import { toUtf8 } from '../../connectors/file/decode/encoding.ts'
+import { Failure } from '../../errors.ts'
+import { normaliseHeader } from '../../identity/mapping/headers.ts'
+
+/** The beginning of an export, decrypted and unpacked. */
+export type Head = {
+  /** Its name in messages. */
+  readonly name: string
+  readonly bytes: Buffer
+  /** Whether this is all of it. */
+  readonly isWhole: boolean
+  /** Whether the export ends with a line end; null where that is not known. */
+  readonly endsLine: boolean | null
+}
+
+/** What a person says about the form of an export, in place of what is detected. */
+export type SaidForm = {
+  readonly encoding?: string | undefined
+  readonly delimiter?: string | undefined
+  readonly headerLine?: number | undefined
+}
+
+/** How a person is told to say it otherwise. */
+export type FormHelp = { readonly encoding: string; readonly delimiter: string; readonly whichDelimiter: string }
+const helpOfOptions: FormHelp = {
+  encoding: 'say --encoding',
+  delimiter: 'say --delimiter',
+  whichDelimiter: 'say which one it is with --delimiter',
+}
+
+/** How an export is written, and its header and first rows. */
+export type Table = {
+  readonly name: string
+  readonly encoding: string
+  readonly delimiter: string
+  readonly headerLine: number
+  readonly linesAfterHeader: number
+  readonly lastLine: 'terminated' | 'any'
+  readonly headers: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** What was found out and is not certain, or is worth a look. */
+  readonly notes: readonly string[]
+}
+
+const rowsRead = 500
+const delimiters = [',', ';', 'tab', '|'] as const
+const likeData = /@|^[+-]?\d+(?:[.,]\d+)*$|^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}/
+const total = /^(?:grand )?(?:total|sum|summe|gesamt|count|anzahl)\b/i
+
+/** Finds out how an export is written, from its beginning. Refuses what is no table with names of columns, in a sentence. */
+export async function readTable(head: Head, said: SaidForm = {}, help: FormHelp = helpOfOptions): Promise<Table> {
+  const { name } = head
+  const encoding = said.encoding ?? encodingOf(head)
+  const text = await textOf(head, encoding)
+  const notes =
+    said.encoding === undefined && encoding === 'windows-1252'
+      ? [
+          `The text is not UTF-8, so it is read as windows-1252. Look whether names come out right; else ${help.encoding}.`,
+        ]
+      : []
+  const { delimiter, records } = await bestSplit(head, text, { ...said, help })
+  const width = usualWidth(records)
+  const header = headerOf(records, { width, line: said.headerLine })
+  if (header === undefined) throw refusal(`${name} holds no row that names its columns`, 'export it with a header')
+  const named = header.cells.filter((cell) => cell !== '')
+  if (named.some((cell) => likeData.test(cell.trim())))
+    throw refusal(
+      `${name}:${header.line}: this line is a row of data, and none above it names the columns`,
+      'export it with a header',
+    )
+  const below = records.slice(records.indexOf(header) + 1)
+  const linesAfterHeader = below.findIndex((record) => !repeats(record, header))
+  const rows = below.slice(Math.max(0, linesAfterHeader))
+  const [odd] = rows.filter(({ cells }) => cells.length !== header.cells.length)
+  if (odd !== undefined)
+    notes.push(`Line ${odd.line} has ${cellCount(odd.cells.length)}, the header has ${header.cells.length}.`)
+  const last = head.isWhole ? rows.at(-1) : undefined
+  if (last !== undefined && total.test(last.cells[0] ?? ''))
+    notes.push(
+      `Line ${last.line}, the last one, reads like a total. Write footer, so that it is not taken for a person.`,
+    )
+  if (rows.length === 0)
+    notes.push('The export has no rows below its header, so only the names of its columns were looked at.')
+  return {
+    name,
+    encoding,
+    delimiter,
+    headerLine: header.line,
+    linesAfterHeader: Math.max(0, linesAfterHeader),
+    lastLine: head.endsLine === false ? 'any' : 'terminated',
+    headers: header.cells,
+    rows: rows.filter(({ cells }) => cells.length === header.cells.length).map(({ cells }) => cells),
+    notes,
+  }
+}
+
+function refusal(what: string, help: string): Failure {
+  return new Failure('source_unreadable', `${what}: ${help}`)
+}
+
+function cellCount(count: number): string {
+  return count === 1 ? '1 cell' : `${count} cells`
+}
+
+function encodingOf({ name, bytes }: Head): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
+  const start = bytes.subarray(0, 4096)
+  const nuls = [0, 0]
+  for (const [at, byte] of start.entries()) if (byte === 0) nuls[at % 2] = (nuls[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = nuls
+  if (odd > start.length / 8 && even < odd / 8) return 'utf-16le'
+  if (even > start.length / 8 && odd < even / 8) return 'utf-16be'
+  if (bytes.includes(0)) throw refusal(`${name} holds NUL bytes, so it is no text`, 'have it exported as CSV')
+  // The beginning of a longer file may end within a character.
+  const isText = [0, 1, 2, 3].some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)))
+  return isText ? 'utf-8' : 'windows-1252'
+}
+
+/** The text in UTF-8, up to its last whole line. */
+async function textOf({ name, bytes, isWhole }: Head, encoding: string): Promise<Buffer> {
+  const even = isWhole ? bytes : bytes.subarray(0, bytes.length - (bytes.length % 2))
+  const text = Buffer.concat(await Array.fromAsync(tableText(toUtf8(once(even), { name, encoding }), name)))
+  if (isWhole) return text
+  const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
+  if (end < 0)
+    throw refusal(`${name} has no line end in its first ${bytes.length} bytes`, 'check whether it is the export')
+  return text.subarray(0, end + 1)
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
+
+type Split = { readonly delimiter: string; readonly records: readonly CsvRecord[] }
+
+/** The delimiter with which most lines have the same number of cells. */
+async function bestSplit(
+  head: Head,
+  text: Buffer,
+  { delimiter, help }: Pick<SaidForm, 'delimiter'> & { readonly help: FormHelp },
+): Promise<Split> {
+  const { name } = head
+  const splits: (Split & { readonly width: number; readonly share: number })[] = []
+  for (const candidate of delimiter === undefined ? delimiters : [delimiter]) {
+    const records = await recordsOf(head, text, candidate)
+    const width = usualWidth(records)
+    const share = records.filter(({ cells }) => cells.length === width).length / Math.max(1, records.length)
+    if (width > 1 && share > 0.5) splits.push({ delimiter: candidate, records, width, share })
+  }
+  if (splits.length === 0 && text.toString('utf8').trim() === '')
+    throw refusal(`${name} holds nothing but blanks`, 'check the export')
+  if (splits.length === 0)
+    throw refusal(
+      `${name} has one column only: no comma, semicolon, tab or pipe splits its lines alike`,
+      `a list of people needs a key and more; ${help.delimiter} if another sign stands between the cells`,
+    )
+  const [best, ...others] = splits.toSorted((a, b) => b.share * b.width - a.share * a.width)
+  const rival = others.find((other) => best !== undefined && other.share > 0.9 && other.width * 2 > best.width)
+  if (best === undefined) throw new Error('there is a split')
+  if (rival !== undefined)
+    throw refusal(
+      `${name}: both ${best.delimiter} (${best.width} columns) and ${rival.delimiter} (${rival.width} columns) split its lines alike`,
+      help.whichDelimiter,
+    )
+  return best
+}
+
+/** The first records that are not blank; none if they cannot be read with this delimiter. */
+async function recordsOf({ name }: Head, text: Buffer, delimiter: string): Promise<readonly CsvRecord[]> {
+  const format = { delimiter, quote: '"', escape: 'doubled', headerLine: 1, lastLine: 'any' } as const
+  const parser = new RecordParser(name, format)
+  const found: CsvRecord[] = []
+  const pieceBytes = 64 * 1024
+  try {
+    for (let start = 0; start < text.length && found.length < rowsRead; start += pieceBytes)
+      found.push(...(await parser.write(text.subarray(start, start + pieceBytes))))
+    if (found.length < rowsRead) found.push(...(await parser.end()))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+  }
+  return found.filter((record) => !isBlank(record) && record.damage !== 'quote').slice(0, rowsRead)
+}
+
+function usualWidth(records: readonly CsvRecord[]): number {
+  const widths = [...Map.groupBy(records, ({ cells }) => cells.length)]
+  const [width = 0] = widths.toSorted(([, a], [, b]) => b.length - a.length)[0] ?? []
+  return width
+}
+
+/** The first line as wide as the others whose cells are not mostly blank, as those of a title are. */
+function headerOf(
+  records: readonly CsvRecord[],
+  { width, line }: { readonly width: number; readonly line: number | undefined },
+): CsvRecord | undefined {
+  if (line !== undefined) return records.find((record) => record.line >= line)
+  return records.find(
+    ({ cells }) => cells.length === width && cells.filter((cell) => cell.trim() !== '').length * 2 > width,
+  )
+}
+
+/** Whether a row below the header names the columns once more, perhaps in other words. */
+function repeats({ cells }: CsvRecord, header: CsvRecord): boolean {
+  const filled = cells.flatMap((cell, at) => (cell.trim() === '' ? [] : [[cell, header.cells[at] ?? ''] as const]))
+  const same = filled.filter(([cell, name]) => normaliseHeader(cell) === normaliseHeader(name))
+  return same.length > 1 && same.length * 3 > filled.length
+}

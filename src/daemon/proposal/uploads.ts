@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type ExportFile, exportFileAt } from '../../connectors/file/export-file.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { Refusal, refuse } from '../../http/server/refusal.ts'
+
+/** An export that a person gave. */
+export type Upload = {
+  readonly id: string
+  /** Who gave it, and alone may look at it. */
+  readonly principal: string
+  readonly name: string
+  readonly at: Date
+  readonly file: ExportFile
+}
+
+export type UploadLimits = {
+  readonly mostBytes: number
+  /** So many are kept at a time, of all people together. */
+  readonly mostUploads: number
+  /** So long one is kept that nobody looks at. */
+  readonly keptMs: number
+}
+
+export type Uploads = AsyncDisposable & {
+  readonly limits: UploadLimits
+  /** Keeps an export until it is dropped. What the same person gave before is removed. `check` refuses what is no export. */
+  take(bytes: AsyncIterable<Uint8Array>, given: Given): Promise<Upload>
+  /** Refuses with `not_found` if it is gone, or is somebody else's. */
+  find(id: string, principal: string): Upload
+  drop(id: string): Promise<void>
+}
+
+type Given = { readonly name: string; readonly principal: string; readonly check: (file: ExportFile) => Promise<void> }
+type Kept = Upload & { readonly folder: string; readonly timer: NodeJS.Timeout }
+
+const mebibyte = 1024 * 1024
+const defaults: UploadLimits = { mostBytes: 256 * mebibyte, mostUploads: 4, keptMs: 30 * 60_000 }
+const retryAfterSeconds = 60
+
+/** Keeps exports that people give in files of their own below `folder`. What a former process left there is removed. */
+export async function openUploads(
+  folder: string,
+  { now, limits = defaults }: { readonly now: () => Date; readonly limits?: UploadLimits },
+): Promise<Uploads> {
+  await rm(folder, { recursive: true, force: true })
+  const kept = new Map<string, Kept>()
+  let arriving = 0
+
+  async function drop(id: string): Promise<void> {
+    const found = kept.get(id)
+    if (found === undefined) return
+    kept.delete(id)
+    clearTimeout(found.timer)
+    await rm(found.folder, { recursive: true, force: true })
+  }
+
+  return {
+    limits,
+    async take(bytes, { name, principal, check }) {
+      for (const former of kept.values()) if (former.principal === principal) await drop(former.id)
+      if (kept.size + arriving >= limits.mostUploads) throw tooMany()
+      const id = randomUUID()
+      const own = join(folder, id)
+      arriving += 1
+      try {
+        // Each has a folder, so that what is left of it can be removed as a whole.
+        await mkdir(own, { recursive: true, mode: 0o700 })
+        const path = join(own, 'export')
+        await write(path, bytes, limits.mostBytes)
+        const file = await exportFileAt(path, shortName(name))
+        await check(file)
+        const timer = setTimeout(() => void drop(id), limits.keptMs).unref()
+        const upload = { id, principal, name: file.name, at: now(), file }
+        kept.set(id, { ...upload, folder: own, timer })
+        return upload
+      } catch (error) {
+        await rm(own, { recursive: true, force: true })
+        throw error
+      } finally {
+        arriving -= 1
+      }
+    },
+    find(id, principal) {
+      const found = kept.get(id)
+      if (found?.principal !== principal)
+        throw new Failure('not_found', 'the export is no longer here: upload it again')
+      found.timer.refresh()
+      return found
+    },
+    drop,
+    async [Symbol.asyncDispose]() {
+      for (const { timer } of kept.values()) clearTimeout(timer)
+      kept.clear()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function write(path: string, bytes: AsyncIterable<Uint8Array>, mostBytes: number): Promise<void> {
+  await using file = await open(path, 'wx', 0o600)
+  let total = 0
+  for await (const chunk of arrivingOf(bytes)) {
+    total += chunk.length
+    if (total > mostBytes)
+      throw refuse(
+        'TooLarge',
+        `the export is larger than ${mostBytes / mebibyte} MiB: pack it with zip or gzip, or let "rollcall init" read it where it is`,
+      )
+    await file.writeFile(chunk).catch((error: unknown) => Promise.reject(unwritten(error)))
+  }
+}
+
+/** The chunks as they come. Where they end too early, the sender learns that nothing was kept. */
+async function* arrivingOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof Failure) throw error
+    throw refuse('MalformedBody', 'the export did not arrive as a whole: upload it again')
+  }
+}
+
+function unwritten(error: unknown): unknown {
+  const code = errorCode(error)
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
+  return refuse('Unavailable', 'the disk of the data folder is full: make room, and upload the export again')
+}
+
+function tooMany(): Refusal {
+  const message = 'several exports are being looked at already: try again when they are done with'
+  return new Refusal(429, message, { headers: { 'retry-after': `${retryAfterSeconds}` } })
+}
+
+/** The last part of what a browser says, which may be a path of another system. */
+function shortName(name: string): string {
+  return basename(name.replaceAll('\\', '/')).replaceAll(/\p{C}/gu, '').slice(-100) || 'export'
+}

@@ -1,0 +1,25 @@
+import { errorCode, Failure } from '../errors.ts'
+
+export type OptionalPackage = {
+  /** The name of the package, or the scope of several. */
+  readonly name: string
+  /** What cannot be done without it, as the subject of a sentence. */
+  readonly use: string
+}
+
+/**
+ * Loads a module that needs a package which `npm ci --omit=optional` leaves out. Without the package, throws `config_invalid`, with the
+ * command that installs it.
+ */
+export async function withOptionalPackage<T>(load: () => Promise<T>, { name, use }: OptionalPackage): Promise<T> {
+  try {
+    return await load()
+  } catch (error) {
+    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND' || !String(error).includes(`'${name}`)) throw error
+    throw new Failure(
+      'config_invalid',
+      `${use} needs the package ${name}, which was left out here: install Rollcall without --omit=optional`,
+      { cause: error },
+    )
+  }
+}

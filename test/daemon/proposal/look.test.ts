@@ -1,0 +1,154 @@
+import { mkdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { lookAt } from '../../../src/daemon/proposal/look.ts'
+import { temporaryFolder } from '../../helpers/sources/folders.ts'
+import { gzipOfZeros } from '../../helpers/sources/hostile-files.ts'
+import { account, sshServer } from '../../helpers/sources/ssh-server.ts'
+import { zipOf } from '../../helpers/sources/zip.ts'
+
+const text = 'Worker ID,First Name\nW1,Ana\n'
+const mebibyte = 1024 * 1024
+
+async function place(files: Readonly<Record<string, string | Uint8Array>>) {
+  const { path, ...rest } = await temporaryFolder()
+  await mkdir(join(path, 'exports'))
+  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content)
+  const look = (at: string, more: object = {}) =>
+    lookAt({ at, ...more }, { workingDirectory: path, folder: path, signal: new AbortController().signal })
+  return { path, look, ...rest }
+}
+
+test('a folder is looked at by its newest export, and named by a pattern', async () => {
+  await using at = await place({ 'exports/old.csv': 'old,old\n', 'exports/new.csv': text })
+  await utimes(join(at.path, 'exports', 'old.csv'), 1, 1)
+
+  const { head, source } = await at.look('exports')
+
+  expect({ ...head, bytes: head.bytes.toString() }).toEqual({
+    name: 'new.csv',
+    bytes: text,
+    isWhole: true,
+    endsLine: true,
+  })
+  expect(source).toEqual({ type: 'csv', path: 'exports/*.csv' })
+})
+
+test('a file with a date in its name stands for those that follow', async () => {
+  await using at = await place({ 'people-2026-11-20.csv': text, 'people.csv': text })
+
+  const dated = await at.look('people-2026-11-20.csv')
+  const plain = await at.look('people.csv')
+
+  expect([dated.source, plain.source]).toEqual([
+    { type: 'csv', path: 'people-*.csv' },
+    { type: 'csv', path: 'people.csv' },
+  ])
+})
+
+test('a packed export is unpacked as far as it is looked at', async () => {
+  await using at = await place({ 'people.zip': await zipOf({ 'people.csv': text }) })
+
+  const { head } = await at.look('people.zip')
+
+  expect(head.bytes.toString()).toBe(text)
+})
+
+describe('what is read of an export is bounded', () => {
+  test('of 2 GB, the beginning and the last bytes', async () => {
+    await using at = await place({ 'people.csv': text })
+    await truncate(join(at.path, 'people.csv'), 2 * 1024 ** 3)
+
+    const { head } = await at.look('people.csv')
+
+    expect(head).toMatchObject({ isWhole: false, endsLine: false })
+    expect(head.bytes.length).toBe(mebibyte)
+  })
+
+  test('of a file that unpacks to 2 GB, as much as is looked at', async () => {
+    await using at = await place({ 'people.csv.gz': gzipOfZeros(2 * 1024 ** 3) })
+
+    const { head } = await at.look('people.csv.gz')
+
+    expect(head).toMatchObject({ isWhole: false, endsLine: null })
+    expect(head.bytes.length).toBe(mebibyte)
+  })
+})
+
+const severalFiles = await zipOf({ a: 'x', b: 'y' })
+
+describe('what cannot be an export is refused in a sentence', () => {
+  test.each([
+    ['a PDF', 'people.csv', '%PDF-1.7 and more of it, for it is long', 'people.csv is a PDF: have it exported as CSV'],
+    [
+      'an empty file',
+      'people.csv',
+      '',
+      'people.csv is empty (0 bytes): check the export; an empty file says nothing about anybody',
+    ],
+    ['a zip of several files', 'people.csv', severalFiles, /is a zip with 2 entries/],
+    [
+      'a workbook',
+      'people.csv',
+      Buffer.from('d0cf11e0a1b11ae1'.repeat(8), 'hex'),
+      /is an Excel workbook: have it saved as CSV/,
+    ],
+  ])('%s', async (_what, name, content, message) => {
+    await using at = await place({ [name]: content })
+
+    await expect(at.look(name)).rejects.toThrow(message)
+  })
+
+  test('a path without a file, and an address of another kind', async () => {
+    await using at = await place({})
+
+    await expect(at.look('nothing.csv')).rejects.toThrow(/nothing\.csv/)
+    await expect(at.look('exports')).rejects.toThrow(/no file matches/)
+    await expect(at.look('ftp://hr.example/people.csv')).rejects.toThrow(
+      'a source is a file, a folder, or an address with sftp:// or https://',
+    )
+  })
+})
+
+test('an export on an SFTP server is looked at with a secret from a file, which is named and not copied', async () => {
+  await using server = await sshServer()
+  await using at = await place({ secret: `${account.password}\n` })
+  await writeFile(join(server.folder, 'people.csv'), text)
+  const address = `sftp://${account.username}@127.0.0.1:${server.port}/people.csv`
+
+  const { head, source } = await at.look(address, { secretFile: 'secret', hostKey: server.fingerprint })
+
+  expect(head.bytes.toString()).toBe(text)
+  expect(source).toEqual({
+    type: 'sftp',
+    host: '127.0.0.1',
+    port: server.port,
+    username: account.username,
+    hostKeys: [server.fingerprint],
+    path: '/people.csv',
+    password: `\${file:secret}`,
+  })
+  await expect(at.look(address)).rejects.toThrow(/needs --secret-file .* and --host-key/)
+  await expect(at.look(address.replace('@', ':word@'))).rejects.toThrow(/others can read a password/)
+})
+
+test('an export behind an address is looked at with a token from a file', async () => {
+  const asked: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.headers.authorization)
+    response.writeHead(200, { 'content-type': 'text/csv' }).end(text)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  await using _server = { [Symbol.asyncDispose]: async () => void server.close() }
+  await using at = await place({ token: 'token-of-hr\n' })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/people.csv`
+
+  const { head, source } = await at.look(url, { secretFile: 'token' })
+
+  expect(head).toMatchObject({ name: 'people.csv', isWhole: true })
+  expect(source).toEqual({ type: 'http', url, format: 'csv', allowPrivate: true, bearer: `\${file:token}` })
+  expect(asked).toEqual(['Bearer token-of-hr'])
+  expect(await readFile(join(at.path, 'token'), 'utf8')).toBe('token-of-hr\n')
+})

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import iconv from 'iconv-lite'
+import { describe, expect, test } from 'vitest'
+import { readTable } from '../../../src/daemon/proposal/table.ts'
+
+function head(text: string | Buffer, { encoding = 'utf-8', isWhole = true } = {}) {
+  const bytes = typeof text === 'string' ? iconv.encode(text, encoding) : text
+  return { name: 'people.csv', bytes, isWhole, endsLine: true }
+}
+
+const signs = { ',': ',', ';': ';', tab: '\t', '|': '|' } as const
+const names = ['Worker ID', 'First Name', 'Straße', 'Work Email', 'Hire Date', 'Status', 'Naïveté'] as const
+
+const Form = fc.record({
+  delimiter: fc.constantFrom(...(Object.keys(signs) as (keyof typeof signs)[])),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  encoding: fc.constantFrom('utf-8', 'windows-1252', 'utf-16le', 'utf-16be'),
+  mark: fc.boolean(),
+  quotesAll: fc.boolean(),
+  titles: fc.constantFrom([], ['All workers'], ['All workers', '', 'As of today']),
+  columns: fc.integer({ min: 2, max: names.length }),
+  cells: fc.array(
+    fc.constantFrom('Zoë', 'Chief of Staff, Operations', 'a;b', 'x|y', '', 'plain', 'ß "quoted"', '2,5'),
+    { minLength: 12, maxLength: 60 },
+  ),
+})
+
+test('whatever the dialect of an export is, it is told from its beginning', async () => {
+  await fc.assert(
+    fc.asyncProperty(Form, async ({ delimiter, lineEnd, encoding, mark, quotesAll, titles, columns, cells }) => {
+      const sign = signs[delimiter]
+      const written = (cell: string) =>
+        quotesAll || cell.includes(sign) || cell.includes('"') ? `"${cell.replaceAll('"', '""')}"` : cell
+      const header = names.slice(0, columns)
+      const rows = Array.from({ length: 5 }, (_, row) => [
+        `W${row}`,
+        ...header.slice(1).map((_name, at) => cells[(row * 7 + at) % cells.length] ?? ''),
+      ])
+      const lines = [...titles, ...[header, ...rows].map((row) => row.map(written).join(sign))]
+      // UTF-16 without a mark is told by its zeros; windows-1252 needs a sign of its own.
+      const text = `${encoding === 'windows-1252' ? lines.join(lineEnd).replace('W0', 'Wé') : lines.join(lineEnd)}${lineEnd}`
+      const bytes = iconv.encode(text, encoding, { addBOM: mark && encoding !== 'windows-1252' })
+
+      const table = await readTable(head(bytes))
+
+      expect(table).toMatchObject({ encoding, delimiter, headers: header, linesAfterHeader: 0 })
+      expect(table.headerLine).toBe(titles.length + 1)
+      expect(table.rows.length).toBe(5)
+    }),
+    { numRuns: 60, seed: 15 },
+  )
+})
+
+test('a second line of headers is told, whatever its words are', async () => {
+  const table = await readTable(
+    head('STATUS,USERID,FIRSTNAME,HR\nSTATUS,USERID,First Name,Human Resource\nactive,1,Ana,NO_HR\n'),
+  )
+
+  expect(table).toMatchObject({ headerLine: 1, linesAfterHeader: 1, rows: [['active', '1', 'Ana', 'NO_HR']] })
+})
+
+test('of a long export the last line of the beginning counts only if it is whole', async () => {
+  const table = await readTable(head('Worker ID;Name\n1;Ana\n2;Bo', { isWhole: false }))
+
+  expect(table.rows).toEqual([['1', 'Ana']])
+})
+
+test('rows of another width and a total are told, and do not count', async () => {
+  const table = await readTable(head('Worker ID,Name\n1,Ana\n2,Bo\n3\n4,Cy\nTotal,4\n'))
+
+  expect(table.rows.map(([key]) => key)).toEqual(['1', '2', '4', 'Total'])
+  expect(table.notes).toEqual([
+    'Line 4 has 1 cell, the header has 2.',
+    'Line 6, the last one, reads like a total. Write footer, so that it is not taken for a person.',
+  ])
+})
+
+test('a last line without a line end is told, so that the export is not refused later', async () => {
+  const table = await readTable({ ...head('Worker ID,Name\n1,Ana'), endsLine: false })
+
+  expect(table).toMatchObject({ lastLine: 'any', rows: [['1', 'Ana']] })
+})
+
+describe('what is no table of people is refused in a sentence', () => {
+  test.each([
+    ['blanks', '  \n \n', 'people.csv holds nothing but blanks: check the export'],
+    [
+      'one column',
+      'Name\nAna\nBo\n',
+      'people.csv has one column only: no comma, semicolon, tab or pipe splits its lines alike: a list of people needs a key and more; say --delimiter if another sign stands between the cells',
+    ],
+    [
+      'no header',
+      '1,Ana,2020-01-06\n2,Bo,2021-01-04\n',
+      'people.csv:1: this line is a row of data, and none above it names the columns: export it with a header',
+    ],
+    [
+      'bytes',
+      Buffer.from('a\0b\0\0\0c,d\n'.repeat(3)),
+      'people.csv holds NUL bytes, so it is no text: have it exported as CSV',
+    ],
+    ['a web page', '<!doctype html><title>Sign in</title>', /is a web page \(HTML\)/],
+    ['JSON', '[{"id": 1, "name": "Ana"}]', /is JSON: have it exported as CSV/],
+    [
+      'two delimiters',
+      'a,b;c,d\n1,2;3,4\n5,6;7,8\n',
+      /both , \(3 columns\) and ; \(2 columns\) split its lines alike: say which one it is with --delimiter/,
+    ],
+  ])('%s', async (_what, content, message) => {
+    await expect(readTable(head(content))).rejects.toThrow(message)
+  })
+})

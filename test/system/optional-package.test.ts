@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { withOptionalPackage } from '../../src/system/optional-package.ts'
+
+const load = (specifier: string) => () => import(specifier)
+
+test('a package that was left out is named, with what needs it and what helps', async () => {
+  const loading = withOptionalPackage(load('left-out'), { name: 'left-out', use: 'an encrypted export' })
+
+  await expect(loading).rejects.toMatchObject({
+    code: 'config_invalid',
+    message:
+      'an encrypted export needs the package left-out, which was left out here: install Rollcall without --omit=optional',
+  })
+})
+
+test('a package that is missing for another reason is no choice of who installed', async () => {
+  const loading = withOptionalPackage(load('not-ours'), { name: 'left-out', use: 'an encrypted export' })
+
+  await expect(loading).rejects.toMatchObject({ code: 'ERR_MODULE_NOT_FOUND' })
+})
