@@ -7,6 +7,7 @@ import { maintainRegularly } from '../database/maintain.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { compressed, createApp } from '../http/server/app.ts'
 import type { MountOptions } from '../http/server/mount.ts'
+import { referencePath, serveReferencePage } from '../http/server/reference-page.ts'
 import { limitRequests } from '../http/server/request-limit.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { findCaller } from './accounts/api-keys.ts'
@@ -16,7 +17,6 @@ import { cursorSecret } from './core/cursors.ts'
 import { openPlatformDatabase } from './core/database.ts'
 import { platformDocument } from './core/document.ts'
 import { SchemaJudge } from './core/json-schema/judge.ts'
-import { serveReferencePage } from './core/reference-page.ts'
 import type { PlatformSchema } from './core/schema.ts'
 import { mountAreas } from './handlers.ts'
 import { type SyncSchedule, startNightlySync } from './identity-sync/nightly.ts'
@@ -119,7 +119,8 @@ async function servePublic(
   mountAreas(app, mounting)
   const document = platformDocument(options.baseAddresses)
   app.get(documentPath, { compress: compressed }, async () => document)
-  serveReferencePage(app, documentPath)
+  serveReferencePage(app, { documentPath, title: 'Compliance Management Public API' })
+  app.get('/', async (_request, reply) => reply.redirect(`${referencePath}/`))
 }
 
 function serveHealth(app: FastifyInstance, db: Kysely<PlatformSchema>): void {

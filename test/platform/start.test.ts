@@ -5,11 +5,13 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { platformOperations } from '../../src/contract/platform/platform.ts'
 import { createClient } from '../../src/http/client/client.ts'
+import { beginAttempt, recentAttempts } from '../../src/platform/identity-sync/attempts.ts'
+import { syncIdentities } from '../../src/platform/identity-sync/identity-sync.ts'
 import { startNightlySync } from '../../src/platform/identity-sync/nightly.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { startPlatform } from '../../src/platform/start.ts'
 import { databases, pglitePlace } from '../helpers/servers/databases.ts'
-import { bodyOf, newHrisConnection, openTestPlatform } from './helpers/platforms.ts'
+import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from './helpers/platforms.ts'
 
 async function temporaryFolder() {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-platform-'))
@@ -137,5 +139,78 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     ])
     const kept = await db.selectFrom('identity_syncs').select('trigger').where('account_id', '=', first.id).execute()
     expect(kept[0]).toEqual({ trigger: 'schedule' })
+  })
+
+  const silent = { done: () => {}, failed: () => {} }
+  const nightly = { cron: '0 3 * * *', timeZone: 'Europe/Berlin' }
+
+  /** Two starts and ends of a process that syncs every night, at this time. */
+  async function restart(opened: TestPlatform, instant: string): Promise<void> {
+    const { db } = opened.platform.database
+    const now = () => new Date(instant)
+    for (let start = 0; start < 2; start++) {
+      await using _nightly = startNightlySync(db, { schedule: nightly, report: silent, now })
+    }
+  }
+
+  const startsOf = async ({ platform }: TestPlatform, accountId: number) => {
+    const { db } = platform.database
+    const rows = await db
+      .selectFrom('identity_syncs')
+      .select('started_at')
+      .where('account_id', '=', accountId)
+      .execute()
+    return rows.map(({ started_at }) => started_at.toISOString())
+  }
+
+  test('makes up once for the nights in which nothing ran, also over a clock change, and not for those before an account', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const made = opened.clock.now().toISOString().slice(0, 10)
+
+    await restart(opened, `${made}T23:30:00.000Z`)
+    const before = await startsOf(opened, id)
+    for (const at of ['2026-10-24T12:00:00.000Z', '2026-10-25T01:59:59.000Z', '2026-10-25T02:00:00.000Z'])
+      await restart(opened, at)
+    await restart(opened, '2026-10-28T09:00:00.000Z')
+
+    expect(before).toEqual([])
+    expect(await startsOf(opened, id)).toEqual([
+      '2026-10-24T12:00:00.000Z',
+      '2026-10-25T02:00:00.000Z',
+      '2026-10-28T09:00:00.000Z',
+    ])
+  })
+
+  test('makes up for a night in which its process was killed, and is done once by two processes', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const { db } = opened.platform.database
+    const killedAt = new Date('2026-10-28T02:00:00.000Z')
+    await beginAttempt(db, { accountId: id, trigger: 'schedule', now: () => killedAt })
+    const failures: unknown[] = []
+    const report = { done: () => {}, failed: (_account: number | null, error: unknown) => failures.push(error) }
+    const now = () => new Date('2026-10-28T02:01:00.000Z')
+
+    const processes = [1, 2].map(() => startNightlySync(db, { schedule: nightly, report, now }))
+    for (const process of processes) await process[Symbol.asyncDispose]()
+
+    expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:01:00.000Z'])
+    expect(failures).toEqual([])
+  })
+
+  test('is not done by a process that looked before another one had done it', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const { db } = opened.platform.database
+    const slot = new Date('2026-10-28T02:00:00.000Z')
+    const now = () => new Date('2026-10-28T02:00:01.000Z')
+    const sync = () => syncIdentities(db, { accountId: id, trigger: 'schedule', now, slot })
+
+    await sync()
+
+    await expect(sync()).rejects.toMatchObject({ code: 'conflict' })
+    expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:01.000Z'])
+    expect(await recentAttempts(db, id, { count: 9, now: now() })).toHaveLength(1)
   })
 })

@@ -67,6 +67,23 @@ export async function dropAttempt(db: Kysely<PlatformSchema>, id: number): Promi
   await db.deleteFrom('identity_sync_attempts').where('id', '=', id).execute()
 }
 
+/** Whether a scheduled sync has ended that began at this time or later. */
+export async function hasEndedSince(
+  db: Kysely<PlatformSchema>,
+  { accountId, slot }: { accountId: number; slot: Date },
+): Promise<boolean> {
+  const ended = await db
+    .selectFrom('identity_sync_attempts')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('trigger', '=', 'schedule')
+    .where('started_at', '>=', slot)
+    .where('ended_at', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return ended !== undefined
+}
+
 /** The last attempts of an account, the latest first. */
 export async function recentAttempts(
   db: Kysely<PlatformSchema>,

@@ -3,13 +3,15 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
-import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt } from './attempts.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, hasEndedSince, holdAttempt } from './attempts.ts'
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
 
 export type SyncOptions = AttemptStart & {
   /** Told once it is certain that this sync runs. */
   readonly onBegin?: () => void
+  /** The scheduled time that it is for. One that has been met by then is a conflict. */
+  readonly slot?: Date
 }
 
 /**
@@ -29,7 +31,7 @@ export async function syncIdentities(db: Kysely<PlatformSchema>, options: SyncOp
 }
 
 async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: SyncOptions): Promise<SyncResult> {
-  const { accountId, now, onBegin } = options
+  const { accountId, now, onBegin, slot } = options
   const began = performance.now()
   return db.transaction().execute(async (trx) => {
     if (!(await lockForSync(trx, accountId))) {
@@ -38,6 +40,9 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
         `an identity sync of account ${accountId} is already running; try again when it has ended`,
       )
     }
+    // Another process may have done it since anybody looked.
+    if (slot && (await hasEndedSince(trx, { accountId, slot })))
+      throw new Failure('conflict', `account ${accountId} has been synced for ${slot.toISOString()} already`)
     await holdAttempt(trx, attempt)
     onBegin?.()
     const at = now()

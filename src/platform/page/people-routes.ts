@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { field } from '../../http/server/form-tokens.ts'
 import { Refusal } from '../../http/server/refusal.ts'
 import type { Html } from '../../web/html.ts'
+import { notice } from '../../web/layout.ts'
+import { counted } from '../../web/words.ts'
 import { type Attempt, recentAttempts } from '../identity-sync/attempts.ts'
 import type { PageOperator } from '../operators/sessions.ts'
 import type { Acts, ActsOptions } from './acts.ts'
-import { notice, type Send } from './layout.ts'
+import type { Send } from './layout.ts'
 import { countSetByHand, countStatuses, hrisConnections, lastSync, listPeople } from './people.ts'
 import { type Account, accountsView, peopleView, resetAllView } from './people-view.ts'
 import { nobodysId, type PeopleQuery, pagePrefix, peopleHref, readId, readQuery } from './query.ts'
 import { runningAttempt, watchSeconds } from './sync-view.ts'
-import { counted } from './text.ts'
-import { field, type News, type Visit, type Visits } from './visits.ts'
+import type { News, Visit, Visits } from './visits.ts'
 
 type Parts = Pick<ActsOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send; readonly acts: Acts }
 type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>

@@ -1,11 +1,14 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { hidden, tokenField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
+import { badge, type Tone } from '../../web/parts.ts'
+import { type Column, table, tiles } from '../../web/tables.ts'
+import { counted, day, moment, number } from '../../web/words.ts'
 import type { Attempt } from '../identity-sync/attempts.ts'
-import { tokenField } from './layout.ts'
 import type { Connection, ListedPerson, PeoplePage } from './people.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, type Source, writeQuery } from './query.ts'
+import { statuses, statusNames } from './status-names.ts'
 import { syncHistory, syncPanel } from './sync-view.ts'
-import { counted, day, moment, number, statuses, statusNames } from './text.ts'
 
 export type Account = { readonly id: number; readonly name: string }
 
@@ -88,16 +91,15 @@ ${tokenField(formToken)}
 
 function statusNav({ account, query, counts }: PeopleView): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
-  const item = (
-    name: string,
-    count: number,
-    status: EmploymentStatus | null,
-  ) => html`<li><a class="tile" href="${peopleHref({ account: account.id, status })}"
-${query.status === status && html` aria-current="true"`}><span>${name}</span> <b>${number(count)}</b></a></li>`
-  return html`<nav aria-label="Employment status"><ul class="tiles">
-${item('Everybody', total, null)}
-${statuses.filter((status) => counts.has(status) || query.status === status).map((status) => item(statusNames[status], counts.get(status) ?? 0, status))}
-</ul></nav>`
+  const item = (name: string, count: number, status: EmploymentStatus | null) => {
+    return { name, count, href: peopleHref({ account: account.id, status }), current: query.status === status }
+  }
+  return tiles('Employment status', [
+    item('Everybody', total, null),
+    ...statuses
+      .filter((status) => counts.has(status) || query.status === status)
+      .map((status) => item(statusNames[status], counts.get(status) ?? 0, status)),
+  ])
 }
 
 function filterForm({ account, query, connections }: PeopleView): Html {
@@ -134,33 +136,25 @@ function peopleTable(view: PeopleView): Html {
   if (people.length === 0) {
     return html`<p class="empty" role="status">${total === 0 ? 'No one is found.' : 'There is no one on this page any more.'}</p>`
   }
+  const columns: readonly Column<ListedPerson>[] = [
+    { name: 'Person', kind: 'row', cell: nameOf },
+    { name: 'Status', cell: ({ status }) => badge(statusNames[status], toneOf(status)) },
+    { name: 'Employed', cell: employed },
+    { name: 'Source', kind: 'long', cell: sourceOf },
+    { name: 'Last sync', cell: (person) => lastSyncOf(person, view.lastSync) },
+    { name: 'Action', kind: 'action', cell: (person) => person.setByHandAt && resetForm(person, view) },
+  ]
   return html`<p class="faint" role="status">${counted(total, 'person', 'people')}${total > people.length && html`, ${number(people.length)} on this page`}</p>
-<table role="table" class="people">
-<caption class="unseen">People by last name</caption>
-<thead role="rowgroup"><tr role="row">
-<th role="columnheader" scope="col">Person</th><th role="columnheader" scope="col">Employment status</th>
-<th role="columnheader" scope="col">Employed</th><th role="columnheader" scope="col">Source</th>
-<th role="columnheader" scope="col">Last sync</th><th role="columnheader" scope="col"><span class="unseen">Action</span></th>
-</tr></thead>
-<tbody role="rowgroup">${people.map((person) => personRow(person, view))}</tbody>
-</table>`
+${table({ caption: 'People by last name', columns, rows: people, empty: null })}`
 }
 
-function personRow(person: ListedPerson, view: PeopleView): Html {
-  return html`<tr role="row">
-<th role="rowheader" scope="row" class="person"><span class="name">${person.name ?? person.email}</span>${person.name !== null && html` <span class="address">${person.email}</span>`}</th>
-<td role="cell" data-label="Status"><span class="badge ${badgeOf(person.status)}">${statusNames[person.status]}</span></td>
-<td role="cell" data-label="Employed">${employed(person)}</td>
-<td role="cell" data-label="Source" class="long">${sourceOf(person)}</td>
-<td role="cell" data-label="Last sync">${lastSyncOf(person, view.lastSync)}</td>
-<td role="cell" class="action">${person.setByHandAt && resetForm(person, view)}</td>
-</tr>`
+function nameOf({ name, email }: ListedPerson): Html {
+  return html`<span class="name">${name ?? email}</span>${name !== null && html` <span class="address">${email}</span>`}`
 }
 
-function badgeOf(status: EmploymentStatus): string {
-  if (status.startsWith('CURRENT')) return 'current'
-  if (status.includes('FORMER')) return 'former'
-  return status === 'FUTURE_HIRE' ? 'future' : 'other'
+function toneOf(status: EmploymentStatus): Tone {
+  if (status.startsWith('CURRENT')) return 'good'
+  return status === 'FUTURE_HIRE' ? 'wait' : 'plain'
 }
 
 function employed({ startedAt, separatedAt }: ListedPerson): Shown {
@@ -186,9 +180,7 @@ function lastSyncOf({ setByHandAt, createdAt }: ListedPerson, lastSync: Date | n
 function resetForm(person: ListedPerson, { account, query, formToken }: PeopleView): Html {
   return html`<form method="post" action="${pagePrefix}/reset">
 ${tokenField(formToken)}
-<input type="hidden" name="account" value="${account.id}">
-<input type="hidden" name="person" value="${person.id}">
-<input type="hidden" name="back" value="${writeQuery(query)}">
+${hidden('account', account.id)}${hidden('person', person.id)}${hidden('back', writeQuery(query))}
 <button aria-label="Reset ${person.name ?? person.email}">Reset</button>
 </form>`
 }

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { field } from '../../http/server/form-tokens.ts'
 import { beginSession, endSession } from '../operators/sessions.ts'
 import type { Send } from './layout.ts'
 import { pagePrefix } from './query.ts'
 import { createSignInLimit } from './sign-in-limit.ts'
 import { signInForm } from './sign-in-view.ts'
-import { field, type VisitOptions, type Visits } from './visits.ts'
+import type { VisitOptions, Visits } from './visits.ts'
 
 type Parts = Pick<VisitOptions, 'db' | 'now'> & { readonly visits: Visits; readonly send: Send }
 

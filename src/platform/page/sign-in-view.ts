@@ -1,5 +1,5 @@
+import { tokenField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
-import { tokenField } from './layout.ts'
 import { pagePrefix } from './query.ts'
 
 /** The form that opens a session. `trouble` says why the last attempt did not. */

@@ -1,9 +1,12 @@
 import type { EmploymentStatus } from '../../contract/platform/personnel.ts'
+import { tokenField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
+import { badge, type Tone } from '../../web/parts.ts'
+import { type Column, table } from '../../web/tables.ts'
+import { counted, duration, moment, number } from '../../web/words.ts'
 import type { Attempt, AttemptState } from '../identity-sync/attempts.ts'
-import { tokenField } from './layout.ts'
 import { type PeopleQuery, pagePrefix, peopleHref, writeQuery } from './query.ts'
-import { counted, duration, moment, number, statuses, statusNames } from './text.ts'
+import { statuses, statusNames } from './status-names.ts'
 
 export const watchSeconds = 3
 
@@ -19,6 +22,13 @@ const stateNames: Readonly<Record<AttemptState, string>> = {
   finished: 'Finished',
   failed: 'Failed',
   interrupted: 'Interrupted',
+}
+
+const stateTones: Readonly<Record<AttemptState, Tone>> = {
+  running: 'busy',
+  finished: 'good',
+  failed: 'bad',
+  interrupted: 'bad',
 }
 
 /** How the identity sync stands, and the button that starts one. */
@@ -48,16 +58,12 @@ export function syncHistory(attempts: readonly Attempt[]): Html {
 ${
   attempts.length === 0
     ? html`<p class="empty">There has been no sync yet.</p>`
-    : html`<table role="table" class="people">
-<caption class="unseen">The last ${attempts.length} identity syncs, the latest first</caption>
-<thead role="rowgroup"><tr role="row">
-<th role="columnheader" scope="col">Started</th><th role="columnheader" scope="col">By</th>
-<th role="columnheader" scope="col">Result</th><th role="columnheader" scope="col" class="figure">Took</th>
-<th role="columnheader" scope="col" class="figure">HR records</th><th role="columnheader" scope="col" class="figure">Created</th>
-<th role="columnheader" scope="col" class="figure">Changed</th><th role="columnheader" scope="col">People after it</th>
-</tr></thead>
-<tbody role="rowgroup">${attempts.map(historyRow)}</tbody>
-</table>`
+    : table({
+        caption: `The last ${attempts.length} identity syncs, the latest first`,
+        columns,
+        rows: attempts,
+        empty: null,
+      })
 }
 </section>`
 }
@@ -92,22 +98,20 @@ function reason(state: AttemptState): string {
     : 'No one was changed. The process that ran it ended before it was done.'
 }
 
-function historyRow(attempt: Attempt): Html {
-  const { result, state } = attempt
-  return html`<tr role="row">
-<th role="rowheader" scope="row" data-label="Started">${moment(attempt.startedAt)}</th>
-<td role="cell" data-label="By" class="long">${starter(attempt)}</td>
-<td role="cell" data-label="Result"><span class="badge ${state}">${stateNames[state]}</span></td>
-${
-  result
-    ? html`<td role="cell" data-label="Took" class="figure">${duration(result.duration_ms)}</td>
-<td role="cell" data-label="HR records" class="figure">${number(result.identities)}</td>
-<td role="cell" data-label="Created" class="figure">${number(result.created)}</td>
-<td role="cell" data-label="Changed" class="figure">${number(result.changed)}</td>
-<td role="cell" data-label="People after it">${statusCounts(result.counts)}</td>`
-    : html`<td role="cell" colspan="5">${state === 'running' ? 'It has not ended yet.' : reason(state)}</td>`
-}
-</tr>`
+const columns: readonly Column<Attempt>[] = [
+  { name: 'Started', kind: 'row', cell: ({ startedAt }) => moment(startedAt) },
+  { name: 'By', kind: 'long', cell: starter },
+  { name: 'Result', cell: outcome },
+  { name: 'Took', kind: 'figure', cell: ({ result }) => result && duration(result.duration_ms) },
+  { name: 'HR records', kind: 'figure', cell: ({ result }) => result && number(result.identities) },
+  { name: 'Created', kind: 'figure', cell: ({ result }) => result && number(result.created) },
+  { name: 'Changed', kind: 'figure', cell: ({ result }) => result && number(result.changed) },
+  { name: 'People after it', cell: ({ result }) => result && statusCounts(result.counts) },
+]
+
+function outcome({ state, result }: Attempt): Html {
+  const why = state === 'running' ? 'It has not ended yet.' : reason(state)
+  return html`${badge(stateNames[state], stateTones[state])}${result === null && html`<span class="hint">${why}</span>`}`
 }
 
 function statusCounts(counts: Readonly<Record<EmploymentStatus, number>>): Html {

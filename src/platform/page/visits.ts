@@ -1,9 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
-import { z } from 'zod'
-import { refuse } from '../../http/server/refusal.ts'
+import { checkFormToken, formTokenOf, newFormSecret } from '../../http/server/form-tokens.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { findSession, type PageOperator, sessionSeconds } from '../operators/sessions.ts'
 import { pagePrefix } from './query.ts'
@@ -26,9 +24,6 @@ export const newsKinds = { reset: true, 'sync-started': true, 'sync-running': tr
 const cookies = { session: 'rollcall_personnel', form: 'rollcall_sign_in', news: 'rollcall_news' } as const
 const formSeconds = 60 * 60
 const newsSeconds = 60
-const formTokenBytes = 32
-/** One value for each field; of a field sent twice no value counts. */
-const Fields = z.record(z.string(), z.unknown())
 
 export type Visits = ReturnType<typeof createVisits>
 
@@ -40,7 +35,7 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
     async find(request: FastifyRequest): Promise<Visit | null> {
       const token = request.cookies[cookies.session]
       const operator = token ? await findSession(db, token, now()) : null
-      return token && operator ? { operator, token, formToken: formToken(token) } : null
+      return token && operator ? { operator, token, formToken: formTokenOf(token) } : null
     },
     open(reply: FastifyReply, token: string): void {
       reply.setCookie(cookies.session, token, { ...options, maxAge: sessionSeconds })
@@ -51,17 +46,17 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
     },
     /** The token for the form of a visitor who is not signed in. */
     strangersToken(request: FastifyRequest, reply: FastifyReply): string {
-      const secret = request.cookies[cookies.form] || randomBytes(formTokenBytes).toString('base64url')
+      const secret = request.cookies[cookies.form] || newFormSecret()
       reply.setCookie(cookies.form, secret, { ...options, maxAge: formSeconds })
-      return formToken(secret)
+      return formTokenOf(secret)
     },
     /** Refuses a form of a stranger that did not come from a page of ours. */
     checkStranger(request: FastifyRequest): void {
       const secret = request.cookies[cookies.form]
-      checkToken(request, secret ? formToken(secret) : null)
+      checkFormToken(request, secret ? formTokenOf(secret) : null)
     },
     check(request: FastifyRequest, visit: Visit): void {
-      checkToken(request, visit.formToken)
+      checkFormToken(request, visit.formToken)
     },
     tell(reply: FastifyReply, { kind, count }: News): void {
       reply.setCookie(cookies.news, `${kind}.${count}`, { ...options, maxAge: newsSeconds })
@@ -74,25 +69,6 @@ export function createVisits({ db, now, isSecure }: VisitOptions) {
       return isNewsKind(kind) && /^\d{1,9}$/.test(count) ? { kind, count: Number(count) } : null
     },
   }
-}
-
-/** A field of a form, empty where it is missing or sent twice. */
-export function field(request: FastifyRequest, name: string): string {
-  const fields = Fields.safeParse(request.body)
-  const value = fields.success ? fields.data[name] : undefined
-  return typeof value === 'string' ? value : ''
-}
-
-// Only who has the cookie knows its secret, and no other site can read or set it.
-function formToken(secret: string): string {
-  return createHmac('sha256', secret).update('form').digest('base64url')
-}
-
-function checkToken(request: FastifyRequest, wanted: string | null): void {
-  const given = Buffer.from(field(request, 'token'))
-  const known = Buffer.from(wanted ?? '')
-  if (wanted !== null && given.length === known.length && timingSafeEqual(given, known)) return
-  throw refuse('Forbidden', 'This form is too old, or came from elsewhere. Go back, reload the page and try again.')
 }
 
 function isNewsKind(kind: string): kind is News['kind'] {

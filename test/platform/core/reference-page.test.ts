@@ -23,7 +23,9 @@ test('the reference page and all that it loads come from the platform itself', a
   expect(loaded.map((address) => address.origin)).toEqual([origin])
   expect(scripts.map(({ status }) => status)).toEqual([200])
   expect(html).toContain('/public/v2/openapi.json')
-  expect(page.headers.get('content-security-policy')).toContain("connect-src 'self'")
+  const policy = page.headers.get('content-security-policy')
+  expect(policy).toContain("connect-src 'self'")
+  expect(policy).toMatch(/script-src 'self' 'sha256-[^ ;]+';/)
 })
 
 test('the address of the platform alone leads to the reference page', async () => {

@@ -75,6 +75,6 @@ async function waitForBlocked(db: Kysely<PlatformSchema>): Promise<void> {
       `.execute(db)
       expect(rows).toHaveLength(1)
     },
-    { timeout: 20_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 }

@@ -5,6 +5,7 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startChromium } from '../../helpers/servers/chromium.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { isFull } from '../../helpers/tier.ts'
 import { newPageCompany, password } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
@@ -18,7 +19,6 @@ const whatHasTheFocus = `(() => {
   return { name: name.replaceAll(/\\s+/g, ' ').trim(), shows: outlineStyle !== 'none' && outlineWidth !== '0px' }
 })()`
 const desktop = { width: 1280, height: 900 }
-const phone = { width: 390, height: 844 }
 
 let opened: TestPlatform
 let chromium: Awaited<ReturnType<typeof startChromium>>
@@ -221,16 +221,18 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
   expect(await page.evaluate('document.activeElement.textContent')).toBe('The next sync looks after 1 person again.')
 })
 
-test.each([
-  ['light', desktop],
-  ['dark', desktop],
-  ['light', phone],
-  ['dark', phone],
-] as const)('axe finds nothing in %s on a screen of %o', async (scheme, viewport) => {
+const screens = [
+  ['dark', 360],
+  ['light', 1440],
+  ...(isFull ? ([360, 768] as const).map((width) => ['light', width] as const) : []),
+  ...(isFull ? ([768, 1440] as const).map((width) => ['dark', width] as const) : []),
+] as const
+
+test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (scheme, width) => {
   const acme = await newPageCompany(opened)
   await using window = await newWindow()
   const { page, go } = window
-  await page.setViewport(viewport)
+  await page.setViewport({ width, height: 900 })
   await page.emulateMediaFeatures([
     { name: 'prefers-color-scheme', value: scheme },
     { name: 'prefers-reduced-motion', value: 'reduce' },
@@ -288,7 +290,7 @@ test.each([
       const overflow = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       )
-      const squeezed = await page.evaluate(`[...document.querySelectorAll('tbody .person')]
+      const squeezed = await page.evaluate(`[...document.querySelectorAll('tbody .row-name')]
       .filter((element) => element.getBoundingClientRect().width < 150).length`)
       widths.push([width, overflow, squeezed])
     }

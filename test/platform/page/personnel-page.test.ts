@@ -223,8 +223,8 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
     expect(text).not.toContain('secret reason')
     expect(historyOf(text)[0]?.slice(1)).toEqual([
       visitor.name,
-      'Failed',
-      'No one was changed. The log of the service says why it failed.',
+      'Failed No one was changed. The log of the service says why it failed.',
+      ...['', '', '', '', ''],
     ])
   })
 
@@ -322,10 +322,11 @@ describe.each(databases)('the Personnel page on $name', ({ place }) => {
 
   test('the style sheet and the icon are for everybody', async () => {
     const visitor = newVisitor(opened)
-    const [, style = ''] =
-      /<link rel="stylesheet" href="([^"]+)">/.exec((await visitor.get('/personnel/sign-in')).text) ?? []
+    const { text } = await visitor.get('/personnel/sign-in')
+    const [, style = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec(text) ?? []
+    const [, icon = ''] = /<link rel="icon" type="image\/svg\+xml" href="([^"]+)">/.exec(text) ?? []
 
-    const answers = [await visitor.get(style), await visitor.get('/personnel/icon.svg')]
+    const answers = [await visitor.get(style), await visitor.get(icon)]
 
     expect(answers.map(({ status, headers }) => [status, headers.get('content-type')])).toEqual([
       [200, 'text/css; charset=utf-8'],
@@ -380,7 +381,7 @@ describe('while a sync runs in another process', () => {
     const late = await visitor.get('/personnel')
 
     expect(page.text).toMatch(
-      /Sync running<\/strong> since .*10:00 UTC<\/time>, 1 min 30 s so far, started by the nightly schedule/,
+      /Sync running<\/strong> since .*10:00 UTC<\/span><\/time>, 1 min 30 s so far, started by the nightly schedule/,
     )
     expect(page.text).not.toContain('Sync now')
     expect([page.headers.get('refresh'), watched.headers.get('refresh')]).toEqual([null, '3'])
