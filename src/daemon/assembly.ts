@@ -4,24 +4,31 @@ import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/folder/open.ts'
 import { httpConnector } from '../connectors/http/open.ts'
 import { sftpConnector } from '../connectors/sftp/open.ts'
+import { machineCaller } from '../contract/control/access.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
-import { createClient } from '../http/client/client.ts'
+import { type AnyAnswer, kindOf, statusOf } from '../http/client/answer.ts'
+import { type Around, type ClientOptions, createClient } from '../http/client/client.ts'
 import { provenServers } from '../http/client/tls.ts'
 import { openQueue, type Queue } from '../queue/queue.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import { takeLease } from '../store/workers/leases.ts'
+import type { ProcessCard } from '../store/workers/process-card.ts'
 import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
 import { createPace } from '../sync/deliver/pace.ts'
 import type { Events } from '../telemetry/events.ts'
+import { withTraces } from '../telemetry/traced-events.ts'
+import { noTraces, step, type Traces } from '../telemetry/traces.ts'
 import { version } from '../version.ts'
 import type { Watched } from './alerts/freshness.ts'
 import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
 import type { Config, ConnectionConfig } from './config/config.ts'
 import type { SourceSettings } from './config/schema.ts'
+import type { Secret } from './config/secret.ts'
 import type { ControlContext } from './control/control.ts'
 import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
+import type { Reloads } from './reload.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 import { userName } from './user-name.ts'
 
@@ -39,6 +46,10 @@ export type AssemblyOptions = {
   readonly now: () => Date
   /** Who started this process. Default: the user of this machine. */
   readonly startedBy?: string
+  /** What a process of the daemon says of itself. */
+  readonly card?: ProcessCard
+  /** Whether this process does work that has traces. Default: if it is one of the daemon. */
+  readonly works?: boolean
 }
 
 const connectTimeoutMs = 10_000
@@ -48,9 +59,11 @@ const embeddedLockSeconds = 600
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
 export async function assemble(
   config: Config,
-  { events, now, startedBy = userName() }: AssemblyOptions,
+  { events: log, now, startedBy = userName(), card, works = card !== undefined }: AssemblyOptions,
 ): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
+  const traces = works && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
+  const events = withTraces(log, traces)
   const { store, keeper: audit } = await keepAudit(opening.use(await openStore(config, { events, now })), {
     config,
     events,
@@ -58,12 +71,22 @@ export async function assemble(
   })
   opening.use(audit)
   const queue = opening.use(await openJobs(config, { store, events }))
-  const lease = opening.use(await takeLease(store))
-  const platform = opening.use(openPlatform(config, store))
+  const lease = opening.use(await takeLease(store, card))
+  const platform = opening.use(openPlatform(config, store, { around: timed(events) }))
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
-  const sync: SyncContext = { store, connections, enqueue: queue.enqueue, platform, events, now, lease, startedBy }
+  const sync: SyncContext = {
+    store,
+    connections,
+    enqueue: queue.enqueue,
+    platform,
+    events,
+    traces,
+    now,
+    lease,
+    startedBy,
+  }
   const opened = opening.move()
   return { config, queue, sync, audit, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -74,20 +97,29 @@ export function controlContext(
   {
     daemon,
     restorations,
+    reloads,
     signal,
-  }: { daemon: ControlContext['about']['daemon']; restorations?: Restorations; signal: AbortSignal },
+  }: {
+    daemon: ControlContext['about']['daemon']
+    restorations?: Restorations
+    reloads?: Reloads
+    signal: AbortSignal
+  },
 ): ControlContext {
   const { config, sync, queue, audit } = assembly
   const about = {
     version,
     daemon,
+    configuration: config.file,
     database: sync.store.place,
     queue: queue.place,
     platform: config.platform.baseUrl,
   }
   return {
     sync,
+    caller: machineCaller(userName()),
     ...(restorations && { restorations }),
+    ...(reloads && { reloads }),
     audit,
     schedules: schedulesOf(config),
     alerts: config.alerts,
@@ -135,6 +167,7 @@ export async function openJobs(
 export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,
+  watching: Pick<ClientOptions, 'around'> = {},
 ): Platform & AsyncDisposable {
   const dispatcher = new Agent({
     connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
@@ -144,6 +177,7 @@ export function openPlatform(
     bearer: () => platform.apiKey.read(),
     dispatcher,
     timeoutMs: platform.timeoutMs,
+    ...watching,
   })
   return {
     client,
@@ -156,6 +190,40 @@ export function openPlatform(
     }),
     inFlight: platform.inFlight,
     [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  }
+}
+
+async function openTraces(
+  { headers, ...settings }: NonNullable<Config['traces']>,
+  { card, events }: { card: ProcessCard | undefined; events: Events },
+): Promise<Traces & AsyncDisposable> {
+  const { startTraces } = await import('../telemetry/otlp.ts')
+  const process = { 'rollcall.roles': card?.roles.join(',') ?? 'command' }
+  return await startTraces({ ...settings, version, process, headers: () => headersOf(headers) }, events)
+}
+
+/** Without those that cannot be read: the collector then says what it misses. */
+async function headersOf(headers: ReadonlyMap<string, Secret>): Promise<Record<string, string>> {
+  const read = await Promise.all(
+    [...headers].map(async ([name, secret]) => [name, await secret.read().catch(() => '')] as const),
+  )
+  return Object.fromEntries(read.filter(([, value]) => value !== ''))
+}
+
+/** Tells of each request to the platform how long it took and what became of it, and makes it a span of its job. */
+function timed(events: Events): Around {
+  return async ({ operation, method }, request) => {
+    const sentMs = performance.now()
+    const facts = { 'rollcall.operation': operation, 'http.request.method': method }
+    const found = (answer: AnyAnswer) => {
+      const [kind, status] = [kindOf(answer), statusOf(answer)]
+      const fault = kind === 'taken' ? null : kind
+      return { facts: { 'http.response.status_code': status, 'rollcall.outcome': kind }, fault }
+    }
+    const answer = await step(`${method} ${operation}`, request, { kind: 'request', facts, found })
+    const durationMs = Math.round(performance.now() - sentMs)
+    events.requestAnswered({ operation, method, outcome: kindOf(answer), status: statusOf(answer), durationMs })
+    return answer
   }
 }
 

@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import type { ClassedValue as ClassedView } from '../contract/control/shapes.ts'
+import type { Database } from '../database/database.ts'
+import { databaseFailure } from '../database/failures.ts'
 import { errorCode, Failure, type FailureCode } from '../errors.ts'
 import { type ClassedValue, withClassed } from '../identity/mapping/classed.ts'
 import type { Reject } from '../identity/record.ts'
+import type { Queue } from '../queue/queue.ts'
 import { classedValues } from '../store/classed-values.ts'
+import type { StoreSchema } from '../store/schema.ts'
 import type { Platform, SyncConnection } from '../sync/context.ts'
 import { classifyAnswer, type Stop } from '../sync/deliver/classify-answers.ts'
 import { lookOver } from '../sync/plan/look-over.ts'
@@ -16,13 +21,19 @@ import { openJobs, openPlatform, toSyncConnection } from './assembly.ts'
 import type { Config, WebhookConfig } from './config/config.ts'
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
+import { type TriedPermission, tryPermissions } from './key-permissions.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {
   readonly name: string
   readonly message: string
   readonly code: FailureCode | null
+  /** `warning` asks to look, and `rejected` says that rows do not count. Neither ends the check. */
+  readonly level: 'ok' | 'warning' | 'rejected' | 'failed'
 }
+
+/** What a daemon has open: another process could not open it beside. */
+export type OpenedParts = { readonly store: Database<StoreSchema>; readonly queue: Queue }
 
 /** What a check asks of a daemon: the values of a connection that people have classed. */
 export type AskedDaemon = { classed(connection: string): Promise<readonly ClassedView[]> }
@@ -31,6 +42,8 @@ export type CheckOptions = {
   readonly connection?: string | undefined
   /** Finds the daemon, which may be the only process that can use the store; null where none answers. */
   readonly findDaemon: () => Promise<AskedDaemon | null>
+  /** Given by a daemon that checks itself. */
+  readonly opened?: OpenedParts
   readonly events: Events
   readonly now: () => Date
   readonly signal: AbortSignal
@@ -41,9 +54,12 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   const connections = [...config.connections.values()].filter(
     ({ name }) => options.connection === undefined || name === options.connection,
   )
-  yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
+  if (config.connections.size === 0) {
+    const help = 'make the first one with "rollcall init", or in the console of "rollcall serve"'
+    yield failed('configuration', new Failure('config_invalid', `${config.file} has no connection yet: ${help}`))
+  } else yield passed('configuration', `${config.file}: ${[...config.connections.keys()].join(', ')}`)
   if (config.platform.isReadable)
-    yield passed('configuration', 'warning: what is sent to the platform can be read and changed on the way')
+    yield passed('configuration', 'warning: what is sent to the platform can be read and changed on the way', 'warning')
   await using closing = new AsyncDisposableStack()
   const place = await openPlace(config)
   if (place instanceof Failure) {
@@ -57,7 +73,7 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     if (connection.webhook) yield await checkWebhook(connection.name, connection.webhook)
   }
   yield* checkState(place, options)
-  await using platform = openPlatform(config, null)
+  await using platform = openPlatform(config, options.opened?.store ?? null)
   yield await tested('secrets', async () => {
     await config.platform.apiKey.read()
     return 'the API key can be read'
@@ -65,7 +81,31 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
   for (const channel of config.alerts.channels) {
     yield await tested(`alerts to ${channel.name}`, () => checkChannel(channel, options))
   }
-  for (const connection of connections) yield await checkTarget(platform, toSyncConnection(config, connection), options)
+  const targets: Check[] = []
+  for (const connection of connections) {
+    const target = await checkTarget(platform, toSyncConnection(config, connection), options)
+    yield target
+    targets.push(target)
+  }
+  // A platform that does not answer, or refuses the key as such, says so above.
+  if (targets.every(({ code }) => code === null)) yield* checkPermissions(platform, options)
+}
+
+/** What the key may do besides reading, which shows only when it is needed otherwise. */
+async function* checkPermissions(platform: Platform, { signal }: CheckOptions): AsyncGenerator<Check> {
+  const lacking: TriedPermission[] = []
+  yield await tested('permissions', async () => {
+    const tried = await tryPermissions(platform, signal)
+    lacking.push(...tried.filter(({ isGranted, isVital }) => isGranted === false && !isVital))
+    const vital = tried.filter(({ isGranted, isVital }) => isGranted === false && isVital)
+    if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(namedPermission).join('; ')}`)
+    return 'the key may read and write what runs need'
+  })
+  for (const one of lacking) yield passed('permissions', `warning: the key lacks ${namedPermission(one)}`)
+}
+
+function namedPermission({ permissions, purpose }: TriedPermission): string {
+  return `${permissions.join(' or ')} (${purpose})`
 }
 
 type Place = AsyncDisposable & {
@@ -117,12 +157,14 @@ type Classed = ReadonlyMap<string, readonly ClassedValue[]>
 async function readClassed(
   { config, isTrial }: Place,
   connections: readonly { readonly name: string }[],
-  { findDaemon }: CheckOptions,
+  { findDaemon, opened }: CheckOptions,
 ): Promise<Classed | Failure> {
   const found = new Map<string, readonly ClassedValue[]>()
   try {
-    const daemon = await findDaemon()
-    if (daemon) {
+    const daemon = opened ? null : await findDaemon()
+    if (opened) {
+      for (const { name } of connections) found.set(name, await classedValues(opened.store.db, name))
+    } else if (daemon) {
       for (const { name } of connections) {
         found.set(
           name,
@@ -164,8 +206,9 @@ async function* checkSource(
     if (records === 0) throw new Failure('source_unreadable', `${source.name}: none of ${rows} rows became a record`)
     return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected, ${incomplete} with a bad cell`
   })
-  for (const [kind, count] of faults) yield passed(name, `${count} ${kind}`)
-  for (const warning of warnings) yield passed(name, `warning: ${warning}`)
+  for (const [kind, count] of faults)
+    yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
+  for (const warning of warnings) yield passed(name, `warning: ${warning}`, 'warning')
 }
 
 async function checkWebhook(connection: string, { secrets }: WebhookConfig): Promise<Check> {
@@ -182,6 +225,18 @@ function kindOf({ column, reason, cellOnly }: Reject): string {
 }
 
 async function* checkState({ config, isTrial, shown }: Place, options: CheckOptions): AsyncGenerator<Check> {
+  const { opened } = options
+  if (opened) {
+    yield await tested('database', async () => {
+      await sql`select 1`.execute(opened.store.db)
+      return opened.store.place
+    })
+    yield await tested('queue', async () => {
+      await opened.queue.check()
+      return opened.queue.place
+    })
+    return
+  }
   await using open = new AsyncDisposableStack()
   try {
     const store = open.use(await openStore(config))
@@ -222,15 +277,16 @@ async function tested(name: string, test: () => Promise<string>): Promise<Check>
   try {
     return passed(name, await test())
   } catch (error) {
-    if (error instanceof Failure) return failed(name, error)
+    const failure = error instanceof Failure ? error : databaseFailure(error)
+    if (failure !== null) return failed(name, failure)
     throw error
   }
 }
 
-function passed(name: string, message: string): Check {
-  return { name, message, code: null }
+function passed(name: string, message: string, level: Check['level'] = 'ok'): Check {
+  return { name, message, code: null, level }
 }
 
 function failed(name: string, { message, code }: Failure): Check {
-  return { name, message, code }
+  return { name, message, code, level: 'failed' }
 }

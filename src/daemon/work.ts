@@ -1,5 +1,6 @@
+import { type ProcessRole, processRoles } from '../contract/control/processes.ts'
 import { maintain, maintainRegularly } from '../database/maintain.ts'
-import type { BoundWorkers } from '../queue/jobs.ts'
+import { type BoundWorkers, type JobName, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
 import {
@@ -10,6 +11,7 @@ import {
   sweep,
   syncWorkers,
 } from '../sync/sync.ts'
+import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
 
@@ -31,13 +33,25 @@ const portionsAtTheEnd = 10
 /** How long jobs in flight may take to end; the rest of the twenty seconds is for closing what they used. */
 const stopWithinMs = 12_000
 
-/** Starts the workers, and the sweep that enqueues now and then whatever is due and the queue does not have. */
-export async function startWork({ queue, sync, config }: Assembly): Promise<AsyncDisposable> {
+/**
+ * Starts the workers, and the sweep that enqueues now and then whatever is due and the queue does not have; and what the role scheduler
+ * looks after. All of it may run in several processes: the store decides who does what.
+ */
+export async function startWork(
+  { queue, sync, config }: Assembly,
+  roles: readonly ProcessRole[] = processRoles,
+): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
-  const working = await queue.work(boundTo(sync), { concurrency })
-  starting.defer(() => working.stop({ withinMs: stopWithinMs }))
-  await sweep(sync, { newJobIds: true })
-  starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync })))
+  const works = roles.includes('worker')
+  if (works) {
+    const working = await queue.work(boundTo(sync), { concurrency })
+    starting.defer(() => working.stop({ withinMs: stopWithinMs }))
+  }
+  if (works || roles.includes('scheduler')) {
+    await sweep(sync, { newJobIds: true })
+    starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync, works })))
+  }
+  if (!roles.includes('scheduler')) return starting.move()
   starting.use(regularly('retention', retainMs, () => removeOld({ sync, config })))
   if (sync.store.kind === 'pglite') {
     const failed = (error: unknown): void => sync.events.unexpected({ during: 'maintenance', error })
@@ -65,13 +79,17 @@ export async function startWork({ queue, sync, config }: Assembly): Promise<Asyn
  * came back empty, or of a database to which the end of an attempt could not be written. A server that is away is reported by the
  * sweep of each minute only.
  */
-function sweepWhenIdle({ queue, sync }: Pick<Assembly, 'queue' | 'sync'>): () => Promise<void> {
+function sweepWhenIdle({
+  queue,
+  sync,
+  works,
+}: Pick<Assembly, 'queue' | 'sync'> & { works: boolean }): () => Promise<void> {
   let sweptMs = performance.now()
   return async () => {
     const isTime = performance.now() - sweptMs >= sweepMs
     if (isTime) sweptMs = performance.now()
     try {
-      if (isTime || (sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0))
+      if (isTime || (works && sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0))
         await sweep(sync, { retries: isTime })
     } catch (error) {
       if (isTime) throw error
@@ -104,10 +122,17 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
 }
 
 function boundTo(sync: SyncContext): BoundWorkers {
+  const isExpected = (error: unknown): boolean => error instanceof Postponed
+  const traced = (job: JobName, runId: string, facts: Facts, work: () => Promise<void>) =>
+    sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, work)
+  const batch = (job: 'upsert' | 'update' | 'delete'): BoundWorkers['upsert'] => {
+    return (payload, signal) =>
+      traced(job, payload.runId, { 'rollcall.batch': payload.batch }, () => syncWorkers[job](sync, payload, signal))
+  }
   return {
-    run: (payload, signal) => syncWorkers.run(sync, payload, signal),
-    upsert: (payload, signal) => syncWorkers.upsert(sync, payload, signal),
-    update: (payload, signal) => syncWorkers.update(sync, payload, signal),
-    delete: (payload, signal) => syncWorkers.delete(sync, payload, signal),
+    run: (payload, signal) => traced('run', payload.runId, {}, () => syncWorkers.run(sync, payload, signal)),
+    upsert: batch('upsert'),
+    update: batch('update'),
+    delete: batch('delete'),
   }
 }

@@ -7,6 +7,7 @@ export type AlertSettings = {
   /** The address that messages show, with places for what they are about; null: none. */
   readonly link: string | null
   readonly overdueMinutes: number
+  readonly pausedHours: number
   /** How old what HR said last may be; null: by the schedule of each connection. */
   readonly freshHours: number | null
   readonly remindHours: number

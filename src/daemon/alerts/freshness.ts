@@ -1,5 +1,5 @@
 import type { ConditionSettings, Freshness } from '../../store/alerts/conditions.ts'
-import { latestSlot, nextSlotAt, type Schedule } from '../schedules/schedules.ts'
+import { latestSlot, nextSlotAt, type Schedule, type Slot } from '../schedules/schedules.ts'
 import type { AlertSettings } from './channel.ts'
 
 /** What is watched: the connections of the configuration, the sources among them, and how many hours their departures may take. */
@@ -28,11 +28,11 @@ const exportLagMs = 24 * hourMs
 /** By what the conditions are found at this time. */
 export function conditionSettings(
   { connections, sources, leaverBounds }: Watched,
-  { overdueMinutes, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'freshHours'>,
+  { overdueMinutes, pausedHours, freshHours }: Pick<AlertSettings, 'overdueMinutes' | 'pausedHours' | 'freshHours'>,
   now: Date,
 ): ConditionSettings {
   const freshness = sources.flatMap((source) => freshnessOf(source, freshHours, now) ?? [])
-  return { connections, overdueMinutes, leaverBounds, freshness, now }
+  return { connections, overdueMinutes, pausedHours, leaverBounds, freshness, now }
 }
 
 /** How fresh a source has to be by now; null if nothing says that it is read at all. */
@@ -47,21 +47,24 @@ export function freshnessOf(source: WatchedSource, freshHours: number | null, no
   }
   const slot = schedule && missedSlot(schedule, now)
   if (!schedule || !slot) return null
-  const before = latestSlot(schedule, new Date(slot.getTime() - 1))?.at
+  const before = slotBefore(schedule, slot)?.at
   const asOfSince = isRenewed && before ? new Date(before.getTime() - exportLagMs) : null
-  return { ...rules, readSince: slot, asOfSince }
+  return { ...rules, readSince: slot.at, asOfSince }
 }
 
 /** The newest slot that is so long ago that its run must have begun; null if there is none. */
-function missedSlot(schedule: Schedule, now: Date): Date | null {
-  let slot = latestSlot(schedule, new Date(now.getTime() - leastGraceMs))?.at
-  while (slot && slot.getTime() + graceMs(schedule, slot) > now.getTime())
-    slot = latestSlot(schedule, new Date(slot.getTime() - 1))?.at
-  return slot ?? null
+function missedSlot(schedule: Schedule, now: Date): Slot | null {
+  let slot = latestSlot(schedule, new Date(now.getTime() - leastGraceMs))
+  while (slot && slot.startsAt.getTime() + graceMs(schedule, slot) > now.getTime()) slot = slotBefore(schedule, slot)
+  return slot
 }
 
-function graceMs(schedule: Schedule, slot: Date): number {
-  const next = nextSlotAt(schedule, slot)
-  const half = next ? (next.getTime() - slot.getTime()) / 2 : mostGraceMs
+function slotBefore(schedule: Schedule, { at }: Slot): Slot | null {
+  return latestSlot(schedule, new Date(at.getTime() - 1))
+}
+
+function graceMs(schedule: Schedule, { startsAt }: Slot): number {
+  const next = nextSlotAt(schedule, startsAt)
+  const half = next ? (next.getTime() - startsAt.getTime()) / 2 : mostGraceMs
   return Math.min(mostGraceMs, Math.max(leastGraceMs, half))
 }

@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import nodemailer from 'nodemailer'
 import { errorCode, Failure } from '../../errors.ts'
 import { provenServers } from '../../http/client/tls.ts'
+import { withOptionalPackage } from '../../system/optional-package.ts'
 import type { Notice, Sender, SmtpChannel } from './channel.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
 import { noticeText } from './text.ts'
 
 /** How long a connection may take to close in order, before it is cut. */
 const closeMs = 500
+
+const loadNodemailer = () => withOptionalPackage(() => import('nodemailer'), { name: 'nodemailer', use: 'mail' })
 
 type SmtpOptions = { readonly name: string; readonly link: string | null; readonly timeoutMs: number }
 
@@ -20,6 +22,7 @@ export function smtpSender(channel: SmtpChannel, { name, link, timeoutMs }: Smtp
       // Those who were left are no longer in the configuration.
       if (to.length === 0) return null
       const timeout = AbortSignal.timeout(timeoutMs)
+      const nodemailer = await loadNodemailer()
       const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
       try {
         const message = mailMessage(notice, { from: channel.from, to: channel.to, link })

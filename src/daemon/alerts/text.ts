@@ -21,9 +21,11 @@ const headlines: Readonly<Record<AlertKind, string>> = {
   expiring: 'an approval runs out',
   run_failed: 'a run failed',
   problems: 'the platform refuses leaving dates',
-  unserved: 'what HR says about leaving cannot be read',
+  unserved: 'people may have left, and the platform was not told',
   leaver_late: 'departures are late',
   stale: 'HR was not read',
+  paused: 'is still paused',
+  settings_differ: 'processes have different settings',
 }
 
 /** The command that shows more about an alert, where no link does. */
@@ -37,6 +39,8 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
   unserved: ofConnection('problems'),
   leaver_late: () => 'rollcall report leavers',
   stale: ofConnection('runs'),
+  settings_differ: () => 'rollcall status',
+  paused: ({ connection }) => `rollcall resume ${connection}`,
 }
 
 /** What a notice says to people: counts and reasons, no key and no value of a person. Each line stays one, whatever it quotes. */

@@ -142,6 +142,14 @@ export const Alerts = z
       .max(10_080)
       .default(60)
       .describe('How long deliveries may fail, or wait for a worker, before an alert is raised.'),
+    pausedHours: z
+      .int()
+      .min(1)
+      .max(8760)
+      .default(24)
+      .describe(
+        'How long a connection may be paused before an alert is raised. Events that come in meanwhile raise it after overdueMinutes.',
+      ),
     freshHours: z
       .int()
       .min(1)

@@ -4,6 +4,7 @@ import { dirname, relative, resolve } from 'node:path'
 import { expressionProblems } from '../../connectors/expressions/expressions.ts'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import type { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import type { Setting } from '../../contract/control/settings.ts'
 import { errorCode, Failure } from '../../errors.ts'
 import type { ChangeKind } from '../../identity/change.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
@@ -11,9 +12,12 @@ import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
+import type { Blackout } from '../schedules/blackouts.ts'
+import type { Schedule } from '../schedules/schedules.ts'
 import { type AlertsFile, channelSecrets, smtpPorts } from './alert-settings.ts'
 import { configurationDigest } from './configuration-digest.ts'
 import { type ConfigDocument, type Path, type Problem, parseConfig } from './document.ts'
+import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, readPresets } from './presets.ts'
@@ -28,6 +32,7 @@ import {
   type SourceSettings,
 } from './schema.ts'
 import { Secret } from './secret.ts'
+import type { TracesFile } from './trace-settings.ts'
 
 /** A configuration that was checked as a whole: paths are absolute, presets applied, secrets wrapped. */
 export type Config = {
@@ -57,15 +62,44 @@ export type Config = {
   /** redis://…; null: the database. May hold a password. */
   readonly queue: Secret | null
   readonly dataDir: string
-  /** `token` null: the control API is not served over TCP. */
-  readonly server: { readonly host: string; readonly port: number; readonly token: Secret | null }
+  /** `token` null: tokens that were made are the only ones. */
+  readonly server: {
+    readonly host: string
+    readonly port: number
+    readonly token: Secret | null
+    readonly publicUrl: URL | null
+    /** Of requests from these, `X-Forwarded-For` names the sender. */
+    readonly trustedProxies: readonly string[]
+    /** Further names under which the daemon is reached. */
+    readonly hosts: readonly string[]
+    readonly sessions: ConfigFile['server']['sessions']
+    /** Null: people sign in by token. */
+    readonly oidc: OidcConfig | null
+    /** Who may read the metrics. */
+    readonly metrics: 'token' | 'open'
+  }
   /** `signingKey` null: one that is made in the data folder. */
   readonly audit: { readonly signingKey: Secret | null }
   /** How long the store keeps values of finished runs, and the runs themselves. */
   readonly retention: Retention
   readonly alerts: AlertSettings
   readonly approvals: ConfigFile['approvals']
+  /** Where traces go; null: there are none. */
+  readonly traces: TraceConfig | null
   readonly connections: ReadonlyMap<string, ConnectionConfig>
+  /** Every setting in effect, for people: where it comes from, and no secret. */
+  readonly settings: readonly Setting[]
+}
+
+/** A collector of traces, and the headers that it wants. */
+export type TraceConfig = Omit<TracesFile, 'headers'> & { readonly headers: ReadonlyMap<string, Secret> }
+
+type OidcFile = NonNullable<ConfigFile['server']['oidc']>
+
+/** The provider of identities that lets people in. */
+export type OidcConfig = Omit<OidcFile, 'issuer' | 'clientSecret'> & {
+  readonly issuer: URL
+  readonly clientSecret: Secret
 }
 
 /** How the rows of one feed become records, presets applied. */
@@ -95,11 +129,11 @@ export type ConnectionConfig = {
   readonly source: SourceConfig | null
   readonly webhook: WebhookConfig | null
   /** When its source is read without anybody's asking. */
-  readonly schedule: { readonly cron: string; readonly timeZone: string } | null
+  readonly schedule: Schedule | null
   /** When what the platform holds is read back. */
-  readonly verify: { readonly cron: string; readonly timeZone: string } | null
+  readonly verify: Schedule | null
   /** When leavers and a sample of the others are read back. */
-  readonly sample: { readonly cron: string; readonly timeZone: string } | null
+  readonly sample: Schedule | null
   readonly guards: Guards
   /** The keys of people who are neither separated nor deleted without an approval that names them. */
   readonly pinned: readonly string[]
@@ -113,27 +147,57 @@ export type ConnectionConfig = {
   readonly leavers: { readonly boundHours: number }
 }
 
+/** Why secrets cannot be read, by the names of their settings. */
+type Faults = ReadonlyMap<string, string>
+
+const blankSecret = 'is empty: check the variable or the file that it comes from'
+
 /** Settings that must come from the environment or from a file. */
-const secretPaths: readonly Path[] = [
-  ['platform', 'apiKey'],
-  ['server', 'token'],
-  ['audit', 'signingKey'],
-]
+const keyPath: Path = ['platform', 'apiKey']
+const oidcSecretPath: Path = ['server', 'oidc', 'clientSecret']
+const secretPaths: readonly Path[] = [keyPath, ['server', 'token'], oidcSecretPath, ['audit', 'signingKey']]
+const headersPath: Path = ['traces', 'headers']
 const addressPaths: readonly Path[] = [['database'], ['queue']]
+const anySecrets: readonly string[] = [...connectionSecrets, ...possibleSecrets]
+
+export type LoadOptions = {
+  /** When a secret that cannot be read is refused: with every other mistake, or once it is needed. Most of what the store knows needs none. */
+  readonly secrets?: 'now' | 'when needed'
+  /** What helps where the file cannot be read. */
+  readonly help?: string
+}
 
 /** Reads and checks a configuration. Refuses with `config_invalid`, one line for each mistake: file, line, column, setting, what helps. */
-export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<Config> {
+export async function loadConfig(
+  path: string,
+  env: NodeJS.ProcessEnv,
+  { secrets = 'now', help = 'name the configuration with --config' }: LoadOptions = {},
+): Promise<Config> {
   refuseUncheckedTls(env)
   const file = resolve(path)
+  const { text, changedMs } = await read(shownPath(file), help)
+  return await configOfText({ file, text, changedMs }, env, { secrets })
+}
+
+/** The text of a configuration, and the file in which it stands or is to stand. */
+export type ConfigText = { readonly file: string; readonly text: string; readonly changedMs: number }
+
+/** The same for a text that is known already. */
+export async function configOfText(
+  { file, text, changedMs }: ConfigText,
+  env: NodeJS.ProcessEnv,
+  { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
+): Promise<Config> {
   const folder = dirname(file)
   const shown = shownPath(file)
-  const { text, changedMs } = await read(shown)
   const document = await parseConfig(text, { env, folder })
+  const known = { document, faults: faultsOf(document, { file: shown, secrets }) }
   refuse(shown, document.problems)
   const presets = await readPresets()
-  const { platform, dataDir, server, alerts, retention, approvals, connections } = checked(shown, document, presets)
+  const values = checked(shown, document, presets)
+  const { platform, dataDir, server, alerts, retention, approvals, connections } = values
   const attempts = Object.entries(connections).map(([name, settings]) =>
-    toConnection(name, settings, { document, presets, approvals }),
+    toConnection(name, settings, { ...known, presets, approvals }),
   )
   refuse(shown, unknownConnections({ alerts, connections }, document))
   refuse(
@@ -154,19 +218,75 @@ export async function loadConfig(path: string, env: NodeJS.ProcessEnv): Promise<
       baseUrl: baseUrl.replace(/\/+$/, ''),
       isReadable: isReadable(baseUrl),
       ca: ca?.pem ?? null,
-      apiKey: secretAt(document, ['platform', 'apiKey']),
-      apiKeyName: document.writtenAt(['platform', 'apiKey']) ?? '',
+      apiKey: secretAt(known, keyPath),
+      apiKeyName: document.writtenAt(keyPath) ?? '',
     },
-    database: optionalSecretAt(document, ['database']),
-    queue: optionalSecretAt(document, ['queue']),
+    database: optionalSecretAt(known, ['database']),
+    queue: optionalSecretAt(known, ['queue']),
     dataDir: resolve(folder, dataDir),
-    server: { host: server.host, port: server.port, token: optionalSecretAt(document, ['server', 'token']) },
-    audit: { signingKey: optionalSecretAt(document, ['audit', 'signingKey']) },
+    server: {
+      host: server.host,
+      port: server.port,
+      token: optionalSecretAt(known, ['server', 'token']),
+      publicUrl: server.publicUrl === undefined ? null : new URL(server.publicUrl),
+      trustedProxies: server.trustedProxies,
+      hosts: server.hosts,
+      sessions: server.sessions,
+      oidc: server.oidc === undefined ? null : toOidc(server.oidc, secretAt(known, oidcSecretPath)),
+      metrics: server.metrics,
+    },
+    audit: { signingKey: optionalSecretAt(known, ['audit', 'signingKey']) },
     retention,
-    alerts: toAlertSettings(alerts, { document, folder }),
+    alerts: toAlertSettings(alerts, { ...known, folder }),
     approvals,
+    traces: values.traces.endpoint === '' ? null : toTraces(values.traces, known),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
+    settings: settingsOf(values, attempts, { document, file: shown, presets }),
   }
+}
+
+/** The settings in effect: what presets say of a mapping stands where a connection would say it. */
+function settingsOf(
+  values: ConfigFile,
+  attempts: readonly Attempt[],
+  { document, file, presets }: { document: ConfigDocument; file: string; presets: Presets },
+): Setting[] {
+  const { platform } = values
+  const mapped = attempts.flatMap(({ connection }) => {
+    if (!connection) return []
+    const { name, source, webhook } = connection
+    const settings = values.connections[name]
+    const parts = {
+      ...(source && { source: { ...source.settings, ...source.mapping } }),
+      ...(webhook && { webhook: { ...webhook.settings, ...webhook.mapping } }),
+    }
+    return [[name, { ...settings, ...parts }] as const]
+  })
+  const effective = {
+    ...values,
+    platform: { ...platform, baseUrl: platform.baseUrl ?? regions[platform.region ?? 'default'] },
+    connections: Object.fromEntries(mapped),
+  }
+  const secrets = [...secretPlaces(document.values(), anySecrets), ...addressPaths]
+  return effectiveSettings(effective, {
+    document,
+    file,
+    secrets: new Set(secrets.map((path) => path.join('.'))),
+    presetOf(part) {
+      const name = textAt(part, ['preset'])
+      const preset = presets.get(name)
+      return preset === undefined ? null : { name, values: { ...preset.mapping, ...preset.format } }
+    },
+  })
+}
+
+function toTraces({ headers, ...settings }: TracesFile, known: SecretsKnown): TraceConfig {
+  const named = Object.keys(headers).map((name) => [name, secretAt(known, [...headersPath, name])] as const)
+  return { ...settings, headers: new Map(named) }
+}
+
+function toOidc({ issuer, ...settings }: OidcFile, clientSecret: Secret): OidcConfig {
+  return { ...settings, issuer: new URL(issuer), clientSecret }
 }
 
 /** Short where it can be: relative to the working directory for a file below it, unless that is the root. */
@@ -175,16 +295,14 @@ function shownPath(file: string): string {
   return short.startsWith('..') || `/${short}` === file ? file : short
 }
 
-async function read(path: string): Promise<{ readonly text: string; readonly changedMs: number }> {
+async function read(path: string, help: string): Promise<{ readonly text: string; readonly changedMs: number }> {
   try {
     // Asked before: a change while it is read counts as a later one.
     const { ctimeMs } = await stat(path)
     return { text: await readFile(path, 'utf8'), changedMs: ctimeMs }
   } catch (error) {
     const code = errorCode(error) ?? 'unreadable'
-    throw new Failure('config_invalid', `cannot read ${path} (${code}): name the configuration with --config`, {
-      cause: error,
-    })
+    throw new Failure('config_invalid', `cannot read ${path} (${code}): ${help}`, { cause: error })
   }
 }
 
@@ -192,8 +310,12 @@ function refuse(path: string, problems: readonly Problem[]): void {
   if (problems.length === 0) return
   const lines = problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
-    .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`)
+    .map((problem) => lineOf(path, problem))
   throw new Failure('config_invalid', lines)
+}
+
+function lineOf(path: string, { line, column, message }: Problem): string {
+  return `${path}:${line}:${column}: ${message}`
 }
 
 function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
@@ -229,12 +351,52 @@ function withFormats(values: unknown, presets: Presets): unknown {
   return { ...values, connections: Object.fromEntries(connections) }
 }
 
+/** Why secrets cannot be read that may be missing as yet. Without a connection nothing is sent, so the key may come with the first one. */
+function faultsOf(
+  document: ConfigDocument,
+  { file, secrets }: { file: string; secrets: LoadOptions['secrets'] },
+): Faults {
+  const values = spelledOut(document)
+  if (values === null) return new Map()
+  if (secrets === 'when needed') return putOffSecrets(document, file, secretPlaces(values.plain, anySecrets))
+  const isWaiting = Object.keys(objectAt(values.plain, ['connections'])).length === 0
+  return putOffSecrets(document, file, isWaiting ? [keyPath] : [])
+}
+
+/** The values; null if its aliases cannot be followed, which is among its mistakes. */
+function spelledOut(document: ConfigDocument): { readonly plain: unknown } | null {
+  try {
+    return { plain: document.values() }
+  } catch (error) {
+    if (error instanceof ReferenceError) return null
+    throw error
+  }
+}
+
+/** Where the secrets of a configuration stand, or would stand. */
+function secretPlaces(values: unknown, below: readonly string[]): Path[] {
+  const ofConnections = Object.keys(objectAt(values, ['connections'])).flatMap((name) =>
+    below.flatMap((path) => placesOf(values, ['connections', name, ...path.split('.')])),
+  )
+  const ofHeaders = Object.keys(objectAt(values, headersPath)).map((name) => [...headersPath, name])
+  return [...secretPaths, ...ofConnections, ...ofChannels(values), ...ofHeaders]
+}
+
+/** Why secrets cannot be read, by their place. The rest of the configuration is checked without them. */
+function putOffSecrets(document: ConfigDocument, file: string, places: readonly Path[]): Faults {
+  const isBlank = (path: Path) => (text: string) =>
+    path === keyPath && text === '' ? `${path.join('.')}: ${blankSecret}` : null
+  return new Map(
+    places.flatMap((path) => {
+      const problem = document.putOff(path, isBlank(path))
+      return problem === null ? [] : [[path.join('.'), lineOf(file, problem)]]
+    }),
+  )
+}
+
 function secretsInPlain(document: ConfigDocument): Problem[] {
   const values = document.values()
-  const ofConnections = Object.keys(objectAt(values, ['connections'])).flatMap((name) =>
-    connectionSecrets.flatMap((path) => placesOf(values, ['connections', name, ...path.split('.')])),
-  )
-  const secrets = [...secretPaths, ...ofConnections, ...ofChannels(values)].filter(
+  const secrets = secretPlaces(values, connectionSecrets).filter(
     (path) => textAt(values, path) && !document.referencesAt(path),
   )
   const addresses = addressPaths.filter((path) => hasPassword(textAt(values, path)) && !document.referencesAt(path))
@@ -285,15 +447,14 @@ function hasPassword(address: string): boolean {
 }
 
 type Attempt = { readonly connection?: ConnectionConfig; readonly problems: readonly Problem[] }
-type Known = {
-  readonly document: ConfigDocument
+type SecretsKnown = { readonly document: ConfigDocument; readonly faults: Faults }
+type Known = SecretsKnown & {
   readonly presets: Presets
   readonly approvals: ConfigFile['approvals']
 }
 
 function toConnection(name: string, settings: ConnectionSettings, known: Known): Attempt {
   const at: Path = ['connections', name]
-  const { document } = known
   const source = settings.source && toFeed(settings.source, [...at, 'source'], known)
   const webhook = settings.webhook && toFeed(settings.webhook, [...at, 'webhook'], known)
   const problems = [...(source?.problems ?? []), ...(webhook?.problems ?? [])]
@@ -301,8 +462,12 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
 
   const timeZone = settings.schedule?.timeZone ?? settings.source?.timeZone ?? settings.webhook?.timeZone ?? 'UTC'
   const { verify } = settings
-  const readBackAt = (cron: 'cron' | 'sampleCron') =>
-    verify === 'never' ? null : { cron: verify[cron], timeZone: verify.timeZone ?? timeZone }
+  const blackouts = settings.blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
+  const readBackAt = (cron: 'cron' | 'sampleCron'): Schedule | null => {
+    if (verify === 'never') return null
+    const of = `${name} ${cron}`
+    return toSchedule({ ...verify, cron: verify[cron], timeZone: verify.timeZone ?? timeZone }, { of, blackouts })
+  }
   const connection: Omit<ConnectionConfig, 'digest'> = {
     name,
     target: settings.target,
@@ -314,7 +479,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
             absence: settings.source.absence,
             graceRuns: settings.source.graceRuns,
             outOfScope: settings.source.outOfScope,
-            secrets: secretsBelow(document, [...at, 'source']),
+            secrets: secretsBelow(known, [...at, 'source']),
           }
         : null,
     webhook:
@@ -322,10 +487,10 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
         ? {
             ...webhook.feed,
             settings: settings.webhook,
-            secrets: [...secretsBelow(document, [...at, 'webhook']).values()],
+            secrets: [...secretsBelow(known, [...at, 'webhook']).values()],
           }
         : null,
-    schedule: settings.schedule ? { cron: settings.schedule.cron, timeZone } : null,
+    schedule: settings.schedule ? toSchedule({ ...settings.schedule, timeZone }, { of: name, blackouts }) : null,
     verify: readBackAt('cron'),
     sample: readBackAt('sampleCron'),
     guards: settings.guards,
@@ -336,6 +501,18 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     leavers: settings.leavers,
   }
   return { connection: { ...connection, digest: configurationDigest(connection, known.approvals) }, problems: [] }
+}
+
+function toSchedule(
+  { cron, timeZone, jitterMinutes }: { cron: string; timeZone: string; jitterMinutes: number },
+  { of, blackouts }: { of: string; blackouts: readonly Blackout[] },
+): Schedule {
+  return {
+    cron,
+    timeZone,
+    ...(jitterMinutes > 0 && { jitter: { minutes: jitterMinutes, of } }),
+    ...(blackouts.length > 0 && { blackouts }),
+  }
 }
 
 /** Connections that a channel of alerts names and the configuration does not have. */
@@ -356,11 +533,11 @@ function unknownConnections(
 
 function toAlertSettings(
   { channels, link, freshHours, ...rest }: AlertsFile,
-  { document, folder }: { document: ConfigDocument; folder: string },
+  { folder, ...known }: SecretsKnown & { folder: string },
 ): AlertSettings {
   const named = Object.entries(channels).map(
     ([name, { connections = null, kinds = null, ...channel }]): ChannelSettings => {
-      const secret = (setting: string) => secretAt(document, ['alerts', 'channels', name, setting])
+      const secret = (setting: string) => secretAt(known, ['alerts', 'channels', name, setting])
       const about = { name, connections, kinds }
       switch (channel.type) {
         case 'webhook':
@@ -420,21 +597,24 @@ function toFeed(
   return { feed: { mapping: mapping.data, traps: base?.traps ?? [], ...rules }, problems }
 }
 
-function secretsBelow(document: ConfigDocument, at: Path): ReadonlyMap<string, Secret> {
+function secretsBelow(known: SecretsKnown, at: Path): ReadonlyMap<string, Secret> {
   const [, , part] = at
-  const values = document.values()
-  const found = [...connectionSecrets, ...possibleSecrets].flatMap((path) => {
+  const values = known.document.values()
+  const found = anySecrets.flatMap((path) => {
     const [first, ...rest] = path.split('.')
     if (first !== part) return []
     return placesOf(values, [...at, ...rest]).filter((place) => textAt(values, place) !== '')
   })
-  return new Map(found.map((place) => [place.slice(at.length).join('.'), secretAt(document, place)]))
+  return new Map(found.map((place) => [place.slice(at.length).join('.'), secretAt(known, place)]))
 }
 
-function secretAt(document: ConfigDocument, path: Path): Secret {
-  return new Secret(document.referencesAt(path) ?? [{ text: textAt(document.values(), path) }])
+function secretAt({ document, faults }: SecretsKnown, path: Path): Secret {
+  return new Secret(
+    document.referencesAt(path) ?? [{ text: textAt(document.values(), path) }],
+    faults.get(path.join('.')) ?? null,
+  )
 }
 
-function optionalSecretAt(document: ConfigDocument, path: Path): Secret | null {
-  return textAt(document.values(), path) === '' ? null : secretAt(document, path)
+function optionalSecretAt(known: SecretsKnown, path: Path): Secret | null {
+  return textAt(known.document.values(), path) === '' ? null : secretAt(known, path)
 }

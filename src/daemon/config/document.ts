@@ -19,6 +19,7 @@ export type Problem = Position & { readonly message: string }
 
 /** A parsed YAML file whose values still know where they stand and what they were made of. */
 export type ConfigDocument = {
+  /** The mistakes that were not put off. */
   readonly problems: readonly Problem[]
   /** The plain values, references resolved. */
   values(): unknown
@@ -30,9 +31,22 @@ export type ConfigDocument = {
   referencesAt(path: Path): readonly Reference[] | undefined
   /** A value as it is written, where it holds a reference. */
   writtenAt(path: Path): string | undefined
+  /**
+   * Where the value stands, or the text that became the object which holds it, and the text as it is written where it holds a
+   * reference; null if it is not written.
+   */
+  placeOf(path: Path): (Position & { readonly written: string | undefined }) | null
+  /**
+   * Puts off a reference at this place that cannot be resolved, or whose text is refused: another text stands in its place.
+   * Answers what is wrong with it.
+   */
+  putOff(path: Path, refuse?: (text: string) => string | null): Problem | null
   /** Turns a value that came from a reference, hence a text, into the number or the boolean that it spells. True when it did. */
   convert(path: Path): boolean
 }
+
+/** Long enough for a token, and an address as well. It is never used. */
+const placeholder = 'https://not-read-yet.invalid/'
 
 /** Parses the text of a configuration and resolves its references. Mistakes are listed, not thrown. */
 export async function parseConfig(
@@ -43,6 +57,7 @@ export async function parseConfig(
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const references = new Map<unknown, readonly Reference[]>()
   const written = new Map<unknown, string>()
+  const unresolved = new Map<unknown, Problem>()
   const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
     ...positionAt(lines, pos[0]),
     message,
@@ -58,15 +73,18 @@ export async function parseConfig(
       if (role === 'key' || typeof scalar.value !== 'string' || !holdsReference(scalar.value)) return
       const resolved = await resolve(scalar.value, context)
       written.set(scalar, scalar.value)
-      if ('problem' in resolved) problems.push({ ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
-      else references.set(scalar, resolved.parts)
+      references.set(scalar, 'problem' in resolved ? [] : resolved.parts)
+      if ('problem' in resolved)
+        unresolved.set(scalar, { ...positionAt(lines, scalar.range?.[0]), message: resolved.problem })
       scalar.value = 'problem' in resolved ? '' : resolved.text
     },
   })
 
   if (problems.length === 0) problems.push(...excess(document))
   return {
-    problems,
+    get problems() {
+      return [...problems, ...unresolved.values()]
+    },
     values: () => document.toJS(),
     positionOf: (path) => positionAt(lines, nearest(document, path).value?.range?.[0]),
     positionOfKey(path) {
@@ -80,6 +98,20 @@ export async function parseConfig(
     writtenAt(path) {
       const { value, exact } = nearest(document, path)
       return exact ? written.get(value) : undefined
+    },
+    placeOf(path) {
+      const { value, exact } = nearest(document, path)
+      const isWritten = exact || isScalar(isAlias(value) ? value.resolve(document) : value)
+      return isWritten ? { ...positionAt(lines, value?.range?.[0]), written: written.get(value) } : null
+    },
+    putOff(path, refuse = () => null) {
+      const { value, exact } = nearest(document, path)
+      if (!exact || !isScalar(value) || !references.has(value)) return null
+      const message = unresolved.get(value)?.message ?? refuse(String(value.value))
+      if (message === null) return null
+      unresolved.delete(value)
+      value.value = placeholder
+      return { ...positionAt(lines, value.range?.[0]), message }
     },
     convert(path) {
       const { value, exact } = nearest(document, path)

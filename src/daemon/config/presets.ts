@@ -39,8 +39,18 @@ export type Preset = z.infer<typeof Preset>
 /** By their names. */
 export type Presets = ReadonlyMap<string, Preset>
 
-/** The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. */
-export async function readPresets(): Promise<Presets> {
+let known: Promise<Presets> | null = null
+
+/**
+ * The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. They are read
+ * once, since they change with the code only.
+ */
+export function readPresets(): Promise<Presets> {
+  known ??= readAll()
+  return known
+}
+
+async function readAll(): Promise<Presets> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml'))
   const names = files.map((file) => file.slice(0, -'.yaml'.length)).sort()
   return new Map(await Promise.all(names.map(async (name) => [name, await readPreset(`${name}.yaml`)] as const)))

@@ -34,6 +34,15 @@ export function resolveReferences(
   return { parts: [...parts, { text: rest }] }
 }
 
+/** What the references of a text name: variables of the environment, and files as they are written. */
+export function namesIn(text: string): { readonly kind: 'environment' | 'secret_file'; readonly name: string }[] {
+  return [...text.matchAll(reference)].map(([, words = '']) => {
+    const variable = fromEnvironment.exec(words)?.[1]
+    if (variable !== undefined) return { kind: 'environment', name: variable }
+    return { kind: 'secret_file', name: fromFile.exec(words)?.[1] ?? words }
+  })
+}
+
 /** The text in full. One line end at the end of a file is no part of its content. */
 export async function readReferences(parts: readonly Reference[]): Promise<string> {
   const texts = await Promise.all(parts.map((part) => ('text' in part ? part.text : contentOf(part.file))))

@@ -1,16 +1,19 @@
-import { CronPattern } from 'croner'
 import { z } from 'zod'
 import { secretReference } from '../../connectors/file/source-settings.ts'
 import { CsvSource } from '../../connectors/folder/settings.ts'
 import { HttpSource } from '../../connectors/http/settings.ts'
 import { SftpSource } from '../../connectors/sftp/settings.ts'
 import { WebhookSettings } from '../../connectors/webhook/settings.ts'
+import { roles } from '../../contract/control/access.ts'
 import type { ChangeKind } from '../../identity/change.ts'
 import { Guards } from '../../identity/guards/limits.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
 import { TimeZone } from '../../identity/mapping/zones.ts'
 import { Alerts } from './alert-settings.ts'
-import { addressFaults } from './platform-address.ts'
+import { MetricsAccess, openOnLoopback } from './metrics-settings.ts'
+import { addressFaults, isReadable } from './platform-address.ts'
+import { Blackouts, Cron, JitterMinutes } from './schedule-settings.ts'
+import { TracesFile } from './trace-settings.ts'
 
 /** The base addresses of the platform's regions. */
 export const regions = {
@@ -20,17 +23,6 @@ export const regions = {
 } as const
 
 const regionNames = ['default', 'eu', 'apac'] as const satisfies readonly (keyof typeof regions)[]
-
-const Cron = z.string().superRefine((text, context) => {
-  try {
-    new CronPattern(text, undefined, { mode: '5-part' })
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'not a cron line of five fields, such as 0 2 * * * for every night at two',
-    })
-  }
-})
 
 const Platform = z
   .strictObject({
@@ -90,24 +82,102 @@ const Platform = z
 
 const shortestToken = 16
 
-const Server = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8686)
-    .describe('The port that the daemon listens on. 0 means any free port.'),
-  token: z
-    .string()
-    .refine((token) => token === '' || token.length >= shortestToken, {
-      error: `is shorter than ${shortestToken} characters: make one with "openssl rand -base64 32"`,
-    })
-    .optional()
-    .describe(
-      `The bearer token of the control API over TCP, as ${secretReference}. Default: none; the API is served at a socket in dataDir only.`,
-    ),
-})
+const Oidc = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(60)
+      .default('your company account')
+      .describe('What the button says behind "Sign in with".'),
+    issuer: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https://' })
+      .refine((text) => !isReadable(text), { error: 'http:// is for this machine alone' })
+      .describe('The provider, as it names itself: what stands before /.well-known/openid-configuration.'),
+    clientId: z.string().min(1).describe('What the provider calls Rollcall.'),
+    clientSecret: z.string().min(1).describe(`The secret of the client, as ${secretReference}.`),
+    scopes: z
+      .array(z.string().regex(/^[!#-[\]-~]+$/))
+      .default(['openid', 'profile', 'email'])
+      .refine((scopes) => scopes.includes('openid'), { error: 'openid is missing' })
+      .describe('What is asked for. Some providers give the groups for a scope such as groups.'),
+    rolesFrom: z.string().min(1).default('groups').describe('The claim that names the groups of a person.'),
+    roles: z
+      .record(z.string(), z.enum(roles))
+      .refine((given) => Object.keys(given).length > 0, { error: 'name at least one group' })
+      .describe(
+        'The role of each group. A person has the highest role of their groups, and without one is not let in.',
+      ),
+  })
+  .describe(
+    'Lets people sign in by OpenID Connect. It needs publicUrl, where the provider sends them back to /sign-in/callback.',
+  )
+
+const ProxyAddress = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
+const Server = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1').describe('The address that the daemon listens on.'),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .default(8686)
+      .describe('The port that the daemon listens on. 0 means any free port.'),
+    token: z
+      .string()
+      .refine((token) => token === '' || token.length >= shortestToken, {
+        error: `is shorter than ${shortestToken} characters: make one with "openssl rand -base64 32"`,
+      })
+      .optional()
+      .describe(
+        `A token of the role admin for the control API over TCP, as ${secretReference}, besides those that "rollcall token create" makes. Default: none.`,
+      ),
+    publicUrl: z
+      .url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' })
+      .refine((text) => URL.parse(text)?.pathname === '/' && !/[?#@]/.test(text), {
+        error: 'names more than a host: write it as https://rollcall.acme.example',
+      })
+      .optional()
+      .describe(
+        'The address at which people reach the console, as behind a proxy. With https:// its cookies travel over HTTPS only. Default: host and port.',
+      ),
+    trustedProxies: z
+      .array(
+        z.string().refine((text) => ProxyAddress.safeParse(text).success, {
+          error: 'expected an address or a network, such as 10.0.0.0/8',
+        }),
+      )
+      .default([])
+      .describe(
+        'The addresses or networks of your proxies. Of requests from them, X-Forwarded-For names the sender; without it, wrong tokens of one person make everybody behind a proxy wait.',
+      ),
+    hosts: z
+      .array(z.string().regex(/^[a-z0-9.-]+$/, { error: 'a name of a host in small letters, without a port' }))
+      .default([])
+      .describe(
+        'Further names under which the daemon is reached. Requests to another name are refused, so that no page of another site reaches it by a name of its own.',
+      ),
+    sessions: z
+      .strictObject({
+        idleMinutes: z
+          .int()
+          .min(1)
+          .max(1440)
+          .default(60)
+          .describe('A person who does nothing for so long has to sign in again.'),
+        hours: z.int().min(1).max(168).default(12).describe('A sign-in ends after so long, however much it is used.'),
+      })
+      .prefault({})
+      .describe('How long people stay signed in.'),
+    oidc: Oidc.optional(),
+    metrics: MetricsAccess,
+  })
+  .superRefine(({ oidc, publicUrl }, context) => {
+    if (oidc === undefined || publicUrl !== undefined) return
+    const message = 'needs server.publicUrl: the provider sends people back there'
+    context.addIssue({ code: 'custom', path: ['oidc'], message })
+  })
 
 const Audit = z
   .strictObject({
@@ -276,6 +346,7 @@ const Verify = z.union(
       timeZone: TimeZone.optional().describe(
         'The time zone of the cron lines. Default: that of the schedule, else of the source, else of the webhook.',
       ),
+      jitterMinutes: JitterMinutes,
     }),
   ],
   {
@@ -295,12 +366,14 @@ const Connection = z
         timeZone: TimeZone.optional().describe(
           'The time zone of the cron line. Default: that of the source, else of the webhook.',
         ),
+        jitterMinutes: JitterMinutes,
       })
       .optional()
       .describe('When the daemon reads the source by itself. Without it, an operator or watch starts the runs.'),
     verify: Verify.prefault({}).describe(
       'When the daemon reads back what the platform holds and repairs every difference. never: only when an operator asks.',
     ),
+    blackouts: Blackouts,
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
     pinned: z
       .array(z.string().trim().min(1).max(191))
@@ -366,25 +439,29 @@ export const ConfigFile = z.strictObject({
     .min(1)
     .default('./data')
     .describe('The folder of the embedded database and of generated secrets, relative to the folder of this file.'),
-  server: Server.prefault({}).describe("The daemon's own address."),
+  server: Server.refine(openOnLoopback.holds, openOnLoopback.otherwise)
+    .prefault({})
+    .describe("The daemon's own address."),
   alerts: Alerts.prefault({}),
   audit: Audit.prefault({}),
   retention: Retention.prefault({}),
   approvals: Approvals.prefault({}),
+  traces: TracesFile.prefault({}),
   connections: z
     .record(
       z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),
       Connection,
     )
     .superRefine((connections, context) => {
-      if (Object.keys(connections).length === 0)
-        context.addIssue({ code: 'custom', message: 'name at least one connection' })
       for (const [name, twin] of doubleTargets(connections)) {
         const message = `connection ${twin} has the same target: two sources would undo each other's work`
         context.addIssue({ code: 'custom', path: [name, 'target'], message })
       }
     })
-    .describe('Each connection feeds one custom connection of the platform from one HR source.'),
+    .default({})
+    .describe(
+      'Each connection feeds one custom connection of the platform from one HR source. Without any, the daemon waits for the first one.',
+    ),
 })
 
 export type ConfigFile = z.infer<typeof ConfigFile>

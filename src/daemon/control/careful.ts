@@ -29,7 +29,7 @@ export function careful<T extends OperationTable, Ctx>(handlers: Handlers<T, Ctx
 /** Where in an input a text holds the one character that PostgreSQL refuses; null if nowhere. */
 function nulIn(value: unknown, place = ''): string | null {
   if (typeof value === 'string') return value.includes('\0') ? place : null
-  if (typeof value !== 'object' || value === null) return null
+  if (typeof value !== 'object' || value === null || Symbol.asyncIterator in value) return null
   for (const [name, inner] of Object.entries(value)) {
     const found = name.includes('\0')
       ? place

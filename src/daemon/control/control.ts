@@ -1,11 +1,13 @@
+import type { Caller } from '../../contract/control/access.ts'
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { control } from '../../contract/control/control.ts'
-import type { ConnectionStatus, Run, Status, UnservedTally } from '../../contract/control/shapes.ts'
+import type { Process } from '../../contract/control/processes.ts'
+import type { ChangeKind, ConnectionStatus, Run, Status, UnservedTally } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { excerptPage } from '../../store/audit/excerpt.ts'
-import { changesOf, personOf, rejectsOf } from '../../store/audit/history.ts'
+import { type AccountedChange, changesOf, personOf, rejectsOf, searchChanges } from '../../store/audit/history.ts'
 import { publicPem } from '../../store/audit/key.ts'
 import { record } from '../../store/audit/trail.ts'
 import { classedValues } from '../../store/classed-values.ts'
@@ -15,14 +17,16 @@ import { type DoubtTally, doubtTallies } from '../../store/in-doubt.ts'
 import { dismissEvents, listEvents, retryEvents } from '../../store/inbox/review.ts'
 import { personNamed } from '../../store/key-answers.ts'
 import { listLeavers } from '../../store/leavers/list.ts'
+import { type Pause, pausedConnections } from '../../store/pauses.ts'
 import { summarizePlan } from '../../store/plans/summary.ts'
 import { listUnserved, noneUnserved, unservedTallies } from '../../store/rejects/unserved.ts'
 import { withoutCells } from '../../store/retention/digest-values.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { getRun, listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
+import { listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
+import { differences, processes } from '../../store/workers/processes.ts'
 import { holdBackOf } from '../../sync/hold-backs.ts'
 import {
   approveRun,
@@ -44,37 +48,68 @@ import { conditionSettings, type Watched } from '../alerts/freshness.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
 import { testAlerts } from '../alerts/senders.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
-import { nextSlotAt, type Scheduled } from '../schedules/schedules.ts'
+import type { Live } from '../live/live.ts'
+import type { Reloads } from '../reload.ts'
+import type { Scheduled } from '../schedules/schedules.ts'
+import {
+  type ListScope,
+  NumberPlace,
+  nextCursor,
+  ProblemPlace,
+  problemPlace,
+  RunPlace,
+  readCursor,
+  SearchPlace,
+  searchWithinMs,
+  TextPlace,
+  UnservedPlace,
+  writeCursor,
+} from './cursors.ts'
+import { diagnosisHandlers } from './diagnosis.ts'
+import { type FirstVisitContext, firstVisitHandlers } from './first-visit.ts'
+import { historyHandlers } from './history.ts'
 import { holdBackHandlers, holdBackView } from './hold-backs.ts'
 import { keyHandlers } from './keys.ts'
+import { existingRun, knownConnection } from './known.ts'
 import { leaverPack, leaverReport, leaverView } from './leavers.ts'
+import { pauseHandlers, pauseView } from './pauses.ts'
+import { peopleHandlers } from './people.ts'
+import type { Acting } from './permitted.ts'
+import { runNameHandlers } from './run-names.ts'
+import { nextTime, scheduleHandlers } from './schedules.ts'
+import { type SettingsContext, settingsHandlers } from './settings.ts'
+import { sourceHandlers } from './sources.ts'
 import { type StoreContext, storeHandlers } from './store.ts'
+import { tokenHandlers } from './tokens.ts'
+import { trailHandlers } from './trail.ts'
 import {
   changeView,
   classedView,
   personAccountView,
   personView,
   planView,
-  problemPlace,
-  problemPlaceText,
   problemView,
   rejectView,
   summaryView,
-  unservedPlace,
-  unservedPlaceText,
   unservedView,
 } from './views.ts'
 
 /** What the control API is served from. */
-export type ControlContext = StoreContext & {
-  readonly audit: Pick<AuditKeeper, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
-  readonly schedules: readonly Scheduled[]
-  readonly alerts: AlertSettings
-  readonly watched: Watched
-  readonly about: Pick<Status, 'version' | 'daemon' | 'database' | 'queue' | 'platform'>
-  /** Aborted when this process stops. */
-  readonly signal: AbortSignal
-}
+export type ControlContext = StoreContext &
+  SettingsContext &
+  FirstVisitContext & {
+    readonly caller: Caller
+    readonly audit: Pick<AuditKeeper, 'seal' | 'trouble' | 'verify' | 'replaceKey'>
+    readonly schedules: readonly Scheduled[]
+    readonly alerts: AlertSettings
+    readonly watched: Watched
+    /** What happens, for those who watch it; left out where no daemon runs. */
+    readonly live?: Live
+    readonly reloads?: Reloads
+    readonly about: Pick<Status, 'version' | 'daemon' | 'configuration' | 'database' | 'queue' | 'platform'>
+    /** Aborted when this process stops. */
+    readonly signal: AbortSignal
+  }
 
 /** How many of the newest runs are looked through for the active and the last one. */
 const recentRuns = 20
@@ -83,10 +118,21 @@ const recentRuns = 20
 const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
 
 /** The control API. What cannot be done is thrown as a Failure. */
-export const controlHandlers: Handlers<typeof control, ControlContext> = {
+export const controlHandlers: Handlers<typeof control, ControlContext & Acting> = {
   ...keyHandlers,
   ...holdBackHandlers,
+  ...pauseHandlers,
+  ...scheduleHandlers,
+  ...sourceHandlers,
+  ...trailHandlers,
   ...storeHandlers,
+  ...peopleHandlers,
+  ...tokenHandlers,
+  ...historyHandlers,
+  ...runNameHandlers,
+  ...diagnosisHandlers,
+  ...settingsHandlers,
+  ...firstVisitHandlers,
 
   async about({ about: { version, daemon } }) {
     return { status: 200, body: { version, daemon } }
@@ -98,6 +144,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const problems = await problemTallies(db, { now: ctx.sync.now() })
     const unserved = await unservedTallies(db, { now: ctx.sync.now() })
     const inDoubt = await doubtTallies(db)
+    const paused = await pausedConnections(db, ctx.sync.now())
     const connections: ConnectionStatus[] = []
     for (const name of ctx.sync.connections.keys()) {
       const runs = await listRuns(db, { connection: name, limit: recentRuns })
@@ -106,18 +153,27 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
         problems: problems.get(name) ?? noProblems,
         unserved: unserved.get(name) ?? noneUnserved,
         inDoubt: inDoubt.get(name) ?? null,
+        pause: paused.get(name) ?? null,
       }
       connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
     }
     const alerts = await listAlerts(ctx)
     const unsigned = ctx.audit.trouble()
-    return { status: 200, body: { ...ctx.about, alerts, ...(unsigned !== null && { unsigned }), connections } }
+    const reload = ctx.reloads?.last
+    const running = { processes: await listProcesses(ctx), ...(reload && { reload }) }
+    return {
+      status: 200,
+      body: { ...ctx.about, alerts, ...(unsigned !== null && { unsigned }), ...running, connections },
+    }
   },
 
-  async listRuns(ctx, { query: { connection, limit } }) {
+  async listRuns(ctx, { query: { connection, state: states, trigger: triggers, after, limit } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
-    const data = await listRuns(ctx.sync.store.db, { ...(connection !== undefined && { connection }), limit })
-    return { status: 200, body: { data } }
+    const scope = { list: 'runs', connection, states, triggers }
+    const place = readCursor(scope, after, RunPlace)
+    const data = await listRuns(ctx.sync.store.db, { connection, states, triggers, after: place, limit })
+    const next = nextCursor(scope, { found: data, limit }, ({ createdAt, id }) => ({ createdAt, id }))
+    return { status: 200, body: { data, next } }
   },
 
   async getRun(ctx, { params }) {
@@ -126,11 +182,11 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { ...run, moved } }
   },
 
-  async listChanges(ctx, { params: { runId }, query: { kind, after, limit, values } }) {
+  async listChanges(ctx, { params: { runId }, query: { kind, search, after, limit, values } }) {
     const { connection } = await existingRun(ctx, runId)
     const { db } = ctx.sync.store
-    const narrowed = { ...(kind !== undefined && { kind }), ...(after !== undefined && { after }) }
-    const changes = await changesOf(db, runId, { ...narrowed, limit })
+    const scope = { list: 'changes', runId, kind, search, ...(search !== undefined && { values }) }
+    const { changes, next } = await changesAsked(ctx, runId, { kind, search, values, scope, after, limit })
     // A retraction holds no record: who it is about stands in the roster.
     const retracted = values
       ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
@@ -139,7 +195,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const data = changes.map(({ change, origin }) =>
       changeView(change, { values, origin, record: known.get(change.identityId)?.wanted ?? null }),
     )
-    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.identityId ?? null) } }
+    return { status: 200, body: { data, next } }
   },
 
   async summarizeRun(ctx, { params: { runId }, query }) {
@@ -149,24 +205,26 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
 
   async listRejects(ctx, { params: { runId }, query: { after, limit } }) {
     await existingRun(ctx, runId)
-    const found = await rejectsOf(ctx.sync.store.db, runId, { ...(after !== undefined && { after }), limit })
-    const next = found.length < limit ? null : (found.at(-1)?.place ?? null)
+    const scope = { list: 'rejects', runId }
+    const place = readCursor(scope, after, NumberPlace)
+    const found = await rejectsOf(ctx.sync.store.db, runId, { ...(place !== undefined && { after: place }), limit })
+    const next = nextCursor(scope, { found, limit }, (last) => last.place)
     return { status: 200, body: { data: found.map(({ reject }) => rejectView(reject)), next } }
   },
 
-  async startRun(ctx, { params: { connection }, body: { full, verify, person, plan, by } }) {
+  async startRun(ctx, { params: { connection }, body: { full, verify, person, plan } }) {
     knownConnection(ctx, connection)
     if (person !== undefined) {
       if (full || verify || plan) throw new Failure('usage', 'a run of one person takes no other option')
       return {
         status: 201,
-        body: await requestPerson(ctx.sync, { connection, person, ...(by !== undefined && { by }) }),
+        body: await requestPerson(ctx.sync, { connection, person, ...ctx.actor }),
       }
     }
     const options = { ...(full && { full }), ...(verify && { verify }), ...(plan && { plan }) }
     return {
       status: 201,
-      body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...(by !== undefined && { by }) }),
+      body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...ctx.actor }),
     }
   },
 
@@ -199,28 +257,30 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
 
   async revertRun(ctx, { params: { runId }, body }) {
     await existingRun(ctx, runId)
-    return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, signal: ctx.signal }) }
+    return { status: 201, body: await requestRevert(ctx.sync, { runId, ...body, ...ctx.actor, signal: ctx.signal }) }
   },
 
   async approveRun(ctx, { params: { runId }, body }) {
-    return { status: 200, body: await approveRun(ctx.sync, { runId, ...body }) }
+    return { status: 200, body: await approveRun(ctx.sync, { runId, ...body, ...ctx.actor }) }
   },
 
   async rejectRun(ctx, { params: { runId }, body }) {
-    return { status: 200, body: await rejectRun(ctx.sync, { runId, ...body }) }
+    return { status: 200, body: await rejectRun(ctx.sync, { runId, ...body, ...ctx.actor }) }
   },
 
-  async cancelRun(ctx, { params: { runId }, body: { by } }) {
-    return { status: 200, body: await cancelRun(ctx.sync, { runId, by }) }
+  async cancelRun(ctx, { params: { runId } }) {
+    return { status: 200, body: await cancelRun(ctx.sync, { runId, by: ctx.actor.by }) }
   },
 
   async listProblems(ctx, { query: { connection, after, limit } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
     const now = ctx.sync.now()
+    const scope = { list: 'problems', connection }
+    const place = readCursor(scope, after, ProblemPlace)
     const found = await listProblems(ctx.sync.store.db, {
       now,
       ...(connection !== undefined && { connection }),
-      ...(after !== undefined && { after: problemPlace(after) }),
+      ...(place !== undefined && { after: place }),
       limit,
     })
     const names = new Set(found.map((problem) => problem.connection))
@@ -228,21 +288,21 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     const data = found.map((problem) =>
       problemView(problem, { now, nextRunAt: nextRuns.get(problem.connection) ?? null }),
     )
-    const last = found.at(-1)
-    return { status: 200, body: { data, next: last && found.length === limit ? problemPlaceText(last) : null } }
+    return { status: 200, body: { data, next: nextCursor(scope, { found, limit }, problemPlace) } }
   },
 
   async listUnserved(ctx, { query: { connection, after, limit } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
     const now = ctx.sync.now()
+    const scope = { list: 'unserved', connection }
+    const place = readCursor(scope, after, UnservedPlace)
     const found = await listUnserved(ctx.sync.store.db, {
       now,
       ...(connection !== undefined && { connection }),
-      ...(after !== undefined && { after: unservedPlace(after) }),
+      ...(place !== undefined && { after: place }),
       limit,
     })
-    const last = found.at(-1)
-    const next = last && found.length === limit ? unservedPlaceText(last.place) : null
+    const next = nextCursor(scope, { found, limit }, (last) => last.place)
     return { status: 200, body: { data: found.map((one) => unservedView(one, now)), next } }
   },
 
@@ -260,9 +320,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data } }
   },
 
-  async unblockConnection(ctx, { params: { connection }, body: { by } }) {
+  async unblockConnection(ctx, { params: { connection } }) {
     knownConnection(ctx, connection)
-    return { status: 200, body: await unblock(ctx.sync, { connection, by }) }
+    return { status: 200, body: await unblock(ctx.sync, { connection, by: ctx.actor.by }) }
   },
 
   async listValues(ctx, { params: { connection } }) {
@@ -271,20 +331,24 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data: classed.map(classedView) } }
   },
 
-  async classValue(ctx, { params: { connection }, body: { value, as, by } }) {
+  async classValue(ctx, { params: { connection }, body: { value, as } }) {
     knownConnection(ctx, connection)
+    const { by } = ctx.actor
     return { status: 200, body: classedView(await classValue(ctx.sync, { connection, value, meaning: as, by })) }
   },
 
-  async listEvents(ctx, { params: { connection }, query: { state, after, limit } }) {
+  async listEvents(ctx, { params: { connection }, query: { state, order, after, limit } }) {
     knownConnection(ctx, connection)
-    const narrowed = { ...(state !== undefined && { state }), ...(after !== undefined && { after }) }
-    const data = await listEvents(ctx.sync.store.db, { connection, ...narrowed, limit })
-    return { status: 200, body: { data, next: data.length < limit ? null : (data.at(-1)?.id ?? null) } }
+    const scope = { list: 'events', connection, state, order }
+    const place = readCursor(scope, after, TextPlace)
+    const narrowed = { ...(state !== undefined && { state }), ...(place !== undefined && { after: place }) }
+    const data = await listEvents(ctx.sync.store.db, { connection, order, ...narrowed, limit })
+    return { status: 200, body: { data, next: nextCursor(scope, { found: data, limit }, (last) => last.id) } }
   },
 
-  async retryEvents(ctx, { params: { connection }, body: { ids, by = 'operator' } }) {
+  async retryEvents(ctx, { params: { connection }, body: { ids } }) {
     knownConnection(ctx, connection)
+    const { by } = ctx.actor
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const retried = await retryEvents(tx, { connection, ...(ids !== undefined && { ids }) })
       const details = { events: retried, ...(ids !== undefined && { ids }) }
@@ -294,8 +358,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { events } }
   },
 
-  async dismissEvents(ctx, { params: { connection }, body: { ids, by } }) {
+  async dismissEvents(ctx, { params: { connection }, body: { ids } }) {
     knownConnection(ctx, connection)
+    const { by } = ctx.actor
     const events = await ctx.sync.store.db.transaction().execute(async (tx) => {
       const dismissed = await dismissEvents(tx, { connection, ids, by })
       const details = { events: dismissed, ids }
@@ -321,15 +386,16 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
   async listNotEffective(ctx, { query: { connection, after, limit, values } }) {
     if (connection !== undefined) knownConnection(ctx, connection)
     const connections = connection === undefined ? [...ctx.sync.connections.keys()] : [connection]
-    const page = { ...(after !== undefined && { after: problemPlace(after) }), limit }
+    const scope = { list: 'not-effective', connection }
+    const place = readCursor(scope, after, ProblemPlace)
     const found = await listLeavers(ctx.sync.store.db, {
       connections,
       now: ctx.sync.now(),
       notEffective: true,
-      ...page,
+      ...(place !== undefined && { after: place }),
+      limit,
     })
-    const last = found.at(-1)
-    const next = last && found.length === limit ? problemPlaceText(last) : null
+    const next = nextCursor(scope, { found, limit }, problemPlace)
     return { status: 200, body: { data: found.map((leaver) => leaverView(ctx, leaver, { values })), next } }
   },
 
@@ -345,19 +411,19 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
 
   async retractPerson(ctx, { params, body }) {
     knownConnection(ctx, params.connection)
-    return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body }) }
+    return { status: 201, body: await retractPerson(ctx.sync, { ...params, ...body, ...ctx.actor }) }
   },
 
-  async restorePerson(ctx, { params, body }) {
+  async withdrawRetraction(ctx, { params }) {
     knownConnection(ctx, params.connection)
-    return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...body }) }
+    return { status: 201, body: await restorePerson(ctx.sync, { ...params, ...ctx.actor }) }
   },
 
   async forgetPerson(ctx, { params, body }) {
     knownConnection(ctx, params.connection)
     const now = ctx.sync.now()
     const today = now.toISOString().slice(0, 'yyyy-mm-dd'.length)
-    const changes = await forgetPerson(ctx.sync.store.db, { ...params, ...body, today, now })
+    const changes = await forgetPerson(ctx.sync.store.db, { ...params, ...body, by: ctx.actor.by, today, now })
     return { status: 200, body: { identityId: params.identityId, changes } }
   },
 
@@ -378,8 +444,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext> = {
     return { status: 200, body: { data: lines.map((line) => JSON.stringify(line)), next } }
   },
 
-  async replaceAuditKey(ctx, { body: { reason, by } }) {
-    const { head, tied } = await ctx.audit.replaceKey({ reason, by })
+  async replaceAuditKey(ctx, { body: { reason } }) {
+    const { head, tied } = await ctx.audit.replaceKey({ reason, by: ctx.actor.by })
     return { status: 201, body: { tied, ordinal: head.ordinal, publicKey: publicPem(head.key) } }
   },
 }
@@ -388,16 +454,30 @@ async function listAlerts({ sync, alerts, watched }: ControlContext): Promise<Al
   return await alertViews(sync.store.db, { ...conditionSettings(watched, alerts, sync.now()), link: alerts.link })
 }
 
-function knownConnection(ctx: ControlContext, name: string): void {
-  if (ctx.sync.connections.has(name)) return
-  const names = [...ctx.sync.connections.keys()].join(', ')
-  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has ${names}`)
+type ChangesAsked = {
+  readonly kind: ChangeKind | undefined
+  readonly search: string | undefined
+  readonly values: boolean
+  readonly scope: ListScope
+  readonly after: string | undefined
+  readonly limit: number
 }
 
-async function existingRun(ctx: ControlContext, runId: string): Promise<Run> {
-  const run = await getRun(ctx.sync.store.db, runId)
-  if (!run) throw new Failure('not_found', `there is no run ${runId}; "rollcall runs" lists them`)
-  return run
+async function changesAsked(
+  { sync }: ControlContext,
+  runId: string,
+  { kind, search, values, scope, after, limit }: ChangesAsked,
+): Promise<{ readonly changes: AccountedChange[]; readonly next: string | null }> {
+  const { db } = sync.store
+  if (search !== undefined) {
+    const place = readCursor(scope, after, SearchPlace)
+    const page = await searchChanges(db, runId, { kind, search, values, place, limit, withinMs: searchWithinMs })
+    return { changes: page.found, next: page.next && writeCursor(scope, page.next) }
+  }
+  const place = readCursor(scope, after, TextPlace)
+  const narrowed = { ...(kind !== undefined && { kind }), ...(place !== undefined && { after: place }) }
+  const changes = await changesOf(db, runId, { ...narrowed, limit })
+  return { changes, next: nextCursor(scope, { found: changes, limit }, ({ change }) => change.identityId) }
 }
 
 function connectionStatus(
@@ -409,15 +489,17 @@ function connectionStatus(
     problems,
     unserved,
     inDoubt,
+    pause,
   }: {
     state: ConnectionState | undefined
     runs: readonly Run[]
     problems: ProblemTallies
     unserved: UnservedTally
     inDoubt: DoubtTally | null
+    pause: Pause | null
   },
 ): ConnectionStatus {
-  const { target, feeds } = ctx.sync.connections.get(name) ?? {}
+  const { target, feeds, approvals } = ctx.sync.connections.get(name) ?? {}
   const people = state?.people ?? 0
   const due = state?.outOfSync ?? 0
   return {
@@ -427,26 +509,39 @@ function connectionStatus(
     problems,
     unserved,
     inDoubt,
+    twoPeople: approvals?.twoPeople ?? false,
     inbox: feeds?.webhook
       ? { pending: state?.pendingEvents ?? 0, held: state?.heldEvents ?? 0, rejected: state?.rejectedEvents ?? 0 }
       : null,
     blocked: state?.blocked ?? null,
+    paused: pause && pauseView(pause),
     active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
     last: runs.find((run) => settledStates.includes(run.state)) ?? null,
-    nextAt: nextAt(ctx, { connection: name, purpose: 'read' })?.toISOString() ?? null,
-    nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify' })?.toISOString() ?? null,
-    nextSampleAt: nextAt(ctx, { connection: name, purpose: 'sample' })?.toISOString() ?? null,
+    nextAt: nextAt(ctx, { connection: name, purpose: 'read', pause }),
+    nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify', pause }),
+    nextSampleAt: nextAt(ctx, { connection: name, purpose: 'sample', pause }),
   }
 }
 
 /** When the connection's next run comes by itself, whatever it is for: each tries again the people that the platform refused. */
 function nextRunAt(ctx: ControlContext, connection: string): string | null {
-  const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose }) ?? [])
-  const [first] = times.map((at) => at.toISOString()).sort()
+  const times = purposes.flatMap((purpose) => nextAt(ctx, { connection, purpose, pause: null }) ?? [])
+  const [first] = times.sort()
   return first ?? null
 }
 
-function nextAt(ctx: ControlContext, of: { connection: string; purpose: Purpose }): Date | null {
+/** When the schedule starts something next. A time in a pause is made up for at its end. */
+function nextAt(ctx: ControlContext, of: { connection: string; purpose: Purpose; pause: Pause | null }): string | null {
   const found = ctx.schedules.find(({ connection, purpose }) => connection === of.connection && purpose === of.purpose)
-  return found ? nextSlotAt(found.schedule, ctx.sync.now()) : null
+  if (!found) return null
+  return nextTime(found.schedule, { pause: of.pause, now: ctx.sync.now() })?.toISOString() ?? null
+}
+
+async function listProcesses({ sync }: ControlContext): Promise<Process[]> {
+  const all = await processes(sync.store.db)
+  return all.map(({ roles, host, pid, version, since, seenAt, settings }) => ({
+    ...{ roles, host, pid, version, since },
+    seenAt: seenAt.toISOString(),
+    differs: [...new Set(all.flatMap((other) => differences(settings, other.settings)))].sort(),
+  }))
 }

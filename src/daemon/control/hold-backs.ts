@@ -3,19 +3,20 @@ import type { Handlers } from '../../http/server/mount.ts'
 import type { HoldBack as StoredHoldBack } from '../../store/hold-backs.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { endHoldBack, holdBack, listHoldBacks } from '../../sync/hold-backs.ts'
+import type { Acting } from './permitted.ts'
 
 /** The control API's part about people whose leaving an operator holds back. */
-export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext }> = {
+export const holdBackHandlers: Handlers<typeof holdBackOperations, { readonly sync: SyncContext } & Acting> = {
   async listHoldBacks({ sync }, { params: { connection } }) {
     return { status: 200, body: { data: (await listHoldBacks(sync, connection)).map(holdBackView) } }
   },
 
-  async holdBack({ sync }, { params, body }) {
-    return { status: 201, body: await holdBack(sync, { ...params, ...body }) }
+  async holdBack({ sync, actor: { by } }, { params, body }) {
+    return { status: 201, body: await holdBack(sync, { ...params, ...body, by }) }
   },
 
-  async endHoldBack({ sync }, { params, body }) {
-    return { status: 200, body: await endHoldBack(sync, { ...params, ...body }) }
+  async endHoldBack({ sync, actor: { by } }, { params }) {
+    return { status: 200, body: await endHoldBack(sync, { ...params, by }) }
   },
 }
 

@@ -2,24 +2,25 @@ import type { keyOperations } from '../../contract/control/keys.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { answerKeys, answerPairs, listKeys, withdrawAnswer } from '../../sync/key-answers.ts'
+import type { Acting } from './permitted.ts'
 
 /** The control API's part about keys that HR has issued again. */
-export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext }> = {
+export const keyHandlers: Handlers<typeof keyOperations, { readonly sync: SyncContext } & Acting> = {
   async listKeys({ sync }, { params: { connection }, query: { limit } }) {
     const { answers, pairs } = await listKeys(sync, { connection, limit })
     const said = answers.map(({ answeredAt, ...answer }) => ({ ...answer, at: answeredAt.toISOString() }))
     return { status: 200, body: { pairs, answers: said } }
   },
 
-  async answerKeys({ sync }, { params, body }) {
-    return { status: 200, body: await answerKeys(sync, { ...params, ...body }) }
+  async answerKeys({ sync, actor: { by } }, { params, body }) {
+    return { status: 200, body: await answerKeys(sync, { ...params, ...body, by }) }
   },
 
-  async withdrawKeys({ sync }, { params, body }) {
-    return { status: 200, body: await withdrawAnswer(sync, { ...params, ...body }) }
+  async withdrawKeys({ sync, actor: { by } }, { params, body }) {
+    return { status: 200, body: await withdrawAnswer(sync, { ...params, ...body, by }) }
   },
 
-  async answerPairs({ sync }, { params, body }) {
-    return { status: 200, body: await answerPairs(sync, { ...params, ...body }) }
+  async answerPairs({ sync, actor: { by } }, { params, body }) {
+    return { status: 200, body: await answerPairs(sync, { ...params, ...body, by }) }
   },
 }

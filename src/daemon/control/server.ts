@@ -1,23 +1,30 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
+import type { Caller } from '../../contract/control/access.ts'
 import { control, controlPrefix } from '../../contract/control/control.ts'
+import { databaseFailure } from '../../database/failures.ts'
 import { errorCode, Failure } from '../../errors.ts'
-import { openapi } from '../../http/openapi.ts'
-import { compressed, createApp } from '../../http/server/app.ts'
+import { createApp } from '../../http/server/app.ts'
+import { guardHosts, type HostRules } from '../../http/server/hosts.ts'
 import { mount } from '../../http/server/mount.ts'
-import { Refusal, refuse } from '../../http/server/refusal.ts'
-import { countRefusals } from '../../http/server/refusal-counts.ts'
+import { limitRequests } from '../../http/server/request-limit.ts'
+import { serveLive } from '../live/serve.ts'
 import type { ControlContext } from './control.ts'
+import { serveDocument } from './document.ts'
 import { listenLocally } from './local-socket.ts'
 import { type Checks, serveProbes } from './probes.ts'
-import { refusingHandlers } from './refusals.ts'
+import { refusalOf, refusingHandlers } from './refusals.ts'
 
 export type ServerOptions = {
   readonly host: string
   readonly port: number
-  /** What the control API asks for over TCP; null: it is not served over TCP. */
-  readonly token: string | null
+  /** Of requests from these, `X-Forwarded-For` names the sender. */
+  readonly trustedProxies: readonly string[]
+  /** Under which names the server is reached. */
+  readonly hosts: HostRules
+  /** Says who asks over TCP, and refuses everybody else. */
+  readonly admit: (request: FastifyRequest) => Promise<Caller>
+  /** The same for the description of the API and for what happens live, which a browser that is signed in may read too. */
+  readonly admitReader: (request: FastifyRequest) => Promise<Caller>
   readonly context: ControlContext
   /** Serves what is no part of the control API. */
   readonly alsoServe: (app: FastifyInstance) => Promise<void>
@@ -25,44 +32,23 @@ export type ServerOptions = {
   readonly checks: Checks
 }
 
-const guessesPerMinute = 20
+/** Of one address. It is beyond what people and their tools need, and ends what has run wild. */
+const requestsPerMinute = 6000
+/** How long an export may take to arrive that a person uploads. */
+const uploadTimeoutMs = 15 * 60_000
 
 export type Server = { readonly url: string; [Symbol.asyncDispose](): Promise<void> }
 
-/** Serves the probes that watch over the daemon and, to those who know the token, the control API. */
+/** Serves the probes that watch over the daemon and, to those who are admitted, the control API. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const app = await createApp()
+  const app = await createApp({ trustedProxies: options.trustedProxies, slowRequestTimeoutMs: uploadTimeoutMs })
+  guardHosts(app, options.hosts)
+  limitRequests(app, { prefix: '/api', requestsPerMinute })
   serveProbes(app, options.checks)
   await options.alsoServe(app)
-  serveControl(app, options.context, admitByToken(app, options))
+  const { context, admit, admitReader } = options
+  serveControl(app, context, { admit: carefully(admit), admitReader: carefully(admitReader) })
   return { url: await listen(app, options), [Symbol.asyncDispose]: () => app.close() }
-}
-
-/** Lets those in who know the token. An address that has guessed too often is not listened to until its minute is over. */
-function admitByToken(
-  app: FastifyInstance,
-  { token, context }: ServerOptions,
-): (request: FastifyRequest) => Promise<void> {
-  const expected = token === null ? null : digest(token)
-  const guesses = new RateLimiterMemory({ points: guessesPerMinute, duration: 60 })
-  const refusals = countRefusals(({ what: _what, ...refused }) => context.sync.events.controlRefused(refused))
-  app.addHook('onClose', async () => refusals[Symbol.dispose]())
-
-  return async (request) => {
-    if (expected === null) {
-      const help = 'use the socket in the data folder, or configure server.token'
-      throw refuse('Unauthorized', `the control API is not served over TCP: ${help}`)
-    }
-    const made = await guesses.get(request.ip)
-    if (made !== null && made.consumedPoints >= guessesPerMinute) {
-      const headers = { 'retry-after': `${Math.max(1, Math.ceil(made.msBeforeNext / 1000))}` }
-      throw new Refusal(429, 'too many wrong tokens came from this address; try again later', { headers })
-    }
-    if (timingSafeEqual(digest(bearerOf(request)), expected)) return
-    await guesses.penalty(request.ip)
-    refusals.count({ what: 'control', reason: 'wrong or missing token', sender: request.ip })
-    throw refuse('Unauthorized', 'the control API asks for its token as a bearer token')
-  }
 }
 
 /** Serves the control API to the account of this process, which alone can reach the socket. */
@@ -73,8 +59,9 @@ export async function startLocalServer({
   readonly dataDir: string
   readonly context: ControlContext
 }): Promise<{ readonly socket: string; [Symbol.asyncDispose](): Promise<void> }> {
-  const app = await createApp()
-  serveControl(app, context, async () => {})
+  const app = await createApp({ slowRequestTimeoutMs: uploadTimeoutMs })
+  const admit = async () => context.caller
+  serveControl(app, context, { admit, admitReader: admit })
   try {
     const socket = await listenLocally(dataDir, (path) => app.listen({ path }))
     return { socket, [Symbol.asyncDispose]: () => app.close() }
@@ -87,23 +74,40 @@ export async function startLocalServer({
 function serveControl(
   app: FastifyInstance,
   context: ControlContext,
-  admit: (request: FastifyRequest) => Promise<void>,
+  { admit, admitReader }: Pick<ServerOptions, 'admit' | 'admitReader'>,
 ): void {
-  const document = openapi([{ tag: 'Control', operations: control }], {
-    title: 'Rollcall control API',
-    version: context.about.version,
-  })
-  app.get('/api/openapi.json', { compress: compressed }, async () => document)
+  serveDocument(app, { version: context.about.version, admit: admitReader })
+  if (context.live)
+    serveLive(app, {
+      prefix: controlPrefix,
+      live: context.live,
+      connections: context.sync.connections,
+      admit: admitReader,
+    })
   mount(app, control, refusingHandlers, {
     prefix: controlPrefix,
     authorize: async (request) => {
-      await admit(request)
-      return context
+      return { ...context, caller: await admit(request) }
     },
   })
 }
 
-async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<string> {
+/** Says of a store that is away what an operator can do: it knows who may. */
+export function carefully(admit: ServerOptions['admit']): ServerOptions['admit'] {
+  return async (request) => {
+    try {
+      return await admit(request)
+    } catch (error) {
+      const failure = databaseFailure(error)
+      throw failure === null ? error : refusalOf(failure)
+    }
+  }
+}
+
+export async function listen(
+  app: FastifyInstance,
+  { host, port }: Pick<ServerOptions, 'host' | 'port'>,
+): Promise<string> {
   try {
     return reachable(await app.listen({ host, port }))
   } catch (error) {
@@ -120,13 +124,4 @@ async function listen(app: FastifyInstance, { host, port }: ServerOptions): Prom
 /** The address as it is reached on this machine. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
-}
-
-function bearerOf(request: FastifyRequest): string {
-  const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
-  return token
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

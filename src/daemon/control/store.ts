@@ -6,6 +6,7 @@ import { peopleKnown } from '../../store/installation.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { backUp } from '../installation/backup.ts'
 import { type RestoreRequest, refuseReplacing } from '../installation/restore.ts'
+import type { Acting } from './permitted.ts'
 
 /** What a daemon that can start again does about a restoration. */
 export type Restorations = {
@@ -23,12 +24,13 @@ export type StoreContext = {
 }
 
 /** The control API's part about the store as a whole. */
-export const storeHandlers: Handlers<typeof storeOperations, StoreContext> = {
-  async backUpStore({ sync }, { body }) {
-    return { status: 201, body: await backUp(sync.store.db, { ...body, now: sync.now() }) }
+export const storeHandlers: Handlers<typeof storeOperations, StoreContext & Acting> = {
+  async backUpStore({ sync, actor: { by } }, { body }) {
+    return { status: 201, body: await backUp(sync.store.db, { ...body, by, now: sync.now() }) }
   },
 
-  async restoreStore({ sync, restorations }, { body }) {
+  async restoreStore({ sync, restorations, actor: { by } }, { body: asked }) {
+    const body = { ...asked, by }
     if (!restorations) throw new Failure('conflict', 'only a daemon that was started by "rollcall serve" can restore')
     const { people } = await restorations.check(body)
     refuseReplacing(await peopleKnown(sync.store.db), body)

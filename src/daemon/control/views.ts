@@ -14,11 +14,11 @@ import {
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
-import { fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
+import { type FieldName, fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
 import { isDigest } from '../../identity/value-digests.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
-import type { ProblemPlace, Problem as StoredProblem } from '../../store/deliveries/problems.ts'
+import type { Problem as StoredProblem } from '../../store/deliveries/problems.ts'
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
@@ -32,7 +32,7 @@ const gone = { gone: true } as const
 export type Showing = { readonly values: boolean }
 
 /** Who a person is, as far as those need it who decide about them. */
-const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
+export const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
 
 /** The kinds of change of which each person is judged. */
 const judgedKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
@@ -51,9 +51,10 @@ export function changeView(
   return { kind, identityId, fields, ...(why !== null && { why }), ...person(change.record), carried }
 }
 
-function shownPerson(record: IdentityRecord): RecordView {
+/** What is known of a person in these fields. */
+export function shownPerson(record: IdentityRecord, fields: readonly FieldName[] = personFields): RecordView {
   return Object.fromEntries(
-    personFields.flatMap((name) => {
+    fields.flatMap((name) => {
       const value = record[name]
       return value ? [[name, isDigest(value) ? gone : value]] : []
     }),
@@ -110,7 +111,7 @@ function keptOf<T>(value: T): T | typeof gone {
 
 /** A rejected row, or a cell that could not be read, as the control API shows it. */
 export function rejectView({ fingerprint: _, unlisted: __, field: ___, ...reject }: Reject): RejectView {
-  return reject
+  return { level: reject.cellOnly ? 'warning' : 'rejected', ...reject }
 }
 
 /** What a person said of a value, as the control API shows it. */
@@ -143,34 +144,12 @@ export function problemView(
   }
 }
 
-/** Where a page of problems ended, as one text: the name of a connection holds no slash. */
-export function problemPlaceText({ connection, identityId }: ProblemPlace): string {
-  return `${connection}/${identityId}`
-}
-
-export function problemPlace(text: string): ProblemPlace {
-  const at = text.indexOf('/')
-  return at < 0
-    ? { connection: text, identityId: '' }
-    : { connection: text.slice(0, at), identityId: text.slice(at + 1) }
-}
-
 /** A person who is not served as the source says, as the control API shows it. */
 export function unservedView(
   { place: _, ...unserved }: StoredUnserved & { readonly place: UnservedPlace },
   now: Date,
 ): Unserved {
   return { ...unserved, ageSeconds: secondsSince(unserved.firstAt, now) }
-}
-
-/** Where a page of unserved people ended, as one text. A key may hold a slash, and stands last. */
-export function unservedPlaceText({ connection, mayLeave, identityId, fingerprint }: UnservedPlace): string {
-  return [connection, mayLeave ? 1 : 0, fingerprint, identityId ?? ''].join('/')
-}
-
-export function unservedPlace(text: string): UnservedPlace {
-  const [connection = '', mayLeave, fingerprint = '', ...key] = text.split('/')
-  return { connection, mayLeave: mayLeave !== '0', fingerprint, identityId: key.join('/') }
 }
 
 /** A person as the control API shows it. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Leaver, type LeaverReport, type LeaverSummary, leaverStates } from '../../contract/control/leavers.ts'
-import { type Bar, bars } from '../../web/bars.ts'
+import { type Bar, bars } from '../../web/charts.ts'
 import { type Html, html } from '../../web/html.ts'
 import { span } from '../../web/span.ts'
 

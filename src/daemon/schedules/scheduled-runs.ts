@@ -1,3 +1,4 @@
+import { pauseOf } from '../../store/pauses.ts'
 import { addWaitingRun, ensureConnection, type FeedName } from '../../store/runs/runs.ts'
 import { hasTakenSlots, slotKey, takeSlot } from '../../store/runs/slots.ts'
 import type { RunOptions } from '../../store/schema.ts'
@@ -16,15 +17,16 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
     async take(due) {
       const { connection } = due
       const now = sync.now()
+      if (await pauseOf(db, { connection, now })) return 'paused'
       const runId = await db.transaction().execute(async (tx) => {
         if (!(await takeSlot(tx, { ...due, now }))) return null
         await ensureConnection(tx, connection)
         return await addWaitingRun(tx, { connection, trigger: 'schedule', ...asked(sync, due), now })
       })
-      if (runId === null) return false
+      if (runId === null) return 'taken before'
       sync.events.runRequested({ runId, connection, trigger: 'schedule' })
       await sweep(sync)
-      return true
+      return 'taken'
     },
     missed: (due) => sync.events.scheduleMissed({ connection: due.connection, slot: slotKey(due) }),
   }

@@ -148,7 +148,12 @@ connections:
     const checks = await Array.fromAsync(checkAll(place.config, options))
 
     expect(checks.filter(({ name }) => name.startsWith('alerts'))).toEqual([
-      { name: 'alerts to one', code: null, message: expect.stringMatching(/the secret can be read and signs/) },
+      {
+        name: 'alerts to one',
+        code: null,
+        level: 'ok',
+        message: expect.stringMatching(/the secret can be read and signs/),
+      },
     ])
     expect([receiver.received.length, receiver.untrusted()]).toEqual([0, 0])
   })

@@ -26,7 +26,7 @@ test('a daemon whose key the platform does not accept tells the receiver and the
     if (event === 'alert.raised') told.resolve()
   })
   await using daemon = await startDaemon({ ...config, alerts }, { events })
-  const client = controlOverSocket(daemon)
+  const client = controlOverSocket({ socket: daemon.socket ?? '' })
 
   await client.startRun({ params: { connection: 'acme' }, body: {} })
   await receiver.has(1)

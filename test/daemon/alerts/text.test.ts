@@ -46,7 +46,7 @@ test.each(conditionKinds)('an alert of the kind %s has a subject and a command o
   const { subject, lines } = noticeText(raised({ kind, runId: null, people: null }), null)
 
   expect(subject).toMatch(/^\[Rollcall\] acme: \w/)
-  expect(lines.at(-1)).toMatch(/^See: rollcall (?:report leavers|status|problems|runs|run)/)
+  expect(lines.at(-1)).toMatch(/^See: rollcall (?:report leavers|status|problems|runs|run|resume acme)/)
 })
 
 describe('a link', () => {

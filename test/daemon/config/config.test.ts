@@ -3,8 +3,11 @@ import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
-import { resolveConfigPath } from '../../../src/daemon/config/config-path.ts'
+import { readPresets } from '../../../src/daemon/config/presets.ts'
 import { jsonSchema } from '../../../src/daemon/config/schema.ts'
+import { withConnection } from '../../../src/daemon/proposal/configuration.ts'
+import { propose } from '../../../src/daemon/proposal/propose.ts'
+import { readTable } from '../../../src/daemon/proposal/table.ts'
 import { type ExportFolder, exportFolder } from '../../helpers/sources/exports.ts'
 
 const repository = resolve(import.meta.dirname, '../../..')
@@ -54,7 +57,7 @@ describe('a configuration', () => {
       database: null,
       queue: null,
       dataDir: join(folder.path, 'data'),
-      server: { host: '127.0.0.1', port: 8686, token: null },
+      server: { host: '127.0.0.1', port: 8686, token: null, metrics: 'token' },
     })
     expect([...config.connections.values()]).toMatchObject([
       {
@@ -119,6 +122,28 @@ describe('a configuration', () => {
     expect(other.connections.get('acme')?.schedule).toEqual({ cron: '0 2 * * *', timeZone: 'Asia/Tokyo' })
   })
 
+  test('gives each schedule of a connection its jitter and the blackouts, in its own zone where they name none', async () => {
+    await using folder = await exportFolder()
+    const lines = `    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin, jitterMinutes: 30 }
+    verify: { jitterMinutes: 10 }
+    blackouts:
+      - { from: '22:00', to: '05:00', days: [fri] }
+      - { from: 2026-12-24T18:00, to: 2026-12-27T06:00, timeZone: UTC }
+`
+
+    const { connections } = await load(folder, `${minimal}${lines}`, { KEY: key })
+
+    const blackouts = [
+      { from: '22:00', to: '05:00', days: ['fri'], timeZone: 'Europe/Berlin' },
+      { from: '2026-12-24T18:00', to: '2026-12-27T06:00', timeZone: 'UTC' },
+    ]
+    expect(connections.get('acme')).toMatchObject({
+      schedule: { cron: '0 2 * * *', jitter: { minutes: 30, of: 'acme' }, blackouts },
+      verify: { jitter: { minutes: 10, of: 'acme cron' }, blackouts },
+      sample: { jitter: { minutes: 10, of: 'acme sampleCron' }, blackouts },
+    })
+  })
+
   test('reads back every week, and a sample every day, in the zone of its schedule, unless it says otherwise or never', async () => {
     await using folder = await exportFolder()
     const nightly = `${minimal}    schedule: { cron: '0 2 * * *', timeZone: Europe/Berlin }\n`
@@ -162,6 +187,50 @@ describe('a configuration', () => {
     const { connections } = await load(folder, text, { KEY: key })
 
     expect(connections.get('other')?.source?.mapping).toEqual(connections.get('acme')?.source?.mapping)
+  })
+})
+
+describe('a configuration without connections', () => {
+  const waiting = minimal.slice(0, minimal.indexOf('connections:'))
+
+  test.each([
+    ['none', waiting],
+    ['an empty list of them', `${waiting}connections: {}\n`],
+  ])('is one of a daemon that waits for the first, whose key may come with it: %s', async (_what, text) => {
+    await using folder = await exportFolder()
+
+    const config = await load(folder, text, {})
+
+    expect(config.connections.size).toBe(0)
+    await expect(config.platform.apiKey.read()).rejects.toThrow(/the environment variable KEY is not set/)
+  })
+
+  test('still refuses every other secret that cannot be read', async () => {
+    await using folder = await exportFolder()
+
+    const loading = load(folder, `${waiting}server: { token: '\${env:TOKEN}' }\n`, {})
+
+    await expect(loading).rejects.toThrow(/TOKEN is not set/)
+  })
+
+  test('gets its first one behind all that stands in it', async () => {
+    const proposal = propose(
+      await readTable({
+        name: 'people.csv',
+        bytes: Buffer.from('Employee ID,Email\n7,a@example.com\n'),
+        isWhole: true,
+        endsLine: true,
+      }),
+      await readPresets(),
+    )
+    const place = { name: 'hr', target: 'HR', timeZone: 'UTC', source: { type: 'csv', path: 'exports/*.csv' } }
+    const texts = [waiting, `# ours\n${waiting}connections: {} # none yet\n# the end`, waiting.trimEnd()]
+
+    const made = texts.map((text) => withConnection(text, proposal, place))
+
+    const added = made[0]?.slice(waiting.length)
+    expect(added).toMatch(/^\nconnections:\n {2}hr:\n/)
+    expect(made).toEqual([`${waiting}${added}`, `# ours\n${waiting}# the end\n${added}`, `${waiting}${added}`])
   })
 })
 
@@ -243,6 +312,11 @@ describe('secrets', () => {
   test.for([
     ['platform.apiKey', '2:11', minimal.replace(`\${env:KEY}`, 'inline-secret')],
     ['server.token', '1:18', `server: { token: inline-secret-that-is-long }\n${minimal}`],
+    [
+      'server.oidc.clientSecret',
+      '1:107',
+      `server: { publicUrl: 'https://x.example', oidc: { issuer: 'https://x.example', clientId: x, clientSecret: inline-secret, roles: { a: admin } } }\n${minimal}`,
+    ],
     ['database', '1:11', `database: postgres://me:inline-secret@db/rollcall\n${minimal}`],
     ['queue', '1:8', `queue: redis://:inline-secret@queue\n${minimal}`],
   ])('of %s in the file itself are refused and not repeated', async ([setting, place, text = '']) => {
@@ -369,6 +443,15 @@ describe('the feeds of a connection', () => {
   })
 })
 
+const brokenBlackouts = [
+  ["{ from: '25:00', to: '05:00' }", '6:25: connections.acme.blackouts.0.from: expected a time such as 22:00'],
+  ["{ from: '22:00', to: 2026-12-24T05:00 }", '6:38: connections.acme.blackouts.0.to: write it like from'],
+  ['{ from: 2026-12-24T05:00, to: 2026-12-23T05:00 }', '6:47: connections.acme.blackouts.0.to: does not lie after'],
+  ['{ from: 2026-02-30T05:00, to: 2026-12-23T05:00 }', '6:25: connections.acme.blackouts.0.from: expected a time'],
+  ["{ from: '00:00', to: '00:00' }", '6:16: connections.acme.blackouts: the windows leave no time for a run'],
+  ["{ from: '01:00', to: '02:00', days: [freitag] }", '6:54: connections.acme.blackouts.0.days.0: Invalid option'],
+] as const
+
 describe('a mistake is refused with its place and what helps', () => {
   test.for<[string, string, string, string]>([
     [
@@ -381,7 +464,7 @@ describe('a mistake is refused with its place and what helps', () => {
       'a setting unlike any other',
       'platform:',
       'colour: blue\nplatform:',
-      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, audit, retention, approvals, connections)',
+      '1:1: colour: Unrecognized key: "colour" (known here: platform, database, queue, dataDir, server, alerts, audit, retention, approvals, traces, connections)',
     ],
     [
       'an unknown field',
@@ -439,6 +522,30 @@ describe('a mistake is refused with its place and what helps', () => {
       '1:17: server.port: Too big: expected number to be <=65535',
     ],
     [
+      'a provider of identities that knows no way back',
+      'platform:',
+      "server: { oidc: { issuer: 'https://login.acme.example', clientId: x, clientSecret: '${env:KEY}', roles: { a: admin } } }\nplatform:",
+      '1:17: server.oidc: needs server.publicUrl: the provider sends people back there',
+    ],
+    [
+      'a provider of identities that others can read and change on the way',
+      'platform:',
+      "server: { publicUrl: 'https://x.example', oidc: { issuer: 'http://login.acme.example', clientId: x, clientSecret: '${env:KEY}', roles: { a: admin } } }\nplatform:",
+      '1:59: server.oidc.issuer: http:// is for this machine alone',
+    ],
+    [
+      'a proxy that is no address',
+      'platform:',
+      'server: { trustedProxies: [proxy.lan] }\nplatform:',
+      '1:28: server.trustedProxies.0: expected an address or a network, such as 10.0.0.0/8',
+    ],
+    [
+      'a public address with a path',
+      'platform:',
+      "server: { publicUrl: 'https://x.example/rollcall' }\nplatform:",
+      '1:22: server.publicUrl: names more than a host: write it as https://rollcall.acme.example',
+    ],
+    [
       'two addresses',
       'platform:',
       'platform:\n  region: eu\n  baseUrl: https://x',
@@ -467,12 +574,6 @@ describe('a mistake is refused with its place and what helps', () => {
       '  acme:',
       '  Acme HRIS:',
       '4:3: connections.Acme HRIS: a connection name has up to 40 of the signs a-z, 0-9 and -',
-    ],
-    [
-      'no connection',
-      minimal.slice(minimal.indexOf('connections:')),
-      'connections: {}\n',
-      '3:14: connections: name at least one connection',
     ],
     [
       'an unknown preset',
@@ -522,6 +623,12 @@ describe('a mistake is refused with its place and what helps', () => {
       "    schedule: { cron: '0 0 2 * * *' }\n    source:",
       '6:23: connections.acme.schedule.cron: not a cron line of five fields',
     ],
+    ...brokenBlackouts.map(([window, message]): [string, string, string, string] => [
+      `the blackout ${window}`,
+      '    source:',
+      `    blackouts: [${window}]\n    source:`,
+      message,
+    ]),
     [
       'a variable that is not set',
       `\${env:KEY}`,
@@ -616,23 +723,6 @@ describe('a mistake is refused with its place and what helps', () => {
   })
 })
 
-describe('which file is used', () => {
-  test('the one that is named, relative to the working directory', () => {
-    const path = resolveConfigPath('my.yaml', '/somewhere')
-
-    expect(path).toBe('/somewhere/my.yaml')
-  })
-
-  test('config/rollcall.yaml of the working directory, else the one that comes with Rollcall', async () => {
-    await using folder = await exportFolder()
-
-    const own = resolveConfigPath(undefined, repository)
-    const installed = resolveConfigPath(undefined, folder.path)
-
-    expect([own, installed]).toEqual(Array(2).fill(join(repository, 'config/rollcall.yaml')))
-  })
-})
-
 describe('what comes with Rollcall', () => {
   test('the default configuration needs nothing but the key', async () => {
     const { connections, dataDir, platform } = await loadConfig(join(repository, 'config/rollcall.yaml'), {
@@ -647,7 +737,9 @@ describe('what comes with Rollcall', () => {
   test('every example is valid once its secrets are there', async () => {
     await using folder = await exportFolder()
     const secret = await folder.write('secret', 'postgres://db/rollcall\n')
-    const examples = await readdir(join(repository, 'config/examples'))
+    const examples = (await readdir(join(repository, 'config/examples'))).filter(
+      (name) => name.endsWith('.yaml') && !/^(?:prometheus|kubernetes|otel)/.test(name),
+    )
 
     for (const example of examples) {
       const text = await readFile(join(repository, 'config/examples', example), 'utf8')

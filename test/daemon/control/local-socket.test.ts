@@ -107,15 +107,15 @@ test('what cannot be listened at is said with its reason', async () => {
 test('what belongs to another account is neither used by a daemon nor trusted by a command', async () => {
   const path = await listenLocally(dataDir, listen)
 
-  const refused = listenLocally(dataDir, listen, another)
-
-  expect(await distrust(path, dataDir, another)).toBe('belongs to another account')
-  await expect(refused).rejects.toMatchObject({
+  const refused = expect(listenLocally(dataDir, listen, another)).rejects.toMatchObject({
     code: 'config_invalid',
     message: expect.stringMatching(
       /control, in which commands reach the daemon, belongs to another account: remove it/,
     ),
   })
+
+  expect(await distrust(path, dataDir, another)).toBe('belongs to another account')
+  await refused
 })
 
 test('root asks the daemon of the account whose data folder it is, and no other', async () => {

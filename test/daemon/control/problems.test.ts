@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlHere } from '../../../src/cli/here.ts'
+import { machineCaller } from '../../../src/contract/control/access.ts'
 import type { Problem, Unserved } from '../../../src/contract/control/shapes.ts'
 import { deliveryFailures } from '../../../src/contract/failures.ts'
 import type { Scheduled } from '../../../src/daemon/schedules/schedules.ts'
@@ -20,7 +21,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 async function open(...schedules: readonly Scheduled[]) {
   const { client } = await host.tenant()
   const world = await openWorld({ client })
-  const about = { version: '1.2.3', daemon: null, database: '', queue: '', platform: '' }
+  const about = { version: '1.2.3', daemon: null, configuration: '', database: '', queue: '', platform: '' }
   const { signal } = new AbortController()
   const audit = {
     trouble: () => null,
@@ -30,7 +31,7 @@ async function open(...schedules: readonly Scheduled[]) {
   }
   const watched = { connections: ['acme'], sources: [], leaverBounds: new Map<string, number>() }
   const around = { schedules, alerts: quietAlerts, watched }
-  const control = controlHere({ sync: world.sync, audit, ...around, about, signal })
+  const control = controlHere({ sync: world.sync, caller: machineCaller('ana'), audit, ...around, about, signal })
   return {
     world,
     sound: client,

@@ -1,0 +1,204 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyRequest } from 'fastify'
+import type { Configuration, IDToken } from 'openid-client'
+import { z } from 'zod'
+import type { NotSignedIn, Provider } from '../../console/visits.ts'
+import { isReservedName, mayDo, type Role } from '../../contract/control/access.ts'
+import { errorCode } from '../../errors.ts'
+import { visible } from '../../text/visible.ts'
+import type { OidcConfig } from '../config/config.ts'
+import type { Attempts } from './attempts.ts'
+import type { Begin, CookieNames } from './visits.ts'
+
+export type ProviderOptions = {
+  readonly settings: OidcConfig
+  /** Where people reach the console; the provider sends them back there. */
+  readonly publicUrl: URL
+  readonly attempts: Attempts
+  readonly now: () => Date
+}
+
+/** What the browser keeps while a person is at the provider. */
+const Journey = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  to: z.string(),
+  begunMs: z.number(),
+})
+type Journey = z.infer<typeof Journey>
+
+type Claims = Readonly<Record<string, unknown>>
+
+const journeySeconds = 10 * 60
+const timeoutSeconds = 10
+const longestName = 191
+const again: NotSignedIn = {
+  status: 400,
+  trouble: 'This sign-in was not begun in this browser, or took longer than ten minutes. Begin again.',
+}
+const away: NotSignedIn = {
+  status: 503,
+  trouble: 'The provider of identities cannot be reached now. Try again later, or sign in with a token.',
+}
+
+/** Signs people in by OpenID Connect: the authorization code flow, with PKCE, state and nonce. */
+export function openProvider(
+  { settings, publicUrl, attempts, now }: ProviderOptions,
+  begin: Begin,
+  cookie: CookieSerializeOptions,
+  names: CookieNames,
+): Provider {
+  const callback = new URL('/sign-in/callback', publicUrl)
+  let discovered: Promise<Configuration> | null = null
+
+  /** Asks the provider once what it is; after a failure, the next person asks again. */
+  const configuration = async (): Promise<Configuration> => {
+    discovered ??= discover(settings).catch((error: unknown) => {
+      discovered = null
+      throw error
+    })
+    return await discovered
+  }
+
+  const journeyOf = (request: FastifyRequest): Journey | null => {
+    const journey = readJourney(request.cookies[names.provider])
+    const isOver = journey === null || now().getTime() - journey.begunMs > journeySeconds * 1000
+    return isOver ? null : journey
+  }
+
+  return {
+    name: settings.name,
+    async begin(request, reply, to) {
+      try {
+        const oidc = await import('openid-client')
+        const provider = await configuration()
+        const verifier = oidc.randomPKCECodeVerifier()
+        const journey = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, to, begunMs: now().getTime() }
+        reply.setCookie(names.provider, journeyText(journey), { ...cookie, maxAge: journeySeconds })
+        return oidc.buildAuthorizationUrl(provider, {
+          redirect_uri: callback.href,
+          scope: settings.scopes.join(' '),
+          state: journey.state,
+          nonce: journey.nonce,
+          code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        })
+      } catch (error) {
+        attempts.tell(request.ip, `provider of identities: ${reasonOf(error)}`)
+        return away
+      }
+    },
+    async finish(request, reply) {
+      const journey = journeyOf(request)
+      reply.clearCookie(names.provider, cookie)
+      if (journey === null) return again
+      await attempts.check(request.ip)
+      try {
+        const provider = await configuration()
+        const claims = await claimsOf(provider, new URL(request.url, publicUrl), journey, settings)
+        const role = roleOf(claims[settings.rolesFrom], settings.roles)
+        const name = nameOf(claims)
+        if (role === null) {
+          attempts.tell(request.ip, 'none of the groups has a role')
+          const helps = 'Ask an admin of Rollcall for one.'
+          return { status: 403, trouble: `You are ${name}, and none of your groups has a role here. ${helps}` }
+        }
+        const principal = `oidc:${settings.issuer.href}#${String(claims.sub)}`
+        const session = { name, role, principal, tokenId: null, how: 'OpenID Connect', expiresAt: null }
+        await begin(request, reply, session)
+        return { to: journey.to }
+      } catch (error) {
+        return await refused(error, request.ip, attempts)
+      }
+    },
+  }
+}
+
+async function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<Configuration> {
+  const oidc = await import('openid-client')
+  const isReadable = issuer.protocol === 'http:'
+  return await oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(await clientSecret.read()), {
+    timeout: timeoutSeconds,
+    // The signature of what says who somebody is, is checked besides the connection that it came over.
+    execute: [oidc.enableNonRepudiationChecks, ...(isReadable ? [oidc.allowInsecureRequests] : [])],
+  })
+}
+
+/** What the provider says of the person: in the ID token and, where the groups are not in it, in the user's information. */
+async function claimsOf(
+  provider: Configuration,
+  url: URL,
+  { state, nonce, verifier }: Journey,
+  { rolesFrom }: OidcConfig,
+): Promise<Claims & IDToken> {
+  const oidc = await import('openid-client')
+  const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
+  const tokens = await oidc.authorizationCodeGrant(provider, url, checks)
+  const claims = tokens.claims()
+  if (claims === undefined) throw new Error('the answer has no ID token')
+  if (claims[rolesFrom] !== undefined || !provider.serverMetadata().userinfo_endpoint) return claims
+  return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
+}
+
+/** The highest role of the groups that a person is in; null: none of them has one. */
+function roleOf(said: unknown, roles: OidcConfig['roles']): Role | null {
+  const groups = [said].flat().filter((group) => typeof group === 'string')
+  return groups.reduce<Role | null>((highest, group) => {
+    const role = Object.hasOwn(roles, group) ? roles[group] : undefined
+    return role !== undefined && (highest === null || mayDo(role, highest)) ? role : highest
+  }, null)
+}
+
+/** By what the audit trail names the person. An address that the provider did not check can be that of another one. */
+function nameOf(claims: Claims & IDToken): string {
+  const { email, email_verified: isChecked, preferred_username: username, name, sub } = claims as Claims
+  const said = [isChecked === false ? null : email, username, name, sub]
+  const texts = said.flatMap((text) => (typeof text === 'string' ? [visible(text).trim().slice(0, longestName)] : []))
+  return texts.find((text) => text !== '' && !isReservedName(text)) ?? `sub ${String(sub)}`
+}
+
+async function refused(error: unknown, address: string, attempts: Attempts): Promise<NotSignedIn> {
+  const oidc = await import('openid-client')
+  if (isAway(error)) {
+    attempts.tell(address, `provider of identities: ${reasonOf(error)}`)
+    return away
+  }
+  await attempts.failed(address, `provider of identities: ${reasonOf(error)}`)
+  if (error instanceof oidc.AuthorizationResponseError)
+    return { status: 403, trouble: `The provider of identities did not let you in${codeOf(error.error)}.` }
+  const helps = 'Begin again. If it stays so, the log of the daemon says why.'
+  return { status: 401, trouble: `What the provider of identities said does not prove who you are. ${helps}` }
+}
+
+/** What a provider says by a word of the standard. Anybody can write the address that it stands in. */
+function codeOf(said: string): string {
+  return /^[a-z_]{1,40}$/.test(said) ? `: ${said}` : ''
+}
+
+function isAway(error: unknown): boolean {
+  if (error instanceof TypeError && error.message === 'fetch failed') return true
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError'
+  return isTimeout || errorCode(error) === 'OAUTH_TIMEOUT' || errorCode(error) === 'OAUTH_RESPONSE_IS_NOT_CONFORM'
+}
+
+/** What is known of an error without what anybody wrote into it: its code, and the claim that it is about. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const { cause } = error
+  const claim: unknown = Object(cause instanceof Error ? cause.cause : cause).claim
+  const code = errorCode(cause) ?? errorCode(error) ?? error.name
+  return typeof claim === 'string' ? `${code} (${claim})` : code
+}
+
+function journeyText(journey: Journey): string {
+  return Buffer.from(JSON.stringify(journey)).toString('base64url')
+}
+
+function readJourney(text: string | undefined): Journey | null {
+  try {
+    return Journey.parse(JSON.parse(Buffer.from(text ?? '', 'base64url').toString()))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,77 @@
+import { CronPattern } from 'croner'
+import { z } from 'zod'
+import { TimeZone } from '../../identity/mapping/zones.ts'
+import { type Blackout, freeFrom, weekdays } from '../schedules/blackouts.ts'
+
+export const Cron = z.string().superRefine((text, context) => {
+  try {
+    new CronPattern(text, undefined, { mode: '5-part' })
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'not a cron line of five fields, such as 0 2 * * * for every night at two',
+    })
+  }
+})
+
+export const JitterMinutes = z
+  .int()
+  .min(0)
+  .max(240)
+  .default(0)
+  .describe(
+    'Each run begins up to so many minutes after its time, by a number that follows from connection and time. So connections with equal ' +
+      'cron lines do not all begin at once.',
+  )
+
+const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/
+const dateAndTime = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d$/
+const At = z.string().refine((text) => timeOfDay.test(text) || isDateAndTime(text), {
+  error: 'expected a time such as 22:00, or a date with a time such as 2026-12-24T18:00',
+  abort: true,
+})
+
+const BlackoutWindow = z
+  .strictObject({
+    from: At.describe('When it begins: 22:00 for every day, or 2026-12-24T18:00 for once.'),
+    to: At.describe(
+      'When it ends, written like from. A time of the day that is not after from is one of the next day.',
+    ),
+    timeZone: TimeZone.optional().describe('The time zone of from and to. Default: that of the schedule.'),
+    days: z
+      .array(z.enum(weekdays))
+      .min(1)
+      .optional()
+      .describe('The days on which it begins: mon, tue, wed, thu, fri, sat, sun. Default: all of them.'),
+  })
+  .superRefine(({ from, to, days }, context) => {
+    const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (from.includes('T') !== to.includes('T'))
+      issue('to', 'write it like from: both as times, or both with their dates')
+    else if (from.includes('T') && to <= from) issue('to', 'does not lie after from')
+    if (from.includes('T') && days) issue('days', 'goes with times of the day only')
+  })
+
+export const Blackouts = z
+  .array(BlackoutWindow)
+  .default([])
+  .superRefine((windows, context) => {
+    const daily = windows.filter(({ from }) => !from.includes('T'))
+    const inOneZone = daily.map((window): Blackout => ({ ...window, timeZone: 'UTC' }))
+    if (freeFrom(inOneZone, new Date('2026-01-05T00:00:00Z')) === null)
+      context.addIssue({ code: 'custom', message: 'the windows leave no time for a run' })
+  })
+  .describe(
+    'Windows in which no scheduled run begins; a run whose time falls into one begins at its end. Events, watched folders and people ' +
+      'who ask for a run are not held up.',
+  )
+
+function isDateAndTime(text: string): boolean {
+  if (!dateAndTime.test(text)) return false
+  try {
+    Temporal.PlainDateTime.from(text, { overflow: 'reject' })
+    return true
+  } catch {
+    return false
+  }
+}

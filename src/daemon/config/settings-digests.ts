@@ -1,0 +1,27 @@
+import { fingerprint } from '../../identity/digest.ts'
+import type { SettingsDigests } from '../../store/workers/process-card.ts'
+import type { Config } from './config.ts'
+import { inOrder } from './configuration-digest.ts'
+
+/**
+ * Digests of the settings about which all processes of a store have to agree. What may differ from machine to machine counts for
+ * nothing: folders, addresses that it listens on, files, and secrets.
+ */
+export function settingsDigests({ connections, platform, alerts, retention, approvals }: Config): SettingsDigests {
+  const { baseUrl, requestsPerMinute } = platform
+  const channels = alerts.channels.map((channel) => ({ ...channel, ca: null }))
+  return {
+    connections: Object.fromEntries(
+      [...connections].map(([name, { digest, schedule, verify, sample, keepValues, delivery, leavers }]) => [
+        name,
+        digestOf({ digest, schedule, verify, sample, keepValues, delivery, leavers }),
+      ]),
+    ),
+    general: digestOf({ baseUrl, requestsPerMinute, alerts: { ...alerts, channels }, retention, approvals }),
+  }
+}
+
+function digestOf(settings: object): string {
+  // Secrets have no form of their own in JSON.
+  return fingerprint(inOrder(JSON.parse(JSON.stringify(settings))))
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { secretReference } from '../../connectors/file/source-settings.ts'
+import { isReadable } from './platform-address.ts'
+
+export const tracesPath = '/v1/traces'
+
+/** Where traces go, as it is written. */
+export const TracesFile = z
+  .strictObject({
+    endpoint: z
+      .string()
+      .refine((at) => at === '' || z.url({ protocol: /^https?$/ }).safeParse(at).success, {
+        error: 'expected an address that begins with https:// or http://, or nothing',
+      })
+      .refine((at) => !URL.parse(at)?.username && !/[?#]/.test(at), {
+        error: 'takes no user name, no password and no parameters: put secrets into headers',
+      })
+      .refine((at) => !at.endsWith(tracesPath), { error: `is completed by ${tracesPath}: leave that out` })
+      .default('')
+      .describe(
+        'The address of a collector that takes OTLP over HTTP as JSON, such as http://127.0.0.1:4318. /v1/traces is appended. Empty: no traces.',
+      ),
+    headers: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9-]+$/, { error: 'the name of a header has letters, digits and -' }),
+        z.string().min(1, { error: 'is empty: check the variable or the file that it comes from' }),
+      )
+      .default({})
+      .describe(`Headers that the collector wants, such as authorization, each as ${secretReference}.`),
+    sampleRatio: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(1)
+      .describe('The share of runs that are traced, from 0 to 1. It has to be the same for all processes of a store.'),
+    serviceName: z.string().min(1).max(100).default('rollcall').describe('What the traces call this installation.'),
+  })
+  .superRefine(({ endpoint, headers }, context) => {
+    if (!isReadable(endpoint) || Object.keys(headers).length === 0) return
+    const message = 'http:// is readable on the way, and the headers with it: write https://'
+    context.addIssue({ code: 'custom', path: ['endpoint'], message })
+  })
+  .describe('Sends a trace of each run to a collector of OpenTelemetry. Off by default.')
+
+export type TracesFile = z.infer<typeof TracesFile>

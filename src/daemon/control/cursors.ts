@@ -1,0 +1,74 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { Failure } from '../../errors.ts'
+
+const markBytes = 8
+
+/** A search answers after this, and says where it goes on. */
+export const searchWithinMs = 1500
+
+/** What tells one list from every other: the operation, and the filters under which it is read. */
+export type ListScope = { readonly list: string; readonly [filter: string]: unknown }
+
+/**
+ * Where a page of a list ended, as a text that only the same list with the same filters reads back. It is no secret: a caller may ask
+ * for every place of a list that they may read. The mark finds out texts that were cut, changed or taken from another list.
+ */
+export function writeCursor(scope: ListScope, place: unknown): string {
+  const payload = Buffer.from(JSON.stringify(place))
+  return Buffer.concat([markOf(scope, payload), payload]).toString('base64url')
+}
+
+/** The place inside a cursor; undefined where there is none. Refuses a text that was not given out for this list. */
+export function readCursor<T>(scope: ListScope, cursor: string | undefined, schema: z.ZodType<T>): T | undefined {
+  if (cursor === undefined) return undefined
+  const bytes = Buffer.from(cursor, 'base64url')
+  const payload = bytes.subarray(markBytes)
+  const isOurs =
+    bytes.length > markBytes &&
+    bytes.toString('base64url') === cursor &&
+    timingSafeEqual(bytes.subarray(0, markBytes), markOf(scope, payload))
+  const place = isOurs ? schema.safeParse(JSON.parse(payload.toString())) : null
+  if (place?.success) return place.data
+  throw new Failure('usage', 'after: was not given out for this list with these filters; start again without it')
+}
+
+/** The cursor behind the last entry of a page; null where the page is not full, so that nothing follows. */
+export function nextCursor<T>(
+  scope: ListScope,
+  { found, limit }: { readonly found: readonly T[]; readonly limit: number },
+  placeOf: (last: T) => unknown,
+): string | null {
+  const last = found.at(-1)
+  return last === undefined || found.length < limit ? null : writeCursor(scope, placeOf(last))
+}
+
+export const TextPlace = z.string()
+export const NumberPlace = z.int()
+export const SearchPlace = z.strictObject({ step: z.int().min(0), after: z.string() })
+export const RunPlace = z.strictObject({ createdAt: z.iso.datetime(), id: z.uuid() })
+export const ProblemPlace = z.strictObject({ connection: z.string(), identityId: z.string() })
+export const UnservedPlace = z.strictObject({
+  connection: z.string(),
+  mayLeave: z.boolean(),
+  identityId: z.string().nullable(),
+  fingerprint: z.string(),
+})
+
+/** A person of a connection, in lists that go by both. */
+export function problemPlace({ connection, identityId }: z.infer<typeof ProblemPlace>): z.infer<typeof ProblemPlace> {
+  return { connection, identityId }
+}
+
+function markOf(scope: ListScope, payload: Buffer): Buffer {
+  // What is left out of a filter and what is undefined in it are the same; the order of the filters says nothing.
+  const filters = Object.entries(scope)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256')
+    .update(JSON.stringify(filters))
+    .update('\0')
+    .update(payload)
+    .digest()
+    .subarray(0, markBytes)
+}

@@ -1,0 +1,11 @@
+import type { diagnosisOperations } from '../../contract/control/diagnosis.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { diagnosis } from '../../store/diagnosis.ts'
+import type { SyncContext } from '../../sync/context.ts'
+
+/** The control API's part about the store, for somebody who looks for a fault. */
+export const diagnosisHandlers: Handlers<typeof diagnosisOperations, { readonly sync: SyncContext }> = {
+  async diagnose({ sync }) {
+    return { status: 200, body: await diagnosis(sync.store.db) }
+  },
+}

@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { control, controlPrefix } from '../../contract/control/control.ts'
+import { controlExamples } from '../../contract/control/examples.ts'
+import { live } from '../../contract/control/live.ts'
+import type { OperationTable } from '../../contract/operation.ts'
+import { type Area, openapi } from '../../http/openapi.ts'
+import { compressed } from '../../http/server/app.ts'
+import { serveReferencePage } from '../../http/server/reference-page.ts'
+
+const title = 'Rollcall control API'
+const documentPath = '/api/openapi.json'
+
+/** The chapters of the document, in which operations stand by their path. What fits none stands in the last one. */
+const chapters: readonly (readonly [tag: string, path: RegExp])[] = [
+  ['People', /\/people|\/hold-backs|\/leavers|\/reports|\/keys/],
+  ['Runs and plans', /\/runs|\/plan/],
+  ['Problems and alerts', /\/problems|\/unserved|\/alerts|\/failures|\/unblock/],
+  ['Sources and events', /\/sources|\/events/],
+  ['Connections', /\/connections/],
+  ['Audit trail', /\/audit/],
+  ['Installation', /(?:)/],
+]
+
+const introduction = `
+What the console and the commands use, and nothing else: whatever they can do, a program can do here. Everything is JSON over HTTP, below
+\`${controlPrefix}\`. This page is drawn from \`${documentPath}\`, from which clients can be generated.
+
+## Who may
+
+Over TCP send a token with every request: \`Authorization: Bearer <token>\`; an admin makes one with \`rollcall token create\`. Each token has
+a role, and each role may do what those before it may: viewer, operator, approver, admin. The account of the daemon needs none: it asks at
+the Unix socket in the data folder. Personal values are left out unless \`values=true\` is asked for, which takes the role operator; each look
+at a person is an act of the audit trail.
+
+| Status | Reason |
+|---|---|
+| 401 | the token is missing, unknown, expired or revoked |
+| 429 | too many wrong tokens, or too many requests, came from this address; \`Retry-After\` says in seconds when to come again |
+| 400 | the path, the query or the body is not what the operation takes |
+| 403 | the role of the token is not enough |
+| 404 | what the request names is not there |
+| 409 | the state of the thing does not allow this now |
+| 413 | the body is larger than 10 MiB, or an export that is uploaded than 256 MiB |
+| 415 | the body is of another kind than the operation takes |
+| 503 | the store, the source or the platform cannot be reached now |
+
+The body of an error has \`message\`, which is for people, and where there is one \`name\`, the code of the failure. Every answer carries
+\`X-Request-Id\`; send one of your own, and it is kept.
+
+## Lists
+
+A list answers \`{ "data": [...], "next": "..." }\`. Give \`next\` as \`after\`, with the same filters, for the page behind it; null means that
+nothing follows. \`limit\` is at most 1000. A text that was not given out for this list is refused with 400. However long a list is, each page
+costs the same.
+
+## Runs
+
+A run goes on by itself after the request that asked for it was answered. Ask for it until its state is one that rests, or watch
+\`${controlPrefix}/events/live\`, which tells what happens as it happens. A held run waits for a person: an approval repeats the digest of the
+plan, so that nobody approves another plan than the one that was read.
+`.trim()
+
+/** The OpenAPI document of the control API. */
+export function controlDocument(version: string) {
+  return openapi(areas({ ...control, ...live }), {
+    title,
+    version,
+    description: introduction,
+    isLimited: true,
+    callersHave: 'role',
+    examples: controlExamples,
+    servers: [controlPrefix],
+  })
+}
+
+/** Serves the document, and a page to read it, to those who may use the API. */
+export function serveDocument(
+  app: FastifyInstance,
+  { version, admit }: { readonly version: string; readonly admit: (request: FastifyRequest) => Promise<unknown> },
+): void {
+  const document = controlDocument(version)
+  const onRequest = async (request: FastifyRequest) => {
+    await admit(request)
+  }
+  app.get(documentPath, { compress: compressed, onRequest }, async () => document)
+  serveReferencePage(app, { documentPath, title, admit, signIn: '/sign-in' })
+}
+
+function areas(table: OperationTable): Area[] {
+  const byTag = Map.groupBy(
+    Object.entries(table),
+    ([, { path }]) => chapters.find(([, of]) => of.test(path))?.[0] ?? '',
+  )
+  return chapters.map(([tag]) => ({ tag, operations: Object.fromEntries(byTag.get(tag) ?? []) }))
+}

@@ -1,0 +1,129 @@
+import type { firstVisitOperations, ReadingAnswers, Upload as UploadView } from '../../contract/control/first-visit.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { readPresets } from '../config/presets.ts'
+import type { FirstVisits, Planned, Said } from '../proposal/first-visit.ts'
+import { mappedFields, type Proposal } from '../proposal/propose.ts'
+import type { Upload } from '../proposal/uploads.ts'
+import type { Acting } from './permitted.ts'
+import { changeView, rejectView } from './views.ts'
+
+export type FirstVisitContext = {
+  /** Left out if no daemon runs. */
+  readonly firstVisits?: FirstVisits
+}
+
+const rejectsShown = 100
+const minuteMs = 60_000
+/** What was uploaded is shown to the one who has it at hand. */
+const shown = { values: true } as const
+
+/** The control API's part about the first connection. */
+export const firstVisitHandlers: Handlers<typeof firstVisitOperations, FirstVisitContext & Acting> = {
+  async getFirstVisit(ctx) {
+    const { file, limits, trouble } = visitsIn(ctx)
+    const { mostBytes, keptMs } = limits
+    return { status: 200, body: { trouble: trouble(), file, mostBytes, keptMinutes: Math.floor(keptMs / minuteMs) } }
+  },
+
+  async uploadExport(ctx, { query: { name, ...form }, body }) {
+    const { principal } = ctx.actor
+    return { status: 201, body: uploadView(await visitsIn(ctx).take(body, { name, principal, form })) }
+  },
+
+  async dropExport(ctx, { params: { upload } }) {
+    await visitsIn(ctx).drop(upload, ctx.actor.principal)
+    return { status: 204 }
+  },
+
+  async proposeReading(ctx, { params: { upload: id }, body }) {
+    const asked = { principal: ctx.actor.principal, said: saidIn(body) }
+    const { upload, proposal } = await visitsIn(ctx).propose(id, asked)
+    return { status: 200, body: await readingView(upload, proposal) }
+  },
+
+  async planFirstRun(ctx, { params: { upload }, body: { reading, ...place } }) {
+    const asked = { principal: ctx.actor.principal, said: saidIn(reading), place }
+    const visits = visitsIn(ctx)
+    return { status: 200, body: { file: visits.file, ...planView(await visits.plan(upload, asked)) } }
+  },
+
+  async makeFirstConnection(ctx, { params: { upload }, body: { reading, digest, apiKey, by: _, ...place } }) {
+    const { principal, by } = ctx.actor
+    const visits = visitsIn(ctx)
+    const made = await visits.connect(upload, { principal, said: saidIn(reading), place, digest, apiKey, by })
+    return { status: 201, body: { file: visits.file, ...made } }
+  },
+}
+
+function visitsIn({ firstVisits }: FirstVisitContext): FirstVisits {
+  if (firstVisits) return firstVisits
+  throw new Failure('not_found', 'no daemon runs: "rollcall init" makes the first connection')
+}
+
+function saidIn({
+  encoding,
+  delimiter,
+  headerLine,
+  preset,
+  dateFormat,
+  fields,
+  statuses,
+  contractors,
+}: ReadingAnswers): Said {
+  return { encoding, delimiter, headerLine, preset, dateFormat, fields, statuses, contractors }
+}
+
+function uploadView({ id, name, file }: Upload): UploadView {
+  return { id, name, bytes: file.bytes }
+}
+
+async function readingView(upload: Upload, { table, form: _, mapping: __, ...proposal }: Proposal) {
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows, headers } = table
+  const presets = [...(await readPresets())].map(([name, { title }]) => ({ name, title }))
+  const { preset, title, why, fields, leftBehind, dates, statuses, contractors, questions, notes } = proposal
+  return {
+    upload: uploadView(upload),
+    form: { encoding, delimiter, headerLine, linesAfterHeader, rows: rows.length },
+    columns: [...new Set(headers)].filter((header) => header.trim() !== ''),
+    ...{ preset, title, why, presets },
+    fields: fields.map(({ examples, ...field }) => ({ ...field, examples: [...examples] })),
+    otherFields: mappedFields.filter((name) => !fields.some(({ field }) => field === name)),
+    left: [...leftBehind],
+    dates: dates.map(({ column, format, why: because }) => ({ column, format, why: because })),
+    statuses: statuses && {
+      column: statuses.column,
+      left: [...statuses.left],
+      employed: [...statuses.employed],
+      open: [...statuses.open],
+    },
+    contractors: contractors && {
+      column: contractors.column,
+      contractor: [...contractors.contractor],
+      employee: [...contractors.employee],
+      open: [...contractors.open],
+    },
+    questions: questions.map((question) => ({
+      ...question,
+      ...('choices' in question && { choices: [...question.choices] }),
+      ...('columns' in question && { columns: [...question.columns] }),
+    })) as never,
+    notes: [...notes],
+    timeZone: proposal.timeZone?.name ?? Temporal.Now.timeZoneId(),
+  }
+}
+
+function planView({ upload, glance, key, ...planned }: Planned) {
+  const { rows, records, counts, changes, guards, rejects, warnings } = glance
+  return {
+    ...planned,
+    upload: uploadView(upload),
+    ...{ rows, records, counts },
+    changes: changes.map(({ change, origin }) => changeView(change, { ...shown, origin })),
+    guards: [...guards],
+    rejected: counts.rejected + counts.incomplete,
+    rejects: rejects.slice(0, rejectsShown).map(rejectView),
+    warnings: [...warnings],
+    key: { isKnown: key.isKnown, file: key.file, trouble: key.trouble?.message ?? null },
+  }
+}

@@ -1,0 +1,27 @@
+import type { runNameOperations } from '../../contract/control/run-names.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { heldIds, idBefore, idsWithPrefix } from '../../store/runs/named.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import type { Db } from '../../store/schema.ts'
+import type { SyncContext } from '../../sync/context.ts'
+
+/** So many runs are a list to choose from. */
+const candidates = 20
+
+/** The control API's part about what people call runs. */
+export const runNameHandlers: Handlers<typeof runNameOperations, { readonly sync: SyncContext }> = {
+  async findRuns({ sync }, { params: { name }, query: { connection } }) {
+    const { db } = sync.store
+    const ids = await idsNamed(db, name, connection)
+    const runs = await Promise.all(ids.slice(0, candidates).map((id) => getRun(db, id)))
+    return { status: 200, body: { data: runs.flatMap((run) => run ?? []), more: ids.length > candidates } }
+  },
+}
+
+async function idsNamed(db: Db, name: string, connection: string | undefined): Promise<string[]> {
+  const asked = { connection, limit: candidates + 1 }
+  if (name === '@held') return await heldIds(db, asked)
+  const last = /^last(?:-(\d+))?$/.exec(name)
+  if (last) return await idBefore(db, { before: Number(last[1] ?? 0), connection })
+  return await idsWithPrefix(db, { prefix: name, ...asked })
+}

@@ -1,0 +1,53 @@
+import type { ScheduleView, scheduleOperations } from '../../contract/control/schedules.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { type Pause, pausedConnections } from '../../store/pauses.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { latestSlot, nextSlotAt, type Schedule, type Scheduled } from '../schedules/schedules.ts'
+import { knownConnection } from './known.ts'
+import { pauseView } from './pauses.ts'
+
+export type ScheduleContext = { readonly sync: SyncContext; readonly schedules: readonly Scheduled[] }
+
+const timesShown = 10
+
+/** The control API's part about what happens by itself. */
+export const scheduleHandlers: Handlers<typeof scheduleOperations, ScheduleContext> = {
+  async listSchedules(ctx, { query }) {
+    if (query.connection !== undefined) knownConnection(ctx, query.connection)
+    const now = ctx.sync.now()
+    const paused = await pausedConnections(ctx.sync.store.db, now)
+    const meant = ctx.schedules.filter(({ connection }) => connection === (query.connection ?? connection))
+    const data = meant.map(({ connection, purpose, schedule }): ScheduleView => {
+      const pause = paused.get(connection) ?? null
+      return {
+        connection,
+        purpose,
+        cron: schedule.cron,
+        timeZone: schedule.timeZone,
+        jitterMinutes: schedule.jitter?.minutes ?? 0,
+        blackouts: schedule.blackouts?.length ?? 0,
+        paused: pause && pauseView(pause),
+        next: nextTimes(schedule, { pause, now }).map((at) => at.toISOString()),
+      }
+    })
+    return { status: 200, body: { data } }
+  },
+}
+
+/** When a connection does something by itself next; after a pause at once, where something was missed meanwhile. */
+export function nextTime(schedule: Schedule, { pause, now }: { pause: Pause | null; now: Date }): Date | null {
+  if (pause === null) return nextSlotAt(schedule, now)
+  const { since, until } = pause
+  if (until === null) return null
+  const missed = latestSlot(schedule, until)
+  return missed && missed.startsAt > since ? until : nextSlotAt(schedule, until)
+}
+
+function nextTimes(schedule: Schedule, standing: { pause: Pause | null; now: Date }): Date[] {
+  const times: Date[] = []
+  for (let at = nextTime(schedule, standing); at !== null; at = nextSlotAt(schedule, at)) {
+    times.push(at)
+    if (times.length === timesShown) break
+  }
+  return times
+}

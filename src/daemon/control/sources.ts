@@ -1,0 +1,82 @@
+import type { Run } from '../../contract/control/shapes.ts'
+import type { SourceDetail, SourceOutcome, SourceReading, sourceOperations } from '../../contract/control/sources.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { headerOf, type SourceHeader } from '../../store/runs/headers.ts'
+import { listSourceRuns, type RunState } from '../../store/runs/runs.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import { nextCursor, RunPlace, readCursor } from './cursors.ts'
+import { existingRun, knownConnection } from './known.ts'
+
+/** The control API's part about exports. */
+export const sourceHandlers: Handlers<typeof sourceOperations, { readonly sync: SyncContext }> = {
+  async listSources(ctx, { query: { connection, after, limit } }) {
+    if (connection !== undefined) knownConnection(ctx, connection)
+    const scope = { list: 'sources', connection }
+    const place = readCursor(scope, after, RunPlace)
+    const found = await listSourceRuns(ctx.sync.store.db, { connection, after: place, limit })
+    const next = nextCursor(scope, { found, limit }, ({ createdAt, id }) => ({ createdAt, id }))
+    return { status: 200, body: { data: found.map(readingView), next } }
+  },
+
+  async getSource(ctx, { params: { runId } }) {
+    const run = await existingRun(ctx, runId)
+    if (run.feed !== 'source')
+      throw new Failure('not_found', `run ${runId} has read no source: it is a run of what the roster or events said`)
+    const header = await headerOf(ctx.sync.store.db, runId)
+    return { status: 200, body: { ...readingView(run), header: header && headerView(header), warnings: run.warnings } }
+  },
+}
+
+const outcomes: Readonly<Record<RunState, SourceOutcome>> = {
+  waiting: 'reading',
+  reading: 'reading',
+  planned: 'reading',
+  held: 'held',
+  delivering: 'accepted',
+  unchanged: 'accepted',
+  finished: 'accepted',
+  finished_with_problems: 'accepted',
+  rejected: 'refused',
+  superseded: 'superseded',
+  cancelled: 'cancelled',
+  failed: 'failed',
+}
+
+function readingView({
+  id,
+  connection,
+  trigger,
+  source,
+  asOf,
+  mode,
+  rows,
+  records,
+  counts,
+  ...run
+}: Run): SourceReading {
+  const outcome = outcomes[run.state]
+  const hadNothingNew = source === null && outcome === 'accepted'
+  return {
+    runId: id,
+    connection,
+    at: run.createdAt,
+    trigger,
+    name: source?.name ?? null,
+    bytes: source?.bytes ?? null,
+    asOf: source && asOf,
+    mode: source && mode,
+    rows: source && rows,
+    records: source && records,
+    rejected: source && (counts?.rejected ?? null),
+    incomplete: source && (counts?.incomplete ?? null),
+    outcome: hadNothingNew ? 'nothing_new' : outcome,
+    reason: run.decidedReason ?? run.reason,
+  }
+}
+
+function headerView({ headers, columns }: SourceHeader): NonNullable<SourceDetail['header']> {
+  const mapped = Object.entries(columns).flatMap(([field, column]) => (column === undefined ? [] : [{ field, column }]))
+  const used = new Set(mapped.flatMap(({ column }) => [column, ...column.split(', ')]))
+  return { mapped, left: headers.filter((header) => !used.has(header)) }
+}

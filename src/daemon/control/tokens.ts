@@ -1,0 +1,54 @@
+import type { TokenView, tokenOperations } from '../../contract/control/tokens.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { createToken, listTokens, revokeToken, type Token } from '../../store/access/tokens.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import type { Acting } from './permitted.ts'
+
+type TokenContext = { readonly sync: Pick<SyncContext, 'store' | 'now'> } & Acting
+
+/** The control API's part about who is let in by which token. */
+export const tokenHandlers: Handlers<typeof tokenOperations, TokenContext> = {
+  async listTokens({ sync }) {
+    const now = sync.now()
+    return { status: 200, body: { data: (await listTokens(sync.store.db)).map((token) => tokenView(token, now)) } }
+  },
+
+  async createToken({ sync, actor: { by } }, { body: { name, role, expiresAt } }) {
+    const now = sync.now()
+    const end = expiresAt === undefined ? null : new Date(expiresAt)
+    if (end !== null && end <= now) throw new Failure('usage', `body.expiresAt: ${expiresAt} is over already`)
+    const { text, token } = await sync.store.db
+      .transaction()
+      .execute(async (tx) => await createToken(tx, { name, role, expiresAt: end, by, now }))
+    return { status: 201, body: { ...tokenView(token, now), token: text } }
+  },
+
+  async revokeToken({ sync, actor: { by } }, { params: { name } }) {
+    const now = sync.now()
+    const { token, sessions } = await sync.store.db
+      .transaction()
+      .execute(async (tx) => await revokeToken(tx, { name, by, now }))
+    return { status: 200, body: { ...tokenView(token, now), sessions } }
+  },
+}
+
+function tokenView(token: Token, now: Date): TokenView {
+  const { name, role, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt, revokedBy } = token
+  return {
+    name,
+    role,
+    state: stateOf(token, now),
+    createdAt: createdAt.toISOString(),
+    createdBy,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    revokedAt: revokedAt?.toISOString() ?? null,
+    revokedBy,
+  }
+}
+
+function stateOf({ revokedAt, expiresAt }: Token, now: Date): TokenView['state'] {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
+}

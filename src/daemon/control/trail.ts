@@ -1,0 +1,41 @@
+import type { TrailEntry, trailOperations } from '../../contract/control/trail.ts'
+import { Failure } from '../../errors.ts'
+import type { Handlers } from '../../http/server/mount.ts'
+import { newestEntries, type PlacedEntry } from '../../store/audit/read.ts'
+import { acts } from '../../store/audit/trail.ts'
+import type { SyncContext } from '../../sync/context.ts'
+import type { AuditKeeper } from '../audit/keeper.ts'
+import { NumberPlace, readCursor, searchWithinMs, writeCursor } from './cursors.ts'
+
+export type TrailContext = { readonly sync: SyncContext; readonly audit: Pick<AuditKeeper, 'seal'> }
+
+/** The control API's part about reading the audit trail. */
+export const trailHandlers: Handlers<typeof trailOperations, TrailContext> = {
+  async readAudit({ sync, audit }, { query: { after, limit, ...filter } }) {
+    const scope = { list: 'audit', ...filter }
+    const before = readCursor(scope, after, NumberPlace)
+    // Without a key nothing is added, and what was signed before can be read all the same.
+    if (before === undefined) await audit.seal().catch(unlessFailure)
+    const { found, next } = await newestEntries(sync.store.db, filter, { before, limit, withinMs: searchWithinMs })
+    return { status: 200, body: { data: found.map(entryView), next: next === null ? null : writeCursor(scope, next) } }
+  },
+}
+
+function unlessFailure(error: unknown): void {
+  if (!(error instanceof Failure)) throw error
+}
+
+function entryView({ ordinal, at, act, by, connection, runId, identityId, details }: PlacedEntry): TrailEntry {
+  const says: Readonly<Record<string, string>> = acts
+  return {
+    ordinal,
+    at,
+    act,
+    says: says[act] ?? null,
+    by,
+    connection,
+    runId: runId ?? null,
+    identityId: identityId ?? null,
+    details: { ...details },
+  }
+}

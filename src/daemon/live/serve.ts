@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Caller } from '../../contract/control/access.ts'
+import { live as table } from '../../contract/control/live.ts'
+import { databaseFailure } from '../../database/failures.ts'
+import { Failure } from '../../errors.ts'
+import { EventStream, eventStreams } from '../../http/server/event-stream.ts'
+import { readInput } from '../../http/server/input.ts'
+import { Refusal, refuse } from '../../http/server/refusal.ts'
+import type { Live } from './live.ts'
+
+export type LiveOptions = {
+  readonly prefix: string
+  readonly live: Live
+  readonly connections: ReadonlyMap<string, unknown>
+  /** Throws a refusal for those who may not listen. Every role may. */
+  readonly admit: (request: FastifyRequest) => Promise<Caller>
+  /** How often it is asked again whether a listener may still listen. */
+  readonly admitAgainMs?: number
+}
+
+/** Of one caller, who may have that many windows open. */
+const mostOfOne = 16
+
+/** Serves what happens as server-sent events. */
+export function serveLive(
+  app: FastifyInstance,
+  { prefix, live, connections, admit, admitAgainMs = 30_000 }: LiveOptions,
+): void {
+  const streams = eventStreams(app)
+  const operation = table.watchLive
+  const listening = new Map<string, number>()
+  app.get(`${prefix}${operation.path}`, async (request, reply) => {
+    const { principal } = await admit(request)
+    const { connection } = operation.query.parse(readInput(operation, request).query)
+    if (connection !== undefined && !connections.has(connection))
+      throw refuse('NotFound', `there is no connection "${connection}" in the configuration`)
+    const others = listening.get(principal) ?? 0
+    if (others >= mostOfOne)
+      throw refuse(
+        'TooManyRequests',
+        `you are told of what happens ${mostOfOne} times already: close a window or a program`,
+      )
+    listening.set(principal, others + 1)
+    const stream = new EventStream()
+    stream.once('close', () => {
+      const left = (listening.get(principal) ?? 0) - 1
+      if (left > 0) listening.set(principal, left)
+      else listening.delete(principal)
+    })
+    const leave = await live
+      .listen({ connection, heard: ({ event, data }) => stream.say(event, data) })
+      .catch((error) => {
+        stream.destroy()
+        const failure = databaseFailure(error) ?? error
+        throw failure instanceof Failure ? refuse('Unavailable', failure.message) : failure
+      })
+    // A session ends and a token is revoked while its stream is open. A store that is away says nothing about either.
+    const again = setInterval(() => {
+      admit(request).catch((error) => {
+        if (error instanceof Refusal && error.status === 401) stream.end()
+      })
+    }, admitAgainMs)
+    const left = () => {
+      clearInterval(again)
+      leave()
+    }
+    if (stream.destroyed) left()
+    else stream.once('close', left)
+    return streams.send(reply, stream)
+  })
+}

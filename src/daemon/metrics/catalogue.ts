@@ -1,0 +1,169 @@
+type Metric = {
+  /** `store`: a gauge that every process reads from the store at a scrape. The others count in one process, from its start on. */
+  readonly type: 'store' | 'gauge' | 'counter' | 'histogram'
+  readonly help: string
+  /** Names of connections and closed lists only; never a key or a value of a person. */
+  readonly labels: readonly string[]
+  /** The bounds of a histogram, in seconds. Default: from a quick job to a run that is delivered at 450 requests a minute. */
+  readonly bounds?: readonly number[]
+}
+
+/** What is measured. The page docs/metrics.md is made from it. */
+export const catalogue = {
+  rollcall_store_up: {
+    type: 'gauge',
+    help: '1 if the store answered at this scrape. If it is 0, what is read from the store is left out.',
+    labels: [],
+  },
+  rollcall_info: { type: 'gauge', help: 'Always 1, with the version.', labels: ['version'] },
+  rollcall_processes: { type: 'store', help: 'Processes that have a role.', labels: ['role'] },
+  rollcall_settings_differ: {
+    type: 'store',
+    help: 'How many processes have other settings than another one.',
+    labels: [],
+  },
+  rollcall_people: {
+    type: 'store',
+    help: 'People: wanted (everybody HR has told of), separated (those who have left), undelivered (those who have yet to be sent).',
+    labels: ['connection', 'state'],
+  },
+  rollcall_runs: { type: 'store', help: 'Runs that the store keeps, by state.', labels: ['connection', 'state'] },
+  rollcall_last_run_timestamp_seconds: {
+    type: 'store',
+    help: 'When the newest run in this state ended.',
+    labels: ['connection', 'state'],
+  },
+  rollcall_next_run_timestamp_seconds: {
+    type: 'store',
+    help: 'When the schedule starts the next run. Left out while the connection is paused.',
+    labels: ['connection', 'purpose'],
+  },
+  rollcall_paused: { type: 'store', help: '1 while a connection is paused.', labels: ['connection'] },
+  rollcall_blocked: { type: 'store', help: '1 while a connection is blocked.', labels: ['connection'] },
+  rollcall_problems: {
+    type: 'store',
+    help: 'People the platform refused (refused), or whose delivery fails for a while (undelivered), and the leavers among them.',
+    labels: ['connection', 'state', 'who'],
+  },
+  rollcall_unserved_people: {
+    type: 'store',
+    help: 'People who are not served as the source says, and the leavers among them.',
+    labels: ['connection', 'who'],
+  },
+  rollcall_in_doubt_people: {
+    type: 'store',
+    help: 'People in doubt: a request about them was given up and may still arrive. And the leavers among them.',
+    labels: ['connection', 'who'],
+  },
+  rollcall_leavers_open: {
+    type: 'store',
+    help: 'Departures that are over and known here, and that the platform has not acknowledged.',
+    labels: ['connection'],
+  },
+  rollcall_leavers_late: {
+    type: 'store',
+    help: 'Those of them that are later than leavers.boundHours.',
+    labels: ['connection'],
+  },
+  rollcall_leaver_oldest_open_seconds: {
+    type: 'store',
+    help: 'For how long the oldest of them has been so. 0 where there is none.',
+    labels: ['connection'],
+  },
+  rollcall_source_read_timestamp_seconds: {
+    type: 'store',
+    help: 'When the source was last read to its end.',
+    labels: ['connection'],
+  },
+  rollcall_source_as_of_timestamp_seconds: {
+    type: 'store',
+    help: 'Of when the newest accepted export is.',
+    labels: ['connection'],
+  },
+  rollcall_events_waiting: {
+    type: 'store',
+    help: 'Events that came in by webhook: pending, held (set aside for a decision), rejected.',
+    labels: ['connection', 'state'],
+  },
+  rollcall_alerts_open: { type: 'store', help: 'Open alerts.', labels: ['connection', 'kind'] },
+  rollcall_queue_waiting_jobs: { type: 'store', help: 'Jobs that wait for a worker.', labels: [] },
+  rollcall_request_budget_remaining: {
+    type: 'store',
+    help: 'Requests to the platform that may still be sent in the window under way, by all processes together.',
+    labels: [],
+  },
+  rollcall_circuit_open: {
+    type: 'gauge',
+    help: '1 while this process sends nothing because requests to the platform fail one after the other.',
+    labels: [],
+  },
+  rollcall_audit_unsigned: {
+    type: 'gauge',
+    help: '1 while this process cannot sign the audit trail.',
+    labels: [],
+  },
+  rollcall_runs_total: {
+    type: 'counter',
+    help: 'Runs that came to an end, or to a hold.',
+    labels: ['connection', 'outcome'],
+  },
+  rollcall_run_duration_seconds: {
+    type: 'histogram',
+    help: 'How long delivered runs took, from their start to their last answer.',
+    labels: ['connection'],
+  },
+  rollcall_changes_planned_total: {
+    type: 'counter',
+    help: 'Changes of plans, by kind.',
+    labels: ['connection', 'kind'],
+  },
+  rollcall_rows_rejected_total: {
+    type: 'counter',
+    help: 'Rows that could not become a record.',
+    labels: ['connection'],
+  },
+  rollcall_people_delivered_total: {
+    type: 'counter',
+    help: 'People of delivered batches: confirmed or refused by the platform.',
+    labels: ['connection', 'outcome'],
+  },
+  rollcall_delivery_failures_total: {
+    type: 'counter',
+    help: 'Attempts to deliver a batch that failed.',
+    labels: ['connection'],
+  },
+  rollcall_delivery_retries_total: {
+    type: 'counter',
+    help: 'Batches that were put off, to be tried again.',
+    labels: ['connection'],
+  },
+  rollcall_jobs_total: {
+    type: 'counter',
+    help: 'Jobs of the queue, by what became of them.',
+    labels: ['task', 'outcome'],
+  },
+  rollcall_job_duration_seconds: { type: 'histogram', help: 'How long finished jobs took.', labels: ['task'] },
+  rollcall_request_duration_seconds: {
+    type: 'histogram',
+    help: 'How long single requests to the platform took, to the last byte of the answer. By what became of them: taken, refused, limited (429), failing (5xx), unreadable, unreachable.',
+    labels: ['operation', 'outcome'],
+    bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  },
+  rollcall_webhook_events_total: {
+    type: 'counter',
+    help: 'Events that came in: stored, duplicate, refused (the request), failed (the store was away).',
+    labels: ['connection', 'outcome'],
+  },
+  rollcall_control_refused_total: {
+    type: 'counter',
+    help: 'Requests to the control API without a token that is good.',
+    labels: [],
+  },
+  rollcall_store_unreachable_total: {
+    type: 'counter',
+    help: 'How often this process noticed that the store does not do its work.',
+    labels: [],
+  },
+} as const satisfies Readonly<Record<string, Metric>>
+
+export type MetricName = keyof typeof catalogue

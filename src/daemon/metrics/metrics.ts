@@ -1,0 +1,153 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Event } from '../../telemetry/events.ts'
+import { version } from '../../version.ts'
+import { catalogue, type MetricName } from './catalogue.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** One value as it is read at a scrape. */
+export type Reading = { readonly name: MetricName; readonly labels?: Labels; readonly value: number }
+
+/** The metrics of one process. They outlive the lives of its daemon. */
+export type Metrics = {
+  /** Counts what an event tells. */
+  note(event: Event): void
+  /** The text of a scrape, with these readings. */
+  text(readings: readonly Reading[]): Promise<string>
+  readonly contentType: string
+}
+
+const defaultBounds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600]
+
+/** `ofProcess`: also memory, time of the processor, event loop and garbage collection. */
+export function createMetrics({ ofProcess = false } = {}): Metrics {
+  const registry = new Registry()
+  const gauges = new Map<MetricName, Gauge>()
+  const counters = new Map<MetricName, Counter>()
+  const histograms = new Map<MetricName, Histogram>()
+  for (const [key, metric] of Object.entries(catalogue)) {
+    const name = key as MetricName
+    const { type, help, labels } = metric
+    const about = { name, help, labelNames: [...labels], registers: [registry] }
+    if (type === 'counter') counters.set(name, new Counter(about))
+    else if (type === 'histogram') {
+      const buckets = [...('bounds' in metric ? metric.bounds : defaultBounds)]
+      histograms.set(name, new Histogram({ ...about, buckets }))
+    } else gauges.set(name, new Gauge(about))
+  }
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+
+  const counted = (name: MetricName, labels: Labels = {}, by = 1): void => counters.get(name)?.inc(labels, by)
+  const took = (name: MetricName, labels: Labels, ms: number): void => histograms.get(name)?.observe(labels, ms / 1000)
+
+  /** Rows that could not become a record, by the run that reads them: each part of it tells all so far. */
+  const rejected = new Map<string, number>()
+
+  return {
+    note: (event) => count(event, { counted, took, rejected }),
+    async text(readings) {
+      for (const gauge of gauges.values()) gauge.reset()
+      gauges.get('rollcall_info')?.set({ version }, 1)
+      // A gauge without labels starts at zero, which would be a value that no one has read.
+      const read = new Set(readings.map(({ name }) => name))
+      for (const { name, labels = {}, value } of readings) gauges.get(name)?.set(labels, value)
+      const all = await registry.getMetricsAsArray()
+      const left = all.filter(
+        ({ name }) => !gauges.has(name as MetricName) || read.has(name as MetricName) || name === 'rollcall_info',
+      )
+      const texts = await Promise.all(left.map(({ name }) => registry.getSingleMetricAsString(name)))
+      return `${texts.join('\n\n')}\n`
+    },
+    contentType: registry.contentType,
+  }
+}
+
+type Counting = {
+  readonly counted: (name: MetricName, labels?: Labels, by?: number) => void
+  readonly took: (name: MetricName, labels: Labels, ms: number) => void
+  readonly rejected: Map<string, number>
+}
+
+function count(event: Event, { counted, took, rejected }: Counting): void {
+  switch (event.event) {
+    case 'run.started':
+      rejected.set(event.runId, 0)
+      break
+    case 'run.read': {
+      const before = rejected.get(event.runId) ?? 0
+      if (event.rejected > before)
+        counted('rollcall_rows_rejected_total', { connection: event.connection }, event.rejected - before)
+      rejected.set(event.runId, event.rejected)
+      break
+    }
+    case 'run.finished':
+      counted('rollcall_runs_total', { connection: event.connection, outcome: 'finished' })
+      took('rollcall_run_duration_seconds', { connection: event.connection }, event.durationMs)
+      break
+    case 'run.unchanged':
+      counted('rollcall_runs_total', { connection: event.connection, outcome: 'unchanged' })
+      break
+    case 'run.held':
+      counted('rollcall_runs_total', { connection: event.connection, outcome: 'held' })
+      break
+    case 'run.failed':
+      rejected.delete(event.runId)
+      counted('rollcall_runs_total', { connection: event.connection, outcome: 'failed' })
+      break
+    case 'run.planned':
+      rejected.delete(event.runId)
+      for (const [kind, changes] of Object.entries(event.counts))
+        counted('rollcall_changes_planned_total', { connection: event.connection, kind }, changes)
+      break
+    case 'delivery.sent':
+      counted(
+        'rollcall_people_delivered_total',
+        { connection: event.connection, outcome: 'confirmed' },
+        event.confirmed,
+      )
+      counted('rollcall_people_delivered_total', { connection: event.connection, outcome: 'refused' }, event.problems)
+      break
+    case 'delivery.failed':
+      counted('rollcall_delivery_failures_total', { connection: event.connection })
+      break
+    case 'delivery.postponed':
+      counted('rollcall_delivery_retries_total', { connection: event.connection })
+      break
+    case 'request.answered': {
+      const { operation, outcome, durationMs } = event
+      took('rollcall_request_duration_seconds', { operation, outcome }, durationMs)
+      break
+    }
+    case 'job.finished':
+      counted('rollcall_jobs_total', { task: event.job, outcome: 'finished' })
+      took('rollcall_job_duration_seconds', { task: event.job }, event.durationMs)
+      break
+    case 'job.postponed':
+      counted('rollcall_jobs_total', { task: event.job, outcome: 'postponed' })
+      break
+    case 'job.returned':
+      counted('rollcall_jobs_total', { task: event.job, outcome: 'returned' })
+      break
+    case 'job.failed':
+      counted('rollcall_jobs_total', { task: event.job, outcome: event.final ? 'failed' : 'retried' })
+      break
+    case 'webhook.stored':
+      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'stored' }, event.stored)
+      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'duplicate' }, event.duplicates)
+      break
+    case 'webhook.refused':
+      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'refused' }, event.times)
+      break
+    case 'webhook.failed':
+      counted('rollcall_webhook_events_total', { connection: event.connection, outcome: 'failed' })
+      break
+    case 'control.refused':
+      counted('rollcall_control_refused_total', {}, event.times)
+      break
+    case 'store.unreachable':
+      counted('rollcall_store_unreachable_total', {}, event.times)
+      break
+    default:
+      break
+  }
+}

@@ -1,0 +1,60 @@
+import { hostname } from 'node:os'
+import { type ProcessRole, processRoles } from '../contract/control/processes.ts'
+import { Failure } from '../errors.ts'
+import type { ProcessCard } from '../store/workers/process-card.ts'
+import { differences, processes } from '../store/workers/processes.ts'
+import type { SyncContext } from '../sync/sync.ts'
+import { version } from '../version.ts'
+import type { Config } from './config/config.ts'
+import { settingsDigests } from './config/settings-digests.ts'
+import { repeat } from './repeat.ts'
+
+/** What this process says of itself to the others of its store. */
+export function processCard(
+  config: Config,
+  { roles, since }: { roles: readonly ProcessRole[]; since: Date },
+): ProcessCard {
+  const settings = settingsDigests(config)
+  return { roles, host: hostname(), pid: process.pid, version, since: since.toISOString(), settings }
+}
+
+/** The roles that a text such as `scheduler,worker` names, in their own order. */
+export function rolesIn(text: string): ProcessRole[] {
+  const named = text.split(',').map((name) => name.trim())
+  const unknown = named.filter((name) => !processRoles.some((role) => role === name))
+  if (unknown.length > 0)
+    throw new Failure(
+      'usage',
+      `there is no role "${unknown[0]}" for --roles: name one or more of ${processRoles.join(', ')}`,
+    )
+  return processRoles.filter((role) => named.includes(role))
+}
+
+/** The embedded database is open in one process only, so that this process has to do everything. */
+export function refuseParted({ database }: Pick<Config, 'database'>, roles: readonly ProcessRole[]): void {
+  if (database !== null || roles.length === processRoles.length) return
+  const missing = processRoles.filter((role) => !roles.includes(role)).join(', ')
+  const help = 'leave out --roles, or name a PostgreSQL database in the configuration'
+  throw new Failure(
+    'config_invalid',
+    `the embedded database allows one process, which needs all roles; ${missing} would be missing: ${help}`,
+  )
+}
+
+/** Tells when other processes of the store work by other settings than this one, and when they no longer do. */
+export function watchSettings(sync: SyncContext, card: ProcessCard, { pauseMs }: { pauseMs: number }): AsyncDisposable {
+  let told = ''
+  const look = async (): Promise<void> => {
+    const others = (await processes(sync.store.db)).filter(({ lease }) => lease !== sync.lease.id)
+    const differing = [...new Set(others.flatMap((other) => differences(card.settings, other.settings)))].sort()
+    const text = differing.join(', ')
+    if (text === told) return
+    told = text
+    const hosts = others.flatMap((other) =>
+      differences(card.settings, other.settings).length > 0 ? [`${other.host} ${other.pid}`] : [],
+    )
+    if (differing.length > 0) sync.events.settingsDiffer({ settings: differing, processes: hosts })
+    else sync.events.settingsAgree({ processes: others.length })
+  }
+  return repeat(look, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'processes', error }) })
+}

@@ -1,0 +1,59 @@
+/** A time in which no scheduled run starts: on each day between two times of the day, or once between two dates with a time. */
+export type Blackout = {
+  /** `HH:MM`, or `YYYY-MM-DDTHH:MM`; both ends are written the same way. */
+  readonly from: string
+  readonly to: string
+  readonly timeZone: string
+  /** The days on which it begins; all of them if left out. */
+  readonly days?: readonly Weekday[] | undefined
+}
+
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof weekdays)[number]
+
+type Window = { readonly from: number; readonly to: number }
+
+/** More windows in a row than that leave no time for a run. */
+const mostInARow = 500
+
+/** The first moment at or after this one that lies in no window; null if there is none. */
+export function freeFrom(blackouts: readonly Blackout[], at: Date): Date | null {
+  let atMs = at.getTime()
+  for (let passed = 0; passed < mostInARow; passed++) {
+    const window = windowAt(blackouts, atMs)
+    if (window === null) return new Date(atMs)
+    atMs = window.to
+  }
+  return null
+}
+
+/** The window in which a moment lies; null if it lies in none. */
+export function windowAt(blackouts: readonly Blackout[], atMs: number): Window | null {
+  for (const blackout of blackouts)
+    for (const window of windowsAround(blackout, atMs)) if (window.from <= atMs && atMs < window.to) return window
+  return null
+}
+
+/** The windows that began on this day or on the one before. */
+function windowsAround({ from, to, timeZone, days }: Blackout, atMs: number): Window[] {
+  if (from.includes('T')) {
+    const [begins, ends] = [from, to].map((text) => Temporal.PlainDateTime.from(text))
+    return begins && ends ? [windowOf(begins, ends, timeZone)] : []
+  }
+  const [begins, ends] = [Temporal.PlainTime.from(from), Temporal.PlainTime.from(to)]
+  const overnight = Temporal.PlainTime.compare(ends, begins) <= 0
+  const today = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone).toPlainDate()
+  return [today.subtract({ days: 1 }), today].flatMap((day) => {
+    if (days && !days.includes(weekdays[day.dayOfWeek - 1] ?? 'mon')) return []
+    const lastDay = overnight ? day.add({ days: 1 }) : day
+    return [windowOf(day.toPlainDateTime(begins), lastDay.toPlainDateTime(ends), timeZone)]
+  })
+}
+
+// Where the clock skips or repeats an hour, a window is rather longer than shorter than what the clock shows.
+function windowOf(from: Temporal.PlainDateTime, to: Temporal.PlainDateTime, timeZone: string): Window {
+  return {
+    from: from.toZonedDateTime(timeZone, { disambiguation: 'earlier' }).epochMilliseconds,
+    to: to.toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds,
+  }
+}

@@ -1,0 +1,42 @@
+import { pauseOf } from '../../store/pauses.ts'
+import { requestRun, type SyncContext } from '../../sync/sync.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
+import { repeat } from '../repeat.ts'
+
+/** How long after the end of a pause a source is read that said meanwhile that something new has come. */
+const lookMs = 5000
+
+/** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
+export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {}): Promise<AsyncDisposable> {
+  await using starting = new AsyncDisposableStack()
+  const behindPause = new Set<string>()
+
+  async function ask(connection: string): Promise<void> {
+    try {
+      behindPause.add(connection)
+      if (await pauseOf(sync.store.db, { connection, now: sync.now() })) return
+      behindPause.delete(connection)
+      await requestRun(sync, { connection, trigger: 'file' })
+    } catch (error) {
+      sync.events.unexpected({ during: 'watches', error })
+    }
+  }
+
+  function failed(connection: string, error: unknown): void {
+    const { message, type } = describeError(error)
+    sync.events.sourceWatchFailed({ connection, reason: message ?? type })
+  }
+
+  for (const { name, feeds } of sync.connections.values()) {
+    const watch = await feeds.source?.connector.watch?.({
+      arrived: () => void ask(name),
+      failed: (error) => failed(name, error),
+    })
+    if (watch) starting.use(watch)
+  }
+  const askBehind = async (): Promise<void> => {
+    for (const connection of [...behindPause]) await ask(connection)
+  }
+  starting.use(repeat(askBehind, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'watches', error }) }))
+  return starting.move()
+}

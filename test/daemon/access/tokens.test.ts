@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Caller } from '../../../src/contract/control/access.ts'
+import { controlPrefix } from '../../../src/contract/control/control.ts'
+import { tokenOperations } from '../../../src/contract/control/tokens.ts'
+import { attemptsPerMinute, createAttempts } from '../../../src/daemon/access/attempts.ts'
+import { admitByToken, createTokenCheck } from '../../../src/daemon/access/tokens.ts'
+import { permitted } from '../../../src/daemon/control/permitted.ts'
+import { refusalOf } from '../../../src/daemon/control/refusals.ts'
+import { tokenHandlers } from '../../../src/daemon/control/tokens.ts'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { createApp } from '../../../src/http/server/app.ts'
+import { mount } from '../../../src/http/server/mount.ts'
+import { refusing } from '../../../src/http/server/refusing.ts'
+import { settleRestored } from '../../../src/store/backup/settle.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { emptyTables, postgresPlace } from '../../helpers/servers/databases.ts'
+
+const stack = new AsyncDisposableStack()
+const clock = { now: new Date('2026-11-20T10:00:00.000Z') }
+const now = () => clock.now
+const path = `${controlPrefix}/tokens`
+let store: Database<StoreSchema>
+beforeAll(async () => {
+  store = stack.use(
+    await openDatabase<StoreSchema>({ at: stack.use(await postgresPlace()).at, schemas: ['rollcall'], migrations }),
+  )
+})
+beforeEach(async () => {
+  clock.now = new Date('2026-11-20T10:00:00.000Z')
+  await emptyTables(store, 'rollcall')
+})
+afterAll(() => stack.disposeAsync())
+
+type Context = { readonly caller: Caller; readonly sync: { readonly store: Database<StoreSchema>; now(): Date } }
+
+/** The tokens as they are served over TCP; `server.token` is "configured". */
+async function open() {
+  const told: unknown[] = []
+  const attempts = createAttempts(silentEvents((event) => told.push(event)))
+  const admit = admitByToken(createTokenCheck({ db: store.db, now, configured: 'configured' }), attempts)
+  const app = await createApp()
+  const handlers = refusing(permitted<typeof tokenOperations, Context>(tokenOperations, tokenHandlers), { refusalOf })
+  mount(app, tokenOperations, handlers, {
+    prefix: controlPrefix,
+    authorize: async (request) => ({ sync: { store, now }, caller: await admit(request) }),
+    validateResponses: true,
+  })
+  const ask = async (token: string, method: 'GET' | 'POST', url: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await app.inject({ method, url, headers, ...(body && { body }) })
+    return { status: answer.statusCode, body: answer.json() }
+  }
+  return {
+    told,
+    ask,
+    make: async (body: object) => {
+      const made = await ask('configured', 'POST', path, { name: 'ana', role: 'admin', ...body })
+      expect(made.status).toBe(201)
+      return String(made.body.token)
+    },
+    [Symbol.asyncDispose]: async () => {
+      attempts[Symbol.dispose]()
+      await app.close()
+    },
+  }
+}
+
+async function acts(): Promise<unknown[]> {
+  const rows = await store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
+  return rows.map(({ entry }) => JSON.parse(entry))
+}
+
+describe('a token', () => {
+  test('lets its holder in with its role, under its name, and is kept nowhere', async () => {
+    await using opened = await open()
+
+    const token = await opened.make({ name: 'ana', role: 'viewer' })
+    const admin = await opened.make({ name: 'ben', role: 'admin' })
+    const refused = await opened.ask(token, 'GET', path)
+    await opened.ask(admin, 'POST', `${path}/ana/revocation`, {})
+    const listed = await opened.ask(admin, 'GET', path)
+    const stored = JSON.stringify([
+      await store.db.selectFrom('access_tokens').selectAll().execute(),
+      await acts(),
+      listed.body,
+    ])
+
+    expect(token).toMatch(/^rct_[0-9a-f]{72}$/)
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { message: 'this takes the role admin, and ana has the role viewer' },
+    })
+    expect(listed.body.data).toMatchObject([
+      { name: 'ana', state: 'revoked', revokedBy: 'ben', createdBy: 'server.token' },
+      { name: 'ben', state: 'active', lastUsedAt: clock.now.toISOString() },
+    ])
+    expect(stored).not.toContain(token.slice(4, 40))
+  })
+
+  test('lets no one in once it has expired or is revoked, and says so', async () => {
+    await using opened = await open()
+    const short = await opened.make({ name: 'short', expiresAt: '2026-11-20T11:00:00.000Z' })
+    const gone = await opened.make({ name: 'gone' })
+
+    const before = [await opened.ask(short, 'GET', path), await opened.ask(gone, 'GET', path)]
+    await opened.ask(gone, 'POST', `${path}/GONE/revocation`, {})
+    clock.now = new Date('2026-11-20T11:00:00.000Z')
+    const after = [await opened.ask(short, 'GET', path), await opened.ask(gone, 'GET', path)]
+
+    expect(before.map(({ status }) => status)).toEqual([200, 200])
+    expect(after.map(({ status, body }) => [status, body.message])).toEqual([
+      [401, 'this token has expired: ask an admin for a new one'],
+      [401, 'this token was revoked: ask an admin for a new one'],
+    ])
+    expect(opened.told).toMatchObject([{ reason: 'expired token' }, { reason: 'revoked token' }])
+  })
+
+  test.each([
+    ['cut', (token: string) => token.slice(0, -1)],
+    ['with one sign changed', (token: string) => token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
+    ['forged with a right checksum', () => `rct_${'0'.repeat(64)}34b1e4cb`],
+    ['empty', () => ''],
+    ['of SQL', () => "' or true --"],
+  ])('that is %s lets no one in', async (_what, forged) => {
+    await using opened = await open()
+    const token = await opened.make({})
+
+    const answer = await opened.ask(forged(token), 'GET', path)
+
+    expect(answer).toMatchObject({ status: 401, body: { message: expect.stringContaining('rollcall token create') } })
+  })
+
+  test('is not guessed: an address that sends twenty wrong ones has to wait, also with a right one', async () => {
+    await using opened = await open()
+    const token = await opened.make({})
+    const statuses = new Set<number>()
+
+    for (let guess = 0; guess < attemptsPerMinute; guess++)
+      statuses.add((await opened.ask(`guess-${guess}`, 'GET', path)).status)
+
+    expect(statuses).toEqual(new Set([401]))
+    expect(await opened.ask(token, 'GET', path)).toMatchObject({ status: 429 })
+  })
+
+  test.each([
+    ['of a name that is taken', { name: 'ANA' }, 409, 'there is a token "ANA" already'],
+    ['that has expired already', { name: 'b', expiresAt: '2026-11-20T09:00:00.000Z' }, 400, 'is over already'],
+    ['by the name of a part of Rollcall', { name: 'Server.Token' }, 400, 'a part of Rollcall'],
+    ['with a name that cannot be read', { name: 'a\u202eb' }, 400, 'cannot be seen'],
+    ['with a role that there is not', { name: 'b', role: 'root' }, 400, 'role'],
+    ['in the name of another person', { name: 'b', by: 'ben' }, 400, 'the caller is server.token'],
+  ])('is not made %s', async (_what, body, status, message) => {
+    await using opened = await open()
+    await opened.make({ name: 'ana' })
+
+    const answer = await opened.ask('configured', 'POST', path, { role: 'viewer', ...body })
+
+    expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } })
+    expect(await opened.ask('configured', 'POST', `${path}/nobody/revocation`, {})).toMatchObject({ status: 404 })
+  })
+
+  test('can be made again under the name of one that was revoked', async () => {
+    await using opened = await open()
+    const first = await opened.make({ name: 'ana' })
+    await opened.ask('configured', 'POST', `${path}/ana/revocation`, {})
+
+    const second = await opened.make({ name: 'ana' })
+
+    expect((await opened.ask(first, 'GET', path)).status).toBe(401)
+    expect((await opened.ask(second, 'GET', path)).status).toBe(200)
+  })
+
+  test('is told of in the audit trail, as it is made and as it ends', async () => {
+    await using opened = await open()
+    await opened.make({ name: 'ana', role: 'approver', expiresAt: '2027-01-31T00:00:00.000Z' })
+    await opened.ask('configured', 'POST', `${path}/ana/revocation`, {})
+
+    const details = { name: 'ana', role: 'approver', expiresAt: '2027-01-31T00:00:00.000Z' }
+    expect(await acts()).toMatchObject([
+      { act: 'token.created', by: 'server.token', details },
+      { act: 'token.revoked', by: 'server.token', details: { name: 'ana', sessions: 0 } },
+    ])
+  })
+
+  test('lets no one in after the store was put back from a backup, which may know it from before it was revoked', async () => {
+    await using opened = await open()
+    const token = await opened.make({})
+
+    await store.db.transaction().execute((tx) => settleRestored(tx, { until: clock.now, now: clock.now }))
+
+    expect(await opened.ask(token, 'GET', path)).toMatchObject({ status: 401 })
+  })
+})

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { By, type Caller, machineCaller, type Role, roles } from '../../../src/contract/control/access.ts'
+import { control } from '../../../src/contract/control/control.ts'
+import { type Operation, operations } from '../../../src/contract/operation.ts'
+import { type Acting, permitted } from '../../../src/daemon/control/permitted.ts'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import { Failure } from '../../../src/errors.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+
+const shape = { method: 'POST', path: '/', summary: '', success: { 200: z.unknown() }, errors: [] } as const
+const table = operations({
+  look: {
+    ...shape,
+    permission: 'viewer',
+    params: z.object({ connection: z.string() }),
+    query: z.object({ values: z.boolean().default(false) }),
+  },
+  decide: { ...shape, permission: 'approver', body: z.strictObject({ by: By }) },
+})
+
+type Context = { readonly caller: Caller; readonly sync: { readonly store: Database<StoreSchema>; now(): Date } }
+
+const stack = new AsyncDisposableStack()
+const clock = { now: new Date('2026-11-20T10:00:00.000Z') }
+let store: Database<StoreSchema>
+beforeAll(async () => {
+  store = stack.use(
+    await openDatabase<StoreSchema>({ at: stack.use(await postgresPlace()).at, schemas: ['rollcall'], migrations }),
+  )
+})
+afterAll(() => stack.disposeAsync())
+
+const asked = (caller: Caller): Context => ({ caller, sync: { store, now: () => clock.now } })
+
+const guarded = permitted<typeof table, Context>(table, {
+  look: async (_context: Context & Acting) => ({ status: 200, body: { identityId: 'E0001' } }),
+  decide: async ({ actor }) => ({ status: 200, body: actor }),
+})
+
+const caller = (role: Role): Caller => ({ name: 'ana', role, via: 'token', principal: 'token:ana' })
+
+async function acts(): Promise<unknown[]> {
+  const rows = await store.db.selectFrom('audit_pending').select('entry').orderBy('id').execute()
+  return rows.map(({ entry }) => JSON.parse(entry))
+}
+
+async function outcome(call: Promise<{ readonly body: unknown }>): Promise<unknown> {
+  try {
+    return (await call).body
+  } catch (error) {
+    return error instanceof Failure ? `${error.code}: ${error.message}` : error
+  }
+}
+
+describe('who may', () => {
+  test('each role may do what those before it may, and no more', async () => {
+    const outcomes = await Promise.all(roles.map((role) => outcome(guarded.decide(asked(caller(role)), { body: {} }))))
+
+    expect(outcomes).toEqual([
+      'forbidden: this takes the role approver, and ana has the role viewer',
+      'forbidden: this takes the role approver, and ana has the role operator',
+      { by: 'ana', principal: 'token:ana' },
+      { by: 'ana', principal: 'token:ana' },
+    ])
+  })
+
+  test('a viewer sees no personal values, and an operator does', async () => {
+    const look = (role: Role, values: boolean) =>
+      outcome(guarded.look(asked(caller(role)), { params: { connection: 'acme' }, query: { values } }))
+
+    expect(await look('viewer', false)).toEqual({ identityId: 'E0001' })
+    expect(await look('viewer', true)).toBe(
+      'forbidden: personal values take the role operator, and ana has the role viewer: ask without values',
+    )
+    expect(await look('operator', true)).toEqual({ identityId: 'E0001' })
+  })
+
+  test('the name in a request is not believed, but of the account of this machine', async () => {
+    const decide = (who: Caller, by?: string) => outcome(guarded.decide(asked(who), { body: { by } }))
+
+    expect(await decide(caller('admin'), 'ana')).toEqual({ by: 'ana', principal: 'token:ana' })
+    expect(await decide(caller('admin'), 'ben')).toBe('usage: body.by: says "ben", and the caller is ana: leave it out')
+    expect(await decide(machineCaller('root'), 'ben')).toEqual({ by: 'ben', principal: 'machine' })
+    expect(await decide(machineCaller('root'))).toEqual({ by: 'root', principal: 'machine' })
+  })
+
+  test('the audit trail is told who saw whose values, and what was refused to whom, once a minute', async () => {
+    await store.db.deleteFrom('audit_pending').execute()
+    const ana = asked({ ...caller('operator'), name: 'told', principal: 'token:told' })
+    const viewer = asked({ ...caller('viewer'), name: 'told viewer', principal: 'token:viewer' })
+    const look = async (who: Context, values: boolean) =>
+      await outcome(guarded.look(who, { params: { connection: 'acme' }, query: { values } }))
+
+    for (let again = 0; again < 3; again++) {
+      await look(ana, true)
+      await look(ana, false)
+      await look(viewer, true)
+      await outcome(guarded.decide(viewer, { body: {} }))
+    }
+    const within = await acts()
+    clock.now = new Date(clock.now.getTime() + 60_000)
+    await look(ana, true)
+    const later = await acts()
+
+    const shown = { operation: 'look', role: 'operator', principal: 'token:told' }
+    expect(within).toMatchObject([
+      { act: 'values.seen', by: 'told', connection: 'acme', identityId: 'E0001', details: shown },
+      { act: 'access.refused', by: 'told viewer', details: { operation: 'look', role: 'viewer' } },
+      { act: 'access.refused', by: 'told viewer', details: { operation: 'decide' } },
+    ])
+    expect(later).toHaveLength(within.length + 1)
+  })
+
+  test('every operation says the least role, and lists 403 where a role may be too little', () => {
+    const wrong = Object.entries<Operation>(control).filter(([, { permission, query, errors }]) => {
+      const isKnown = roles.some((role) => role === permission)
+      const canRefuse = permission !== 'viewer' || 'values' in (query?.shape ?? {})
+      return !isKnown || (canRefuse && !errors.includes(403))
+    })
+
+    expect(wrong.map(([name]) => name)).toEqual([])
+  })
+
+  test('what only reads is open to viewers, and what changes something is not', () => {
+    const open = Object.entries(control).filter(([, { permission }]) => permission === 'viewer')
+
+    expect(open.filter(([, { method }]) => method !== 'GET').map(([name]) => name)).toEqual(['verifyAudit'])
+  })
+})

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
+import { neededPermissions, tryPermissions } from '../../src/daemon/key-permissions.ts'
+import { createClient } from '../../src/http/client/client.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
+import { openTestPlatform, type TestPlatform } from '../platform/helpers/platforms.ts'
+
+let at: TestPlatform
+beforeAll(async () => {
+  at = await openTestPlatform(postgresPlace)
+})
+afterAll(() => at[Symbol.asyncDispose]())
+
+const vital = neededPermissions.filter(({ isVital }) => isVital).flatMap(({ permissions }) => permissions)
+
+async function keyOf(account: string, permissions: string[] | 'all' | 'all-read'): Promise<string> {
+  return (await at.operator.createKey({ body: { account, name: 'tried', permissions } })).key
+}
+
+function tried(bearer: string) {
+  return triedAt(at.platform.baseUrl, bearer)
+}
+
+function triedAt(baseUrl: string, bearer: string) {
+  const client = createClient(deliveryOperations, { baseUrl, bearer })
+  return tryPermissions({ client, baseUrl }, new AbortController().signal)
+}
+
+/** How many rows each table of the platform holds, and which they are. */
+async function everything(): Promise<Record<string, unknown>> {
+  const { db } = at.platform.database
+  const tables = await sql<{ name: string }>`
+    select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables
+    where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE' order by 1
+  `.execute(db)
+  const found: Record<string, unknown> = {}
+  for (const { name } of tables.rows) {
+    const { rows } =
+      await sql`select count(*), md5(string_agg(t::text, '|' order by t::text)) as sum from ${sql.raw(name)} t`.execute(
+        db,
+      )
+    // When a key was used last is noted by every request.
+    found[name] = /api_keys$/.test(name) ? null : rows
+  }
+  return found
+}
+
+test('a key that may do everything is found to, and the platform holds what it held before', async () => {
+  const { name } = await at.newAccount()
+  const key = await keyOf(name, 'all')
+  const before = await everything()
+
+  const found = await tried(key)
+
+  expect(found.map(({ isGranted }) => isGranted)).toEqual(found.map(() => true))
+  expect(found.length).toBe(9)
+  expect(await everything()).toEqual(before)
+})
+
+test('each permission that a key lacks is named, the writing ones as well', async () => {
+  const { name } = await at.newAccount()
+  const needed = neededPermissions.map(({ permissions: [first = ''] }) => first)
+
+  for (const lacking of needed) {
+    const found = await tried(
+      await keyOf(
+        name,
+        needed.filter((one) => one !== lacking),
+      ),
+    )
+    expect(found.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
+      lacking,
+    ])
+  }
+  expect(vital.length).toBe(5)
+})
+
+test('a key that only reads may not write', async () => {
+  const { name } = await at.newAccount()
+
+  const found = await tried(await keyOf(name, 'all-read'))
+
+  expect(found.filter(({ isGranted }) => isGranted === false).map(({ purpose }) => purpose)).toEqual([
+    'create the connection, if it is missing',
+    'send people',
+    'send departures',
+    'take back people who were sent in error',
+  ])
+})
+
+test('a key that is refused as such, and an account without the feature, say so', async () => {
+  const without = await at.newAccount({ entitlements: [] })
+
+  await expect(tried('no key')).rejects.toMatchObject({
+    code: 'blocked',
+    message: expect.stringContaining(' answers 401: '),
+  })
+  await expect(tried(await keyOf(without.name, 'all'))).rejects.toMatchObject({
+    code: 'blocked',
+    message: expect.stringContaining(' answers 402: '),
+  })
+  const away = triedAt('http://127.0.0.1:1/public/v2', 'key')
+  await expect(away).rejects.toMatchObject({ code: 'platform_unreachable' })
+})
+
+test('the page on security names each permission with what it is for', async () => {
+  const page = await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')
+
+  const rows = neededPermissions.map(
+    ({ permissions, purpose }) => `| ${permissions.map((one) => `\`${one}\``).join(' or ')} | ${purpose} | `,
+  )
+
+  expect(rows.filter((row) => !page.includes(row))).toEqual([])
+})

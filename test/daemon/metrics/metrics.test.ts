@@ -1,0 +1,242 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { controlOverSocket } from '../../../src/cli/control-client.ts'
+import { loadConfig } from '../../../src/daemon/config/config.ts'
+import { catalogue, type MetricName } from '../../../src/daemon/metrics/catalogue.ts'
+import { createMetrics } from '../../../src/daemon/metrics/metrics.ts'
+import { startDaemon } from '../../../src/daemon/start.ts'
+import { silentEvents } from '../../../src/telemetry/events.ts'
+import { install } from '../../helpers/installation.ts'
+import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { tool } from '../../helpers/servers/tools.ts'
+import { exportFolder } from '../../helpers/sources/exports.ts'
+import { type Host, staff, startHost } from '../../helpers/world.ts'
+
+const examples = fileURLToPath(new URL('../../../config/examples/', import.meta.url))
+/** What Node tells of a process, of which the examples use this. */
+const ofProcess = ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'up']
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+/** The samples of a scrape by name with labels. */
+async function scrape(url: string): Promise<Map<string, number>> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
+}
+
+function namesOf(samples: Iterable<string>): Set<string> {
+  return new Set([...samples].map((sample) => sample.replace(/\{.*$/, '').replace(/_(?:bucket|sum|count)$/, '')))
+}
+
+describe('two processes on one store', () => {
+  test('serve what was done and what is, the same of the store, by names and labels of the catalogue, and no key', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { key } = await host.tenant()
+    const database = stack.use(await postgresPlace()).at
+    const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
+    await at.configure({ connection: "    schedule: { cron: '0 2 * * *' }\n" })
+    await at.hrSays([...staff(4), { id: '', email: 'nobody@acme.example' }])
+    const config = await loadConfig(at.configFile, process.env)
+    const scraped = { ...config, server: { ...config.server, metrics: 'open' as const } }
+    const start = async (roles: readonly ('api' | 'scheduler' | 'worker')[]) => {
+      const metrics = createMetrics({ ofProcess: true })
+      return stack.use(await startDaemon(scraped, { events: silentEvents(metrics.note), metrics, roles }))
+    }
+    const worker = await start(['worker', 'api'])
+    const scheduler = await start(['scheduler'])
+    const control = controlOverSocket({ socket: worker.socket ?? '' })
+    await control.startRun({ params: { connection: 'acme' }, body: {} })
+    await expect
+      .poll(async () => (await control.status({})).connections[0]?.last?.state, { timeout: 60_000 })
+      .toBe('finished')
+    await control.pauseConnection({ params: { connection: 'acme' }, body: { reason: 'a change' } })
+
+    const fromStore = (samples: ReadonlyMap<string, number>) =>
+      [...samples].filter(([sample]) => {
+        const name = sample.replace(/\{.*$/, '')
+        return name in catalogue && catalogue[name as MetricName].type === 'store'
+      })
+    let one = await scrape(worker.url)
+    // What the run leaves to be tidied up may still go on while the first of the two is asked.
+    await expect
+      .poll(
+        async () => {
+          one = await scrape(worker.url)
+          const other = await scrape(scheduler.url)
+          return fromStore(other).filter(([sample, value]) => one.get(sample) !== value)
+        },
+        { timeout: 60_000 },
+      )
+      .toEqual([])
+    const other = await scrape(scheduler.url)
+
+    const served = namesOf(one.keys())
+    const foreign = [...served].filter((name) => !(name in catalogue) && !/^(?:process|nodejs)_/.test(name))
+    expect(foreign).toEqual([])
+    expect(fromStore(other).map(([sample]) => sample)).toEqual(fromStore(one).map(([sample]) => sample))
+    expect(Object.fromEntries(one)).toMatchObject({
+      rollcall_store_up: 1,
+      'rollcall_people{connection="acme",state="wanted"}': 4,
+      'rollcall_people{connection="acme",state="undelivered"}': 0,
+      'rollcall_runs{connection="acme",state="finished"}': 1,
+      'rollcall_paused{connection="acme"}': 1,
+      'rollcall_processes{role="scheduler"}': 1,
+      'rollcall_runs_total{connection="acme",outcome="finished"}': 1,
+      'rollcall_changes_planned_total{connection="acme",kind="join"}': 4,
+      'rollcall_rows_rejected_total{connection="acme"}': 1,
+      'rollcall_people_delivered_total{connection="acme",outcome="confirmed"}': 4,
+      'rollcall_run_duration_seconds_count{connection="acme"}': 1,
+      'rollcall_request_duration_seconds_count{operation="upsertHrisUserIdentities",outcome="taken"}': 1,
+    })
+    expect([...one.keys(), ...other.keys()].join('\n')).not.toMatch(/E000|acme\.example|a change/)
+    for (const name of ofProcess.slice(0, 2)) expect(served).toContain(name)
+  })
+
+  test('say so if the store is away, and still tell what they count', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { key } = await host.tenant()
+    const place = await postgresPlace()
+    const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database: place.at }))
+    const config = await loadConfig(at.configFile, process.env)
+    const daemon = stack.use(
+      await startDaemon({ ...config, server: { ...config.server, metrics: 'open' } }, { events: silentEvents() }),
+    )
+    await place[Symbol.asyncDispose]()
+
+    const samples = await scrape(daemon.url)
+
+    expect(samples.get('rollcall_store_up')).toBe(0)
+    expect([...samples.keys()].filter((sample) => sample.startsWith('rollcall_people{'))).toEqual([])
+  })
+})
+
+test('a scrape needs a token unless the metrics are open, which they may be on this machine alone', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key } = await host.tenant()
+  const database = stack.use(await postgresPlace()).at
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
+  const token = 'a-token-of-the-configuration'
+  await writeFile(join(at.folder, 'token'), token)
+  const lines = (await readFile(at.configFile, 'utf8')).replace('port: 0', `port: 0, token: "\${file:token}"`)
+  await writeFile(at.configFile, lines)
+  const config = await loadConfig(at.configFile, process.env)
+  await using daemon = await startDaemon(config, { events: silentEvents(), roles: ['scheduler'] })
+  const statusWith = async (headers: Record<string, string>) =>
+    (await fetch(`${daemon.url}/metrics`, { headers })).status
+  await writeFile(at.configFile, lines.replace('127.0.0.1, port: 0', '0.0.0.0, port: 0, metrics: open'))
+
+  const statuses = [
+    await statusWith({}),
+    await statusWith({ authorization: 'Bearer another-token-than-that' }),
+    await statusWith({ authorization: `Bearer ${token}` }),
+  ]
+
+  expect(statuses).toEqual([401, 401, 200])
+  await expect(loadConfig(at.configFile, process.env)).rejects.toThrow(
+    'server.metrics: open goes with a host of this machine alone, such as 127.0.0.1',
+  )
+})
+
+/** The selectors of an expression: each name with the labels that its braces name. */
+function selectors(expression: string): { name: string; labels: string[] }[] {
+  return [...expression.matchAll(/\b((?:rollcall|nodejs|process)_\w+|up)\b(?:\{([^}]*)\})?/g)].map(
+    ([, name = '', braces = '']) => ({
+      name,
+      labels: [...braces.matchAll(/(\w+)\s*[=!]/g)].map(([, label = '']) => label),
+    }),
+  )
+}
+
+describe('the examples', () => {
+  const expressions = async () => {
+    const rules: { groups: { rules: { expr: string }[] }[] } = parse(
+      await readFile(join(examples, 'prometheus-alerts.yaml'), 'utf8'),
+    )
+    const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
+      await readFile(join(examples, 'grafana-dashboard.json'), 'utf8'),
+    )
+    return [
+      ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+      ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ]
+  }
+
+  test('name metrics and labels that are served, and no other', async () => {
+    const used = (await expressions()).flatMap(selectors)
+
+    const wrong = used.filter(({ name, labels }) => {
+      const base = name.replace(/_(?:bucket|count)$/, '')
+      if (ofProcess.includes(base)) return false
+      if (!(base in catalogue)) return true
+      const known: readonly string[] = catalogue[base as MetricName].labels
+      return labels.some((label) => !known.includes(label))
+    })
+    expect(wrong).toEqual([])
+    expect(used.length).toBeGreaterThan(30)
+  })
+
+  test('group by labels that the metric has', async () => {
+    const grouped = (await expressions()).filter((expression) =>
+      [...expression.matchAll(/by \(([^)]*)\)/g)].some(([, labels = '']) => {
+        const known = selectors(expression).flatMap(({ name }) => {
+          const base = name.replace(/_(?:bucket|count)$/, '')
+          return base in catalogue ? [...catalogue[base as MetricName].labels, 'le', 'job'] : ['job']
+        })
+        return labels.split(',').some((label) => !known.includes(label.trim()))
+      }),
+    )
+
+    expect(grouped).toEqual([])
+  })
+
+  test('are rules that Prometheus takes, and that tell of a leaver who is late and of a daemon that is gone', async () => {
+    await using folder = await exportFolder()
+    const rules = join(examples, 'prometheus-alerts.yaml')
+    const file = await folder.write(
+      'rules.test.yaml',
+      `rule_files: [${rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'rollcall_leavers_late{connection="hr",instance="a"}', values: '0x10 2x10' }
+      - { series: 'rollcall_leavers_late{connection="hr",instance="b"}', values: '0x10 2x10' }
+      - { series: 'up{job="rollcall",instance="a"}', values: '1x10 0x10' }
+      - { series: 'rollcall_source_read_timestamp_seconds{connection="hr"}', values: '0x3000' }
+      - { series: 'rollcall_paused{connection="hr"}', values: '0x2300 1x700' }
+    alert_rule_test:
+      - { eval_time: 5m, alertname: RollcallLeaverLate, exp_alerts: [] }
+      - eval_time: 12m
+        alertname: RollcallLeaverLate
+        exp_alerts:
+          - exp_labels: { severity: critical, connection: hr }
+            exp_annotations: { summary: 'hr: 2 departures were not acknowledged in time.' }
+      - { eval_time: 14m, alertname: RollcallDown, exp_alerts: [] }
+      - eval_time: 17m
+        alertname: RollcallDown
+        exp_alerts:
+          - exp_labels: { severity: critical }
+            exp_annotations: { summary: No process of Rollcall answers., runbook: docs/operate.md }
+      - eval_time: 2200m
+        alertname: RollcallSourceOld
+        exp_alerts:
+          - exp_labels: { severity: warning, connection: hr }
+            exp_annotations: { summary: 'hr: HR was not read for a day and a half.' }
+      - { eval_time: 2400m, alertname: RollcallSourceOld, exp_alerts: [] }
+`,
+    )
+
+    expect(await tool('promtool', 'check', 'rules', rules)).toContain('SUCCESS')
+    expect(await tool('promtool', 'test', 'rules', file)).toContain('SUCCESS')
+  })
+})

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { controlOverSocket } from '../../src/cli/control-client.ts'
+import type { ProcessRole } from '../../src/contract/control/processes.ts'
+import { loadConfig } from '../../src/daemon/config/config.ts'
+import { settingsDigests } from '../../src/daemon/config/settings-digests.ts'
+import { refuseParted, rolesIn } from '../../src/daemon/processes.ts'
+import { type DaemonOptions, startDaemon } from '../../src/daemon/start.ts'
+import { conditions } from '../../src/store/alerts/conditions.ts'
+import { differences } from '../../src/store/workers/processes.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { type Installation, install } from '../helpers/installation.ts'
+import { postgresPlace } from '../helpers/servers/databases.ts'
+import { openStore } from '../helpers/sources/own-site.ts'
+import { type Host, peopleOn, staff, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+async function start(at: Installation, roles: readonly ProcessRole[], options: Partial<DaemonOptions> = {}) {
+  return await startDaemon(await loadConfig(at.configFile, process.env), { events: silentEvents(), roles, ...options })
+}
+
+test('processes with one role each do together what one daemon does, and each is seen in the status', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key, client } = await host.tenant()
+  const database = stack.use(await postgresPlace()).at
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
+  await at.hrSays(staff(3))
+  // They share the configuration and the data folder: only the role api has its address there.
+  const api = stack.use(await start(at, ['api']))
+  const scheduler = stack.use(await start(at, ['scheduler']))
+  const control = controlOverSocket({ socket: api.socket ?? '' })
+
+  const { id } = await control.startRun({ params: { connection: 'acme' }, body: {} })
+  const before = await control.status({})
+  const worker = stack.use(await start(at, ['worker']))
+  await expect
+    .poll(async () => (await control.getRun({ params: { runId: id } })).state, { timeout: 60_000 })
+    .toBe('finished')
+  const after = await control.status({})
+  const ready = await Promise.all([scheduler, worker].map(async ({ url }) => (await fetch(`${url}/readyz`)).status))
+  const [events, status] = await Promise.all([
+    fetch(`${worker.url}/webhooks/acme`, { method: 'POST' }),
+    fetch(`${worker.url}/api/v1/status`),
+  ])
+
+  expect(before.processes.map(({ roles }) => roles)).toEqual([['api'], ['scheduler']])
+  expect(before.connections[0]?.active).toMatchObject({ id, state: 'waiting' })
+  expect(after.processes).toMatchObject([
+    { roles: ['api'], pid: process.pid, differs: [] },
+    { roles: ['scheduler'], differs: [] },
+    { roles: ['worker'], differs: [] },
+  ])
+  expect((await peopleOn(client)).size).toBe(3)
+  expect([scheduler.socket, worker.socket, ready]).toEqual([null, null, [200, 200]])
+  expect([events.status, status.status]).toEqual([404, 404])
+})
+
+test('what happens at a time of the day is the work of the role scheduler, and of no other', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key } = await host.tenant()
+  const database = stack.use(await postgresPlace()).at
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key, database }))
+  await at.configure({ connection: "    schedule: { cron: '0 2 * * *' }\n" })
+  const store = stack.use(await openStore(database))
+  const slots = async () => await store.db.selectFrom('slots').select('connection').execute()
+
+  stack.use(await start(at, ['api', 'worker']))
+  const before = await slots()
+  stack.use(await start(at, ['scheduler']))
+
+  // The slot of the night before its first start is noted, so that it is not made up for.
+  expect([before, await slots()]).toEqual([[], [{ connection: 'acme' }]])
+})
+
+test('processes with different settings are told of in the log and the status of each, and are an alert after a while', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key } = await host.tenant()
+  const database = stack.use(await postgresPlace()).at
+  const [first, second] = [
+    stack.use(await install({ baseUrl: host.platform.baseUrl, key, database })),
+    stack.use(await install({ baseUrl: host.platform.baseUrl, key, database })),
+  ]
+  await second.configure({ connection: '    leavers: { boundHours: 48 }\n', extra: 'retention: { valuesDays: 7 }\n' })
+  const told: unknown[] = []
+  const events = silentEvents((event) => {
+    if (event.event === 'settings.differ') told.push(event.settings)
+  })
+  const one = stack.use(await start(first, ['api'], { events, settingsLookMs: 20 }))
+  const other = stack.use(await start(second, ['api', 'scheduler'], { events, settingsLookMs: 20 }))
+
+  await expect
+    .poll(() => told)
+    .toEqual([
+      ['acme', 'general'],
+      ['acme', 'general'],
+    ])
+  const statuses = await Promise.all(
+    [one, other].map(({ socket }) => controlOverSocket({ socket: socket ?? '' }).status({})),
+  )
+  const store = stack.use(await openStore(database))
+  const look = (minutes: number) =>
+    conditions(store.db, {
+      ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, leaverBounds: new Map(), freshness: [] },
+      now: new Date(Date.now() + minutes * 60_000),
+    })
+
+  for (const { processes } of statuses)
+    expect(processes.map(({ differs }) => differs)).toEqual([
+      ['acme', 'general'],
+      ['acme', 'general'],
+    ])
+  expect(await look(4)).toEqual([])
+  expect(await look(6)).toMatchObject([
+    {
+      connection: 'acme',
+      kind: 'settings_differ',
+      reason: expect.stringContaining('different settings of this connection'),
+    },
+  ])
+})
+
+test('folders, files, secrets and where a process listens count for nothing in what processes agree about', async () => {
+  const places = await Promise.all(
+    ['one', 'other'].map((key) => install({ baseUrl: host.platform.baseUrl, key: `${key} key` })),
+  )
+  const [one, other] = await Promise.all(places.map(({ configFile }) => loadConfig(configFile, process.env)))
+  for (const place of places) await place[Symbol.asyncDispose]()
+
+  const same =
+    one &&
+    other &&
+    differences(settingsDigests(one), settingsDigests({ ...other, server: { ...other.server, port: 1 } }))
+
+  expect(same).toEqual([])
+})
+
+test.each([
+  ['worker,scheduler', ['scheduler', 'worker']],
+  [' api , worker ', ['api', 'worker']],
+  ['api,scheduler,worker', ['api', 'scheduler', 'worker']],
+])('--roles %s names roles', (text, expected) => {
+  expect(rolesIn(text)).toEqual(expected)
+})
+
+test.each(['all', '', 'api;worker'])('--roles %s is refused with the roles that there are', (text) => {
+  expect(() => rolesIn(text)).toThrow(
+    `there is no role "${text}" for --roles: name one or more of api, scheduler, worker`,
+  )
+})
+
+test('the embedded database is refused to a process that has not every role', () => {
+  expect(() => refuseParted({ database: null }, ['api', 'worker'])).toThrow(
+    'the embedded database allows one process, which needs all roles; scheduler would be missing: leave out --roles, or name a PostgreSQL database in the configuration',
+  )
+})
