@@ -1,0 +1,120 @@
+import type { TrailEntry } from '../../contract/control/trail.ts'
+import { address } from '../../web/address.ts'
+import { filterForm, selectField, textField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { heading } from '../../web/layout.ts'
+import { joined } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { moment } from '../../web/words.ts'
+import type { Site } from '../site.ts'
+import { personLink, runHref } from '../words.ts'
+
+const perPage = 50
+/** Details with more names than this are shown in part; the export has all of them. */
+const mostNames = 10
+
+/** The audit trail as people read it. */
+export function auditPages(site: Site): void {
+  site.page('/audit', async ({ control, news }, fields) => {
+    const { connections } = await control.status({})
+    const chosen = { act: fields('act'), by: fields('by'), connection: fields('connection'), person: fields('person') }
+    const { act, by, connection, person } = chosen
+    const { data, next } = await control.readAudit({
+      query: {
+        ...(act && { act }),
+        ...(by && { by }),
+        ...(connection && { connection }),
+        ...(person && { identityId: person }),
+        ...(fields('after') && { after: fields('after') }),
+        limit: perPage,
+      },
+    })
+    const isNarrowed = Object.values(chosen).some((value) => value !== '')
+    const content = html`${news}
+${heading({
+  title: 'Audit trail',
+  lead: html`Who did what and when, the newest first. <code>rollcall audit export</code> writes it with what proves it.`,
+})}
+${filterForm({
+  action: '/audit',
+  label: 'Audit trail',
+  part: 'entries',
+  all: isNarrowed ? '/audit' : null,
+  fields: html`${textField({ name: 'act', label: 'Act', value: act, placeholder: 'run.approved', maxLength: 100 })}${textField(
+    {
+      name: 'by',
+      label: 'Done by',
+      value: by,
+      maxLength: 191,
+    },
+  )}${selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
+    value: connection,
+  })}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
+})}
+<section class="card" id="entries" aria-label="Acts">
+${entriesTable(data, next !== null)}
+${paging({
+  label: 'Pages of acts',
+  first: fields('after') === '' ? null : address('/audit', chosen),
+  next: next === null ? null : address('/audit', { ...chosen, after: next }),
+})}
+</section>`
+    return { title: 'Audit trail', content, section: 'audit' }
+  })
+}
+
+function entriesTable(entries: readonly TrailEntry[], isMore: boolean): Html {
+  const columns: readonly Column<TrailEntry>[] = [
+    {
+      name: 'When',
+      kind: 'row',
+      cell: ({ at, ordinal }) => html`${moment(at)} <span class="hint">entry ${ordinal}</span>`,
+    },
+    {
+      name: 'Act',
+      kind: 'long',
+      cell: ({ act, says }) => html`<code>${act}</code>${says !== null && html`<span class="hint">${says}</span>`}`,
+    },
+    { name: 'By', kind: 'long', cell: ({ by }) => by },
+    {
+      name: 'About',
+      kind: 'long',
+      cell: ({ connection, identityId, runId }) =>
+        joined([
+          connection,
+          connection !== null && identityId !== null && personLink({ connection, identityId }),
+          runId !== null && html`<a href="${runHref(runId)}">the run</a>`,
+        ]),
+    },
+    {
+      name: 'What more',
+      kind: 'long',
+      cell: ({ details }) => html`<div class="details">${Object.entries(details).map(detailText)}</div>`,
+    },
+  ]
+  return table({
+    caption: 'Acts, the newest first',
+    columns,
+    rows: entries,
+    empty: isMore ? 'None so far; the next page looks further.' : 'No act is like that.',
+  })
+}
+
+function detailText([name, value]: readonly [string, unknown]): Shown {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
+  return html`<span class="hint">${name}: ${valueText(value)}</span>`
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) {
+    const more = value.length - mostNames
+    return `${value.slice(0, mostNames).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  }
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value)
+    .map(([name, inner]) => `${name} ${inner}`)
+    .join(', ')
+}

@@ -1,0 +1,164 @@
+import { EventState, type InboxEvent } from '../../contract/control/shapes.ts'
+import { address } from '../../web/address.ts'
+import { actLink, filterForm, selectField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, type Tone } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { counted, moment, nearness } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+import { runHref } from '../words.ts'
+
+const perPage = 50
+
+const states: Readonly<Record<EventState, { readonly name: string; readonly tone: Tone }>> = {
+  pending: { name: 'Waiting', tone: 'busy' },
+  held: { name: 'Held', tone: 'wait' },
+  settled: { name: 'Settled', tone: 'good' },
+  rejected: { name: 'Rejected', tone: 'bad' },
+  dismissed: { name: 'Dismissed', tone: 'plain' },
+  test: { name: 'Test', tone: 'plain' },
+}
+
+/** The events that came in by webhook, and what a person does about those that could not be read. */
+export function eventPages(site: Site): void {
+  site.page('/events', async (guest, fields) => {
+    const { control, news, notAllowed } = guest
+    const { connections } = await control.status({})
+    const webhooks = connections.filter(({ inbox }) => inbox !== null)
+    const connection = fields('connection') || (webhooks[0]?.name ?? '')
+    if (connection === '') return { title: 'Webhooks', content: withoutWebhook(news), section: 'events' }
+    const state = EventState.safeParse(fields('state')).data
+    const chosen = { connection, state }
+    const { data, next } = await control.listEvents({
+      params: { connection },
+      query: {
+        ...(state && { state }),
+        ...(fields('after') && { after: fields('after') }),
+        order: 'newest',
+        limit: perPage,
+      },
+    })
+    const rejected = webhooks.find(({ name }) => name === connection)?.inbox?.rejected ?? 0
+    const content = html`${news}
+${heading({ title: 'Webhooks', lead: 'The events that came in, the newest first.' })}
+${
+  rejected > 0 &&
+  card({
+    title: html`${counted(rejected, 'event')} could not be read`,
+    id: 'rejected',
+    tone: 'bad',
+    aside: actLink({
+      href: address('/events/retry', { connection }),
+      name: 'Read them again',
+      notAllowed: notAllowed('retryEvents'),
+    }),
+    content: html`<p>Each says below why. Once its cause is mended, such as the mapping of the connection, have them read again. An event that no one needs can be dismissed.</p>`,
+  })
+}
+${filterForm({
+  action: '/events',
+  label: 'Events',
+  part: 'events',
+  all: state === undefined ? null : address('/events', { connection }),
+  fields: html`${selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: webhooks.map(({ name }) => ({ value: name, name })),
+    value: connection,
+  })}${selectField({
+    name: 'state',
+    label: 'State',
+    options: [{ value: '', name: 'Any' }, ...EventState.options.map((value) => ({ value, name: states[value].name }))],
+    value: state ?? '',
+  })}`,
+})}
+<section class="card" id="events" aria-label="Events">
+${eventsTable(data, guest)}
+${paging({
+  label: 'Pages of events',
+  first: fields('after') === '' ? null : address('/events', chosen),
+  next: next === null ? null : address('/events', { ...chosen, after: next }),
+})}
+</section>`
+    return { title: 'Webhooks', content, section: 'events' }
+  })
+
+  site.act('/events/retry', {
+    section: 'events',
+    operation: 'retryEvents',
+    ask: async (_guest, fields) => ({
+      title: `Read the rejected events of ${fields('connection')} again?`,
+      says: html`<p>The next run reads all of them once more, by the mapping of now. What still cannot be read is rejected again, with its reason. One whose content was removed meanwhile stays rejected.</p>`,
+      hidden: { connection: fields('connection') },
+      button: 'Read them again',
+      cancel: address('/events', { connection: fields('connection') }),
+    }),
+    perform: async ({ control }, fields) => {
+      const connection = fields('connection')
+      const { events } = await control.retryEvents({ params: { connection }, body: {} })
+      return {
+        to: address('/events', { connection }),
+        done: `${counted(events, 'event')} will be read again by the next run.`,
+      }
+    },
+  })
+
+  site.act('/events/dismissal', {
+    section: 'events',
+    operation: 'dismissEvents',
+    ask: async (_guest, fields) => ({
+      title: 'Dismiss the event?',
+      says: html`<p>Nothing follows from event ${fields('id')} of ${fields('connection')}, and its content is removed. It cannot be read again.</p>`,
+      hidden: { connection: fields('connection'), id: fields('id') },
+      button: 'Dismiss the event',
+      danger: true,
+      cancel: address('/events', { connection: fields('connection') }),
+    }),
+    perform: async ({ control }, fields) => {
+      const [connection, id] = [fields('connection'), fields('id')]
+      const { events } = await control.dismissEvents({ params: { connection }, body: { ids: [id] } })
+      const done =
+        events === 0 ? 'Nothing was dismissed: the event is not rejected any more.' : 'The event is dismissed.'
+      return { to: address('/events', { connection }), done }
+    },
+  })
+}
+
+function withoutWebhook(news: Html | null): Html {
+  return html`${news}
+${heading({ title: 'Webhooks' })}
+<p class="empty" role="status">No connection has a webhook.</p>`
+}
+
+function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Guest): Html {
+  const columns: readonly Column<InboxEvent>[] = [
+    {
+      name: 'Event',
+      kind: 'row',
+      cell: ({ id, eventId }) =>
+        html`<span class="key">${id}</span>${eventId !== null && html` <span class="hint">${eventId}</span>`}`,
+    },
+    {
+      name: 'Came',
+      cell: ({ receivedAt }) => html`${moment(receivedAt)} <span class="hint">${nearness(receivedAt, now)}</span>`,
+    },
+    { name: 'State', cell: ({ state }) => badge(states[state].name, states[state].tone) },
+    { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
+    { name: 'Run', cell: ({ runId }) => runId !== null && html`<a href="${runHref(runId)}">the run</a>` },
+    {
+      name: 'Dismiss',
+      kind: 'action',
+      cell: ({ id, connection, state }) =>
+        state === 'rejected' &&
+        notAllowed('dismissEvents') === null &&
+        actLink({
+          href: address('/events/dismissal', { connection, id }),
+          name: 'Dismiss',
+          label: `Dismiss event ${id}`,
+          kind: 'danger',
+        }),
+    },
+  ]
+  return table({ caption: 'Events, the newest first', columns, rows: events, empty: 'No event is like that.' })
+}

@@ -1,0 +1,189 @@
+import type { FirstPlan } from '../../contract/control/first-visit.ts'
+import type { ChangeView, RejectView, Verdict } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { failureStatuses } from '../../http/server/failure-statuses.ts'
+import { actLink, textField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading, notice } from '../../web/layout.ts'
+import { badge, code, figures, joined, listing } from '../../web/parts.ts'
+import { table } from '../../web/tables.ts'
+import { counted, number } from '../../web/words.ts'
+import { type Fields, type Guest, type Site, sentence } from '../site.ts'
+import { capital, changesIn, fieldName, firstVisitHref, kindBadge, valueText } from '../words.ts'
+import { type Found, goneHref, proposedFor, saidOf } from './first-visit-reading.ts'
+import { type Said, uploadHref } from './first-visit-said.ts'
+
+/** What a first run over an upload would do, and the step that writes the connection. */
+export function planPages(site: Site): void {
+  site.page(`${firstVisitHref}/:upload/plan`, async (guest, fields) => {
+    const found = await proposedFor(guest, fields)
+    if (found === null) return { to: goneHref }
+    const { upload } = found.proposed
+    const said = saidOf(found, fields)
+    const back = uploadHref(upload.id, '', said)
+    const plan = found.refused ?? (await planOf(guest, fields, found))
+    const head = heading({
+      title: 'What a first run would do',
+      crumbs: [
+        { name: 'Connect an HR export', href: firstVisitHref },
+        { name: upload.name, href: back },
+      ],
+      lead: 'This is worked out from the export that you uploaded. Nothing is stored, and nothing is sent.',
+    })
+    const content =
+      typeof plan === 'string'
+        ? html`${head}${notice(plan, 'bad')}<p>${actLink({ href: back, name: 'Back to how it is read', kind: 'main' })}</p>`
+        : html`${head}${planParts(plan, said)}`
+    return { title: 'What a first run would do', content, section: 'overview' }
+  })
+
+  site.act(`${firstVisitHref}/:upload/connection`, {
+    section: 'overview',
+    operation: 'makeFirstConnection',
+    ask: async (guest, fields) => {
+      const { plan, said } = await plannedFor(guest, fields)
+      return {
+        title: `Connect ${said.name ?? plan.connection}?`,
+        says: writingText(plan),
+        fields: keyField(plan),
+        hidden: { ...said, digest: plan.digest },
+        button: 'Write it and connect',
+        cancel: uploadHref(plan.upload.id, '/plan', said),
+      }
+    },
+    perform: async (guest, fields) => {
+      const { plan, found } = await plannedFor(guest, fields)
+      const { upload } = plan
+      const body = { reading: found.answers, ...placeIn(fields), digest: fields('digest') }
+      const { connection, file, source, isTakenUp } = await guest.control.makeFirstConnection({
+        params: { upload: upload.id },
+        body: { ...body, ...(fields('apiKey') && { apiKey: fields('apiKey') }) },
+      })
+      const next = isTakenUp ? '' : ' Start Rollcall again, so that it takes the configuration up.'
+      return {
+        to: `${firstVisitHref}/done`,
+        done: `The connection ${connection} is written into ${file}. Put an export at ${source}, and read it from the overview.${next}`,
+      }
+    },
+  })
+}
+
+function placeIn(fields: Fields) {
+  return { name: fields('name'), folder: fields('folder'), timeZone: fields('timeZone') }
+}
+
+async function askPlan({ control }: Guest, fields: Fields, { proposed, answers }: Found): Promise<FirstPlan> {
+  const params = { upload: proposed.upload.id }
+  return await control.planFirstRun({ params, body: { reading: answers, ...placeIn(fields) } })
+}
+
+/** The plan, or why there is none, as a sentence. */
+async function planOf(guest: Guest, fields: Fields, found: Found): Promise<FirstPlan | string> {
+  try {
+    return await askPlan(guest, fields, found)
+  } catch (error) {
+    if (error instanceof Failure && failureStatuses[error.code] < 500)
+      return sentence(error.message, found.proposed.upload.name)
+    throw error
+  }
+}
+
+async function plannedFor(guest: Guest, fields: Fields) {
+  const found = await proposedFor(guest, fields)
+  if (found === null)
+    throw new Failure('not_found', 'the export is no longer here: go to the overview, and upload it again')
+  if (found.refused !== null) throw new Failure('usage', found.refused)
+  return { found, plan: await askPlan(guest, fields, found), said: saidOf(found, fields) }
+}
+
+function planParts(plan: FirstPlan, said: Said): Html {
+  const { counts, rows, records, changes, guards, rejected, rejects, warnings, text, file, upload } = plan
+  const held = guards.filter(({ ok }) => !ok)
+  const all = changesIn(counts)
+  return html`<section class="card" aria-label="In numbers">${figures([
+    { name: 'Rows', value: number(rows) },
+    { name: 'People', value: number(records) },
+    { name: 'Would be sent', value: number(all), tone: all === 0 ? 'wait' : 'good' },
+    { name: 'Rows and cells not read', value: number(rejected), tone: rejected === 0 ? 'plain' : 'bad' },
+  ])}</section>
+${held.length > 0 && card({ title: 'This plan would be held', id: 'guards', tone: 'wait', content: heldText(held) })}
+${plan.key.trouble !== null && card({ title: 'The key of the platform', id: 'key', tone: 'wait', content: html`<p>${sentence(plan.key.trouble)}</p>${plan.key.file !== null && html`<p>The last step asks for it.</p>`}` })}
+${warnings.length > 0 && card({ title: 'To look at in the export', id: 'warnings', content: html`<ul class="lines">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
+${rejected > 0 && card({ title: html`Rows and cells that cannot be read <span class="faint">${number(rejected)}</span>`, id: 'rejects', content: rejectsTable(rejects) })}
+${card({ title: html`What will stand in ${file}`, id: 'text', content: listing('The configuration', text) })}
+${card({ title: html`Who would be sent <span class="faint">${number(all)}</span>`, id: 'changes', content: html`${changesTable(changes)}${all > changes.length && html`<p class="hint">The first ${number(changes.length)} are shown.</p>`}` })}
+<div class="row">${actLink({ href: uploadHref(upload.id, '/connection', said), name: 'Connect …', kind: 'main' })}
+${actLink({ href: uploadHref(upload.id, '', said), name: 'Back to how it is read' })}</div>`
+}
+
+function heldText(held: readonly Verdict[]): Html {
+  return html`<p>A person would have to look at it before anything is sent.</p>
+<ul class="lines">${held.map(({ name, reason, hints = [] }) => html`<li>${capital(reason ?? name)}${hints.map((hint) => html` <span class="hint">${hint}</span>`)}</li>`)}</ul>`
+}
+
+function changesTable(changes: readonly ChangeView[]): Html {
+  return table({
+    caption: 'People who would be sent',
+    columns: [
+      { name: 'Person', kind: 'row', cell: ({ identityId }) => html`<span class="key">${identityId}</span>` },
+      { name: 'Change', cell: ({ kind }) => kindBadge(kind) },
+      { name: 'What is sent', kind: 'long', cell: ({ fields }) => sentText(fields) },
+    ],
+    rows: changes,
+    empty: 'No one would be sent.',
+  })
+}
+
+/** In a line, since a first run sends many. */
+function sentText(fields: ChangeView['fields'] = {}): Html {
+  return joined(
+    Object.entries(fields).flatMap(([name, change]) =>
+      'to' in change && change.to !== null
+        ? [html`<span class="faint">${fieldName(name)}</span> ${valueText(name, change.to)}`]
+        : [],
+    ),
+    ' · ',
+  )
+}
+
+function rejectsTable(rejects: readonly RejectView[]): Html {
+  return table({
+    caption: 'Rows and cells that cannot be read',
+    columns: [
+      { name: 'Line', kind: 'row', cell: ({ line }) => number(line) },
+      { name: 'Column', kind: 'long', cell: ({ column }) => column },
+      { name: 'Why', kind: 'long', cell: ({ reason }) => reason },
+      {
+        name: 'What is lost',
+        cell: ({ cellOnly, mayLeave }) =>
+          html`${cellOnly ? 'the field' : 'the row'}${mayLeave && html` ${badge('May have left', 'bad')}`}`,
+      },
+    ],
+    rows: rejects,
+    empty: 'Every row can be read.',
+  })
+}
+
+function writingText({ file, text, makesFolder, source, key, counts }: FirstPlan): Html {
+  return html`<ul class="lines">
+<li>The connection is written into ${code(file)}, and Rollcall takes it up.</li>
+${makesFolder !== null && html`<li>The folder ${code(makesFolder)} is made.</li>`}
+${key.file !== null && html`<li>The key is written into ${code(key.file)}, which only the account of Rollcall can read.</li>`}
+<li>The export that you uploaded is removed. Exports are read from ${code(source)}: put it there as well.</li>
+<li>Nothing is sent now. A first run over this export would send ${counted(changesIn(counts), 'person', 'people')}.</li>
+</ul>
+<details open><summary>What will stand in the file</summary>${listing('The configuration', text)}</details>
+${key.trouble !== null && key.file === null && html`<p class="notice bad">${sentence(key.trouble)}</p>`}`
+}
+
+function keyField({ key }: FirstPlan): Html | null {
+  if (key.file === null) return null
+  return textField({
+    name: 'apiKey',
+    type: 'password',
+    label: 'The API key of the platform',
+    required: true,
+    maxLength: 4096,
+    hint: 'It is tried before it is written. Nothing is changed on the platform to find out what it may do.',
+  })
+}

@@ -1,0 +1,298 @@
+import type { ProposedReading, ReadingAnswers } from '../../contract/control/first-visit.ts'
+import { Failure } from '../../errors.ts'
+import { failureStatuses } from '../../http/server/failure-statuses.ts'
+import { actLink, type Option, selectField, textField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { card, heading, notice } from '../../web/layout.ts'
+import { joined } from '../../web/parts.ts'
+import { table } from '../../web/tables.ts'
+import { counted, number } from '../../web/words.ts'
+import { type Fields, type Guest, type Site, sentence } from '../site.ts'
+import { fieldName, firstVisitHref } from '../words.ts'
+import {
+  answersIn,
+  columnValue,
+  fieldInput,
+  notSent,
+  saidIn,
+  uploadHref,
+  valueInput,
+  valuesOf,
+  withValues,
+} from './first-visit-said.ts'
+
+export const encodings: readonly Option[] = ['utf-8', 'windows-1252', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(
+  (name) => ({ value: name, name }),
+)
+export const delimiters: readonly Option[] = [
+  { value: ',', name: 'comma' },
+  { value: ';', name: 'semicolon' },
+  { value: 'tab', name: 'tab' },
+  { value: '|', name: 'pipe' },
+]
+const usualFolder = 'exports'
+const usualName = 'HR'
+/** A value that is longer is no word of a status. */
+const longestValue = 190
+
+/** Where a visitor goes on whose export is gone. */
+export const goneHref = `${firstVisitHref}?gone=1`
+
+/** How an export would be read, with a form for what is different. */
+export function readingPages(site: Site): void {
+  site.page(`${firstVisitHref}/:upload`, async (guest, fields) => {
+    const found = await proposedFor(guest, fields)
+    if (found === null) return { to: goneHref }
+    const title = `How ${found.proposed.upload.name} is read`
+    const content = html`${guest.news}${found.refused && notice(found.refused, 'bad')}
+${heading({
+  title,
+  crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],
+  lead: 'Look whether each column becomes what it should. Nothing is stored yet.',
+  actions: actLink({ href: uploadHref(found.proposed.upload.id, '/drop'), name: 'Remove the export' }),
+})}
+${readingForm(found.proposed, fields)}`
+    return { title, content, section: 'overview' }
+  })
+}
+
+export type Found = {
+  readonly proposed: ProposedReading
+  readonly answers: ReadingAnswers
+  /** Why what was said does not count. */
+  readonly refused: string | null
+}
+
+/** The proposal by all that was said; null: the export is gone. What cannot be said is told, and left out. */
+export async function proposedFor({ control }: Guest, fields: Fields): Promise<Found | null> {
+  const params = { upload: fields('upload') }
+  const propose = (body: ReadingAnswers) => control.proposeReading({ params, body })
+  try {
+    const bare = await propose(answersIn(fields, []))
+    const names = [...bare.fields.map(({ field }) => field), ...bare.otherFields]
+    const answers = answersIn(fields, names)
+    const first = await propose(answers)
+    const complete = withValues(answers, fields, first)
+    return { proposed: await propose(complete), answers: complete, refused: null }
+  } catch (error) {
+    if (!(error instanceof Failure) || failureStatuses[error.code] >= 500) throw error
+    if (error.code === 'not_found' || fields('upload') === '') return null
+    const answers = answersIn(() => '', [])
+    const proposed = await propose(answers).catch(() => null)
+    if (proposed === null) throw error
+    return { proposed, answers, refused: sentence(error.message, proposed.upload.name) }
+  }
+}
+
+/** One form for all. It changes nothing, so what is said stands in the address. */
+function readingForm(proposed: ProposedReading, fields: Fields): Html {
+  const { upload, questions, notes } = proposed
+  const at = uploadHref(upload.id)
+  return html`<form class="stack" method="get" action="${at}/plan">
+${(questions.length > 0 || notes.length > 0) && card({ title: 'To look at', id: 'questions', tone: 'wait', content: questionsPart(proposed, fields) })}
+${card({ title: 'The file', id: 'file', content: filePart(proposed, fields) })}
+${card({ title: 'Columns', id: 'columns', content: columnsPart(proposed, fields) })}
+${proposed.statuses && card({ title: html`What the values of ${proposed.statuses.column} mean`, id: 'statuses', content: statusesPart(proposed, fields) })}
+${proposed.contractors && card({ title: html`What the values of ${proposed.contractors.column} mean`, id: 'contractors', content: contractorsPart(proposed, fields) })}
+${card({ title: 'The connection', id: 'connection', content: connectionPart(proposed, fields) })}
+<div class="row"><button class="main">Show what a first run would do</button>
+<button formaction="${at}" formnovalidate>Show this page with my changes</button></div>
+</form>`
+}
+
+function questionsPart({ questions, notes }: ProposedReading, fields: Fields): Html {
+  const values = questions.filter(({ about }) => about === 'status' || about === 'contractor').length
+  return html`${questions.map((question): Shown => {
+    switch (question.about) {
+      case 'identityId':
+        return selectField({
+          name: fieldInput('identityId'),
+          label: 'Which column is the key of a person, which never changes?',
+          options: [
+            { value: '', name: 'Choose a column' },
+            ...question.choices.map((column) => ({ value: columnValue(column), name: column })),
+          ],
+          value: fields(fieldInput('identityId')),
+          required: true,
+        })
+      case 'dateFormat':
+        return selectField({
+          name: 'dateFormat',
+          label: html`How are the dates in ${joined(question.columns, ' and ')} written?`.toString(),
+          options: [
+            { value: '', name: 'Choose a format' },
+            ...question.choices.map((format) => ({ value: format, name: format })),
+          ],
+          value: fields('dateFormat'),
+          required: true,
+        })
+      case 'status':
+      case 'contractor':
+        return null
+      default:
+        return question satisfies never
+    }
+  })}
+${values > 0 && html`<p>No list says what ${counted(values, 'value')} mean. Say it below; a value that stays open holds the plan until a person says it.</p>`}
+${notes.length > 0 && html`<ul class="lines">${notes.map((note) => html`<li>${note}</li>`)}</ul>`}`
+}
+
+function filePart({ form, presets, preset, title, why, dates, columns }: ProposedReading, fields: Fields): Html {
+  const { encoding, delimiter, headerLine, linesAfterHeader, rows } = form
+  const between = delimiters.find(({ value }) => value === delimiter)?.name ?? delimiter
+  return html`<p>${counted(columns.length, 'column')} with a ${between} between them, encoded as ${encoding}. The header stands in line ${number(headerLine)}${linesAfterHeader > 0 && html`, with ${counted(linesAfterHeader, 'further line')} of it below`}. ${counted(rows, 'row')} were looked at.</p>
+${selectField({
+  name: 'preset',
+  label: 'Which system wrote it',
+  options: presets.map((one) => ({
+    value: one.name === preset && fields('preset') === '' ? '' : one.name,
+    name: one.title,
+  })),
+  value: fields('preset'),
+  hint: html`${title}: ${why}.`,
+})}
+${dates.length > 0 && html`<ul class="lines">${dates.map(({ column, format, why: because }) => html`<li>Dates in ${column}: <code>${format}</code> <span class="hint">${because}</span></li>`)}</ul>`}
+<details><summary>It is written otherwise</summary>
+${selectField({ name: 'encoding', label: 'Encoding', options: [{ value: '', name: 'as it is found' }, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Between the cells', options: [{ value: '', name: 'as it is found' }, ...delimiters], value: fields('delimiter') })}
+${textField({ name: 'headerLine', label: 'The line that names the columns', type: 'number', value: fields('headerLine') })}
+</details>`
+}
+
+function columnsPart({ fields: mapped, otherFields, columns, left, questions }: ProposedReading, fields: Fields): Html {
+  const isAsked = (field: string) => field === 'identityId' && questions.some(({ about }) => about === 'identityId')
+  const choice = (field: string, column: string | null): Html | false =>
+    !isAsked(field) &&
+    html`<select name="${fieldInput(field)}" aria-label="${`Column of ${fieldName(field)}`}">${[
+      { value: '', name: column ?? 'nothing' },
+      ...(column === null || field === 'identityId' ? [] : [{ value: notSent, name: 'nothing' }]),
+      ...columns.filter((one) => one !== column).map((one) => ({ value: columnValue(one), name: one })),
+    ].map(
+      ({ value, name }) =>
+        html`<option value="${value}"${value === fields(fieldInput(field)) && html` selected`}>${name}</option>`,
+    )}</select>`
+  const rows = [
+    ...mapped.map(({ field, column, examples, why }) => ({ field, column, examples, why })),
+    ...otherFields.map((field) => ({ field, column: null, examples: [], why: null })),
+  ]
+  return html`${table({
+    caption: 'Which column each field is read from',
+    columns: [
+      { name: 'Field', kind: 'row', cell: ({ field }) => fieldName(field) },
+      {
+        name: 'Column',
+        cell: ({ field, column, why }) =>
+          html`${choice(field, fields(fieldInput(field)) === '' ? column : null)}${why && html` <span class="hint">${why}</span>`}`,
+      },
+      { name: 'Examples', kind: 'long', cell: ({ examples }) => joined(examples, ' · ') },
+    ],
+    rows,
+    empty: 'The export has no columns.',
+  })}
+<h3>Stays behind in the export</h3>
+${left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<p class="address">${joined(left)}</p>`}`
+}
+
+type Meaning = { readonly value: string; readonly rows: number; readonly meaning: string }
+
+function valuesPart(
+  kind: 'status' | 'contractor',
+  values: readonly Meaning[],
+  { meanings, caption, fields }: { meanings: readonly Option[]; caption: string; fields: Fields },
+): Html {
+  return table({
+    caption,
+    columns: [
+      { name: 'Value', kind: 'row', cell: ({ value }) => value },
+      { name: 'Rows', kind: 'figure', cell: ({ rows }) => number(rows) },
+      {
+        name: 'Means',
+        cell: ({ value, meaning }) => {
+          if (value.length > longestValue) return 'not known'
+          const name = valueInput(kind, value)
+          const said = fields(name)
+          return html`<select name="${name}" aria-label="${`What ${value} means`}">${meanings.map((option) => {
+            const isProposed = option.value === meaning && said === ''
+            return html`<option value="${isProposed ? '' : option.value}"${(isProposed || option.value === said) && html` selected`}>${option.name}</option>`
+          })}</select>`
+        },
+      },
+    ],
+    rows: values,
+    empty: 'No row has a value.',
+  })
+}
+
+function statusesPart(proposed: ProposedReading, fields: Fields): Html {
+  const { left = [], employed = [] } = proposed.statuses ?? {}
+  const meaning = (value: string) =>
+    left.some((one) => one.value === value) ? 'left' : employed.some((one) => one.value === value) ? 'employed' : 'open'
+  return valuesPart(
+    'status',
+    valuesOf(proposed).statuses.map((one) => ({ ...one, meaning: meaning(one.value) })),
+    {
+      meanings: [
+        { value: 'employed', name: 'employed' },
+        { value: 'left', name: 'has left' },
+        { value: 'open', name: 'not known: hold the plan' },
+      ],
+      caption: 'What each status means',
+      fields,
+    },
+  )
+}
+
+function contractorsPart(proposed: ProposedReading, fields: Fields): Html {
+  const { contractor = [], employee = [] } = proposed.contractors ?? {}
+  const meaning = (value: string) =>
+    contractor.some((one) => one.value === value)
+      ? 'contractor'
+      : employee.some((one) => one.value === value)
+        ? 'employee'
+        : 'open'
+  return valuesPart(
+    'contractor',
+    valuesOf(proposed).contractors.map((one) => ({ ...one, meaning: meaning(one.value) })),
+    {
+      meanings: [
+        { value: 'employee', name: 'an employee' },
+        { value: 'contractor', name: 'a contractor' },
+        { value: 'open', name: 'not known' },
+      ],
+      caption: 'Who is a contractor',
+      fields,
+    },
+  )
+}
+
+function connectionPart({ timeZone }: ProposedReading, fields: Fields): Html {
+  return html`${textField({
+    name: 'name',
+    label: 'What the connection is called on the platform',
+    value: fields('name') || usualName,
+    required: true,
+    maxLength: 100,
+    hint: 'It is created by the first run if it is missing.',
+  })}
+${textField({
+  name: 'folder',
+  label: 'The folder in which exports will arrive',
+  value: fields('folder') || usualFolder,
+  required: true,
+  maxLength: 500,
+  hint: 'On the machine of Rollcall, relative to the folder of its configuration. The newest file there is read every night at two.',
+})}
+${textField({
+  name: 'timeZone',
+  label: 'The time zone of the dates',
+  value: fields('timeZone') || timeZone,
+  required: true,
+  maxLength: 100,
+  hint: 'Such as Europe/Berlin.',
+})}`
+}
+
+/** What was said, for the address of another step. */
+export function saidOf({ proposed }: Found, fields: Fields) {
+  return saidIn(fields, proposed)
+}

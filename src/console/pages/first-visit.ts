@@ -1,0 +1,144 @@
+import type { FirstVisit } from '../../contract/control/first-visit.ts'
+import { Failure } from '../../errors.ts'
+import { address } from '../../web/address.ts'
+import { actForm, actLink, fileField, selectField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading, notice } from '../../web/layout.ts'
+import { code, live } from '../../web/parts.ts'
+import { number } from '../../web/words.ts'
+import type { Content } from '../frame.ts'
+import type { Fields, Guest, Site } from '../site.ts'
+import { firstVisitHref } from '../words.ts'
+import { planPages } from './first-visit-plan.ts'
+import { delimiters, encodings, readingPages } from './first-visit-reading.ts'
+import { uploadHref } from './first-visit-said.ts'
+
+const mebibyte = 1024 * 1024
+const title = 'Connect an HR export'
+const steps = [
+  'Upload an export',
+  'See how it is read',
+  'See what a first run would do',
+  'Write the connection',
+] as const
+
+/** How an export that an admin uploads becomes the first connection. */
+export function firstVisitPages(site: Site): void {
+  site.page(firstVisitHref, async (guest, fields) => {
+    if (await isConnected(guest)) return { to: '/' }
+    return startPage(guest, fields, fields('gone') === '' ? null : gone)
+  })
+
+  site.upload(`${firstVisitHref}/export`, {
+    operation: 'uploadExport',
+    take: async ({ control }, fields, { name, bytes }) => {
+      const form = { encoding: fields('encoding'), delimiter: fields('delimiter') }
+      const query = { name, ...(form.encoding && form), ...(form.delimiter && { delimiter: form.delimiter }) }
+      const { id } = await control.uploadExport({ query: withoutBlanks(query), body: bytes })
+      return { to: uploadHref(id, '', form) }
+    },
+    again: startPage,
+  })
+
+  site.act(`${firstVisitHref}/:upload/drop`, {
+    section: 'overview',
+    operation: 'dropExport',
+    ask: async (_guest, fields) => ({
+      title: 'Remove the export?',
+      says: html`<p>The export that you uploaded is removed from this machine. Nothing else has been stored.</p>`,
+      button: 'Remove it',
+      cancel: uploadHref(fields('upload')),
+    }),
+    perform: async ({ control }, fields) => {
+      await control.dropExport({ params: { upload: fields('upload') } }).catch(unlessGone)
+      return { to: firstVisitHref, done: 'The export was removed.' }
+    },
+  })
+
+  readingPages(site)
+  planPages(site)
+
+  site.page(`${firstVisitHref}/done`, async (guest) => {
+    const waiting = await waitingPart(guest)
+    if (waiting === null) return { to: '/' }
+    return {
+      title,
+      content: html`${guest.news}${heading({ title: 'Nearly there' })}${waiting}`,
+      section: 'overview',
+    }
+  })
+
+  site.part(`${firstVisitHref}/done/state`, waitingPart)
+}
+
+const gone =
+  'The export is no longer here: it was removed after a while, or Rollcall was started again. Upload it again.'
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+}
+
+function withoutBlanks<T extends Readonly<Record<string, string>>>(values: T): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')) as T
+}
+
+async function isConnected({ control }: Guest): Promise<boolean> {
+  return (await control.status({})).connections.length > 0
+}
+
+async function startPage(guest: Guest, fields: Fields, refused: string | null): Promise<Content> {
+  const refusal = guest.notAllowed('uploadExport')
+  const content = html`${guest.news}${refused && notice(refused, 'bad')}
+${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
+${
+  refusal === null
+    ? await uploadCard(guest, fields)
+    : html`<p class="empty" role="status">The first connection is made here from an export of HR, and ${refusal}.</p>`
+}`
+  return { title, content, section: 'overview' }
+}
+
+async function uploadCard(guest: Guest, fields: Fields): Promise<Html> {
+  const visit = await guest.control.getFirstVisit({})
+  return html`${card({
+    title: 'Upload an export',
+    id: 'upload',
+    content: actForm({
+      action: `${firstVisitHref}/export`,
+      formToken: guest.formToken,
+      files: true,
+      content: html`<p>Give a list of your people as HR exports it: CSV, plain or packed with zip or gzip, of at most ${number(Math.floor(visit.mostBytes / mebibyte))} MiB. Nothing is stored before the last step. The export itself is removed then, and at the latest ${number(visit.keptMinutes)} minutes after you looked at it last.</p>
+<details><summary>The file is written in an unusual way</summary>
+${selectField({ name: 'encoding', label: 'Encoding', options: [found, ...encodings], value: fields('encoding') })}
+${selectField({ name: 'delimiter', label: 'Between the cells', options: [found, ...delimiters], value: fields('delimiter') })}
+</details>
+${fileField({ name: 'export', label: 'The export', required: true })}
+<div class="row"><button class="main">Upload it and look at it</button></div>`,
+    }),
+  })}
+${card({ title: 'What comes then', id: 'steps', content: stepsText(visit) })}`
+}
+
+const found = { value: '', name: 'as it is found' }
+
+function stepsText({ file, trouble }: FirstVisit): Html {
+  return html`<ol class="lines">${steps.map((step) => html`<li>${step}</li>`)}</ol>
+<p class="hint">The connection is written into ${code(file)}. ${trouble ?? html`An export on a server is connected with ${code('rollcall init')}.`}</p>`
+}
+
+/** How far the daemon is with the new configuration; null: it has taken it up. */
+async function waitingPart(guest: Guest): Promise<Html | null> {
+  const { connections, reload } = await guest.control.status({})
+  if (connections.length > 0) return null
+  const refused = reload?.refused ?? null
+  return live({
+    id: 'taking-up',
+    href: refused === null ? `${firstVisitHref}/done/state` : null,
+    everySeconds: 1,
+    content:
+      refused === null
+        ? html`<p role="status">Rollcall takes up the configuration. For a few seconds it does not answer. Then its overview is shown.</p>
+<p>${actLink({ href: address('/'), name: 'Go to the overview' })}</p>`
+        : notice(html`The configuration was refused: ${refused}. Change the file, and start Rollcall again.`, 'bad'),
+  })
+}

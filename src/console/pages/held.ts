@@ -1,0 +1,214 @@
+import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
+import { address } from '../../web/address.ts'
+import { actLink, areaField, textField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { definitions, figures, joined, live } from '../../web/parts.ts'
+import { counted, moment, nearness, number } from '../../web/words.ts'
+import { seesValues } from '../control.ts'
+import type { Guest, Site } from '../site.ts'
+import { capital, changesIn, countsText, effects, kinds, runHref } from '../words.ts'
+import { answersPart } from './held-answers.ts'
+import { changesTable, summaryParts, verdictsParts } from './plan-parts.ts'
+import { heldRun, runOf } from './run.ts'
+
+/** So many people can be read one by one. */
+const readable = 200
+/** So many of each kind are shown of a plan that has more people than that. */
+const examplesShown = 20
+const renewSeconds = 10
+
+/** What a person reads who is asked to approve a held plan, and the two answers. */
+export function heldPages(site: Site): void {
+  site.page('/runs/:runId/decision', async (guest, fields) => {
+    const run = await runOf(guest, fields)
+    if (run.state !== 'held') return { to: runHref(run.id) }
+    const connection = await connectionOf(guest, run)
+    const failed = (run.guards ?? []).filter(({ ok }) => !ok)
+    const content = html`${guest.news}
+${heading({
+  title: html`Held plan of ${run.connection}`,
+  crumbs: [
+    { name: 'Runs', href: '/runs' },
+    { name: 'The run', href: runHref(run.id) },
+  ],
+  lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${moment(run.asOf)}`}`,
+})}
+${decisionPart(run, guest, connection)}
+${card({
+  title: failed.length === 0 ? 'What the guards found' : 'Why it is held',
+  id: 'why',
+  content: html`${failed.length === 0 && html`<p class="reason">${run.reason}</p>`}${verdictsParts(run.guards ?? [], run.connection)}`,
+})}
+${await answersPart(run, guest)}
+${await peopleParts(run, guest)}`
+    return {
+      title: `Held plan of ${run.connection}`,
+      content,
+      section: 'runs',
+      ...(connection && { follows: { connection: connection.name } }),
+    }
+  })
+
+  site.part('/runs/:runId/decision/card', async (guest, fields) => {
+    const run = await runOf(guest, fields)
+    return run.state === 'held' ? decisionPart(run, guest, await connectionOf(guest, run)) : null
+  })
+
+  site.act('/runs/:runId/approval', {
+    section: 'runs',
+    operation: 'approveRun',
+    ask: async (guest, fields) => {
+      const run = await heldRun(guest, fields)
+      const counts = run.counts
+      const digest = fields('digest') || (run.digest ?? '')
+      return {
+        title: `Approve the plan of ${run.connection}?`,
+        says: html`<p>The plan is delivered to the platform at once. It ${joined(counts === null ? [] : effects(counts).map((effect) => html`<strong>${effect}</strong>`))}.</p>
+<p>Exactly this plan is approved: <span class="key">${digest}</span>. If another one stands by then, nothing is sent.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again; it is delivered if it comes out the same or nothing holds it any more.</p>`}
+<p>For the rule of two people: ${twoPeopleFact(run, guest, await connectionOf(guest, run))}.</p>`,
+        fields: areaField({
+          name: 'reason',
+          label: 'Why it is right',
+          hint: 'For the audit trail; it may be left out. Name no one here.',
+          value: fields('reason'),
+          maxLength: 500,
+        }),
+        hidden: { digest },
+        button: `Approve and deliver ${counted(changesIn(counts), 'change')}`,
+        cancel: `${runHref(run.id)}/decision`,
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const [runId, digest, reason] = [fields('runId'), fields('digest'), fields('reason')]
+      const run = await control.approveRun({ params: { runId }, body: { digest, ...(reason && { reason }) } })
+      const done =
+        run.id === runId
+          ? 'The plan is approved and is being delivered.'
+          : 'What the plan rests on has changed, so that it is made again by this run.'
+      return { to: runHref(run.id), done }
+    },
+  })
+
+  site.act('/runs/:runId/rejection', {
+    section: 'runs',
+    operation: 'rejectRun',
+    ask: async (guest, fields) => {
+      const run = await heldRun(guest, fields)
+      return {
+        title: `Reject the plan of ${run.connection}?`,
+        says: html`<p>Nothing of it is sent: ${countsText(run.counts ?? noCounts) ?? 'no change'}. The platform keeps what it has.</p>
+<p>A later run reads the source again. If it says the same, the same plan is held again.</p>`,
+        fields: textField({
+          name: 'reason',
+          label: 'Why it is wrong',
+          hint: 'For the audit trail; it may be left out. Name no one here.',
+          value: fields('reason'),
+          maxLength: 500,
+        }),
+        button: 'Reject the plan',
+        danger: true,
+        cancel: `${runHref(run.id)}/decision`,
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const [runId, reason] = [fields('runId'), fields('reason')]
+      const run = await control.rejectRun({ params: { runId }, body: { ...(reason && { reason }) } })
+      return { to: runHref(run.id), done: 'The plan was rejected. Nothing of it was sent.' }
+    },
+  })
+}
+
+const noCounts = {
+  ...{ join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 },
+  ...{ unchanged: 0, rejected: 0, incomplete: 0 },
+}
+
+async function connectionOf({ control }: Guest, run: Run): Promise<ConnectionStatus | undefined> {
+  const { connections } = await control.status({})
+  return connections.find(({ name }) => name === run.connection)
+}
+
+/** What is asked, renewed until somebody has answered. The people of the plan stay as they are, so that no look at them is recorded again. */
+function decisionPart(run: Run, guest: Guest, connection: ConnectionStatus | undefined): Html {
+  return live({
+    id: 'decision-part',
+    href: `${runHref(run.id)}/decision/card`,
+    everySeconds: renewSeconds,
+    content: decisionCard(run, guest, connection),
+  })
+}
+
+function decisionCard(run: Run, guest: Guest, connection: ConnectionStatus | undefined): Html {
+  const href = runHref(run.id)
+  const counts = run.counts
+  const all = changesIn(counts)
+  const employed = connection ? connection.people.wanted - connection.people.separated : null
+  const isExpired = run.expiresAt !== null && Date.parse(run.expiresAt) <= guest.now.getTime()
+  return card({
+    title: 'The decision',
+    id: 'decision',
+    tone: 'wait',
+    content: html`${figures(
+      kinds.flatMap(({ kind, title, tone }) => {
+        const count = counts?.[kind] ?? 0
+        if (count === 0) return []
+        const note = kind === 'leave' && employed !== null && employed > 0 ? `of ${number(employed)} employed` : null
+        return [{ name: title, value: number(count), note, ...((tone === 'bad' || tone === 'wait') && { tone }) }]
+      }),
+    )}
+<p>An approval ${all === 0 ? 'changes no one on the platform' : joined(counts === null ? [] : effects(counts))}. Until then nothing of it is sent.</p>
+${run.moved && html`<p><strong>${capital(run.moved)}.</strong> An approval makes the plan again.</p>`}
+${definitions([
+  [
+    'Can be approved',
+    run.expiresAt &&
+      html`until ${moment(run.expiresAt)} <span class="hint">${isExpired ? 'that has passed: a new run plans again' : nearness(run.expiresAt, guest.now)}</span>`,
+  ],
+  ['Asked for by', run.requestedBy.length > 0 && joined(run.requestedBy)],
+  ['Two people', twoPeopleFact(run, guest, connection)],
+  ['Rows that cannot be read', rejectsFact(run)],
+])}
+<div class="row">
+${actLink({ href: address(`${href}/approval`, { digest: run.digest }), name: 'Approve …', kind: 'main', notAllowed: isExpired ? 'the plan has expired' : guest.notAllowed('approveRun') })}
+${actLink({ href: `${href}/rejection`, name: 'Reject …', kind: 'danger', notAllowed: guest.notAllowed('rejectRun') })}
+</div>`,
+  })
+}
+
+function rejectsFact({ id, counts }: Run): Shown {
+  const rejected = (counts?.rejected ?? 0) + (counts?.incomplete ?? 0)
+  return rejected > 0 && html`<a href="${runHref(id)}#rejects">${number(rejected)}</a>`
+}
+
+/** Whether one person is enough for this plan, and whether this visitor can be that person. */
+function twoPeopleFact({ requestedBy }: Run, { caller }: Guest, connection: ConnectionStatus | undefined): Shown {
+  if (connection?.twoPeople !== true) return 'one person may ask for a run and approve its plan'
+  return requestedBy.includes(caller.name)
+    ? html`<strong>you asked for this run</strong>, so that another person has to approve it`
+    : 'another person than asked for this run has to approve it'
+}
+
+async function peopleParts(run: Run, { control, caller }: Guest): Promise<Html> {
+  const { id: runId, connection, counts } = run
+  const values = seesValues(caller)
+  const isLarge = changesIn(counts) > readable
+  const summary = isLarge ? await control.summarizeRun({ params: { runId }, query: { values } }) : null
+  const groups = await Promise.all(
+    kinds.map(async ({ kind, title, many }) => {
+      const count = counts?.[kind] ?? 0
+      if (count === 0) return null
+      const limit = isLarge ? examplesShown : readable
+      const { data } = await control.listChanges({ params: { runId }, query: { kind, limit, values } })
+      return card({
+        title: html`${title} <span class="faint">${number(count)}</span>`,
+        id: `kind-${kind}`,
+        content: html`${changesTable(data, { connection, caption: title, withKind: false, empty: 'no one' })}
+${data.length < count && html`<p><a href="${address(runHref(runId), { kind })}#plan">All ${counted(count, many.replace(/s$/, ''), many)}</a></p>`}`,
+      })
+    }),
+  )
+  return html`${summary && card({ title: 'What it does, taken together', id: 'summary', content: summaryParts(summary, connection) })}
+${groups}`
+}

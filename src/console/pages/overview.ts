@@ -1,0 +1,391 @@
+import type { Alert } from '../../contract/control/alerts.ts'
+import type { LeaverSummary } from '../../contract/control/leavers.ts'
+import type { ConnectionStatus, Run, Status } from '../../contract/control/shapes.ts'
+import { address } from '../../web/address.ts'
+import { lineChart, stackedBars } from '../../web/charts.ts'
+import { actLink, choiceField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, definitions, figures, live, type Tone } from '../../web/parts.ts'
+import { span } from '../../web/span.ts'
+import { counted, moment, nearness, number } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+import { alertTitles, changesIn, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../words.ts'
+
+const renewSeconds = 10
+
+/** Every connection, with what needs a person now on top. */
+export function overviewPages(site: Site): void {
+  site.page('/', async (guest) => {
+    const status = await guest.control.status({})
+    if (status.connections.length === 0) return { to: firstVisitHref }
+    const clocks = await leaverClocks(guest)
+    const charts = new Map(
+      await Promise.all(
+        status.connections.map(
+          async ({ name }) => [name, html`${clocks.get(name)}${await chartsOf(guest, name)}`] as const,
+        ),
+      ),
+    )
+    const content = html`${guest.news}
+${heading({ title: 'Overview', lead: aboutText(status, guest.now) })}
+${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, guest, charts) })}`
+    return { title: 'Overview', content, section: 'overview', follows: {} }
+  })
+
+  site.part('/overview', async (guest) => {
+    const status = await guest.control.status({})
+    return live({
+      id: 'overview',
+      href: '/overview',
+      everySeconds: renewSeconds,
+      content: overview(status, guest, noCharts),
+    })
+  })
+
+  site.act('/connections/:connection/sync', {
+    section: 'overview',
+    operation: 'startRun',
+    ask: async (guest, fields) => {
+      const { name, active } = await connectionOf(guest, fields('connection'))
+      return {
+        title: `Read ${name} now?`,
+        says: html`<p>HR’s source is read as a schedule would read it, and what has changed is delivered to the platform. The guards judge the plan as they always do.</p>
+${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} already. This one waits until it has ended.</p>`}`,
+        fields: choiceField({
+          name: 'how',
+          label: 'What to send',
+          options: [
+            { value: 'changes', name: 'What has changed' },
+            { value: 'verify', name: 'What has changed, and every difference that the platform’s own list shows' },
+            { value: 'full', name: 'Everybody again' },
+          ],
+          value: fields('how') || 'changes',
+        }),
+        button: `Read ${name} now`,
+        cancel: '/',
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const how = fields('how')
+      const body = { ...(how === 'full' && { full: true }), ...(how === 'verify' && { verify: true }) }
+      const run = await control.startRun({ params: { connection: fields('connection') }, body })
+      return { to: runHref(run.id), done: `A run of ${run.connection} was asked for.` }
+    },
+  })
+
+  site.act('/connections/:connection/unblock', {
+    section: 'overview',
+    operation: 'unblockConnection',
+    ask: async (guest, fields) => {
+      const { name, blocked, people } = await connectionOf(guest, fields('connection'))
+      return {
+        title: `Try ${name} now?`,
+        says:
+          blocked === null
+            ? html`<p>${name} is not blocked.</p>`
+            : html`<p>The platform turned ${name} away: ${blocked.reason}.</p>
+<p>One request is sent now. If the platform takes it, ${counted(people.due, 'person', 'people')} who wait are delivered.</p>`,
+        button: 'Try it now',
+        cancel: '/',
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const connection = fields('connection')
+      const { wasBlocked, due } = await control.unblockConnection({ params: { connection }, body: {} })
+      const waiting = `${counted(due, 'person', 'people')} wait to be delivered`
+      return {
+        to: '/',
+        done: wasBlocked ? `${connection} is tried now; ${waiting}.` : `${connection} was not blocked.`,
+      }
+    },
+  })
+}
+
+async function connectionOf({ control }: Guest, name: string): Promise<ConnectionStatus> {
+  const { connections } = await control.status({})
+  const found = connections.find((one) => one.name === name)
+  if (found) return found
+  // The control API says it in its own words.
+  await control.listRuns({ query: { connection: name, limit: 1 } })
+  throw new Error(`the status lacks ${name}`)
+}
+
+function aboutText({ version, daemon, connections }: Status, now: Date): Html {
+  const people = connections.reduce((sum, one) => sum + one.people.wanted - one.people.separated, 0)
+  return html`${counted(people, 'person', 'people')} employed in ${counted(connections.length, 'connection')} · Rollcall ${version}${daemon && html`, running since ${nearness(daemon.startedAt, now)}`}`
+}
+
+type Charts = ReadonlyMap<string, Html>
+/** A part that renews itself leaves the charts as they are. */
+const noCharts: Charts = new Map()
+
+function overview(status: Status, guest: Guest, charts: Charts): Html {
+  const { alerts, connections, unsigned } = status
+  return html`${needs(alerts, unsigned, guest)}
+${connections.map((connection) => connectionCard(connection, alerts, guest, charts))}`
+}
+
+/** What needs a person now. The most pressing comes first. */
+const urgency: readonly Alert['kind'][] = [
+  'leaver_late',
+  'blocked',
+  'expiring',
+  'held',
+  'run_failed',
+  'stale',
+  'overdue',
+  'unserved',
+  'problems',
+  'paused',
+]
+
+function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Guest): Html {
+  if (alerts.length === 0 && unsigned === undefined) {
+    return html`<p class="notice good calm">Nothing needs a person now.</p>`
+  }
+  const sorted = alerts.toSorted((a, b) => urgency.indexOf(a.kind) - urgency.indexOf(b.kind))
+  const items = sorted.map(
+    (
+      alert,
+    ) => html`<li><div><b>${alertTitles[alert.kind]}</b> <span class="faint">${alert.connection} · ${nearness(alert.since, guest.now)}</span>
+<p class="reason">${alert.reason}</p>${peopleText(alert)}</div>
+<div class="row">${answerTo(alert, guest)}</div></li>`,
+  )
+  return card({
+    title: html`Needs a person now <span class="count">${items.length + (unsigned === undefined ? 0 : 1)}</span>`,
+    id: 'needs',
+    tone: 'wait',
+    content: html`<ul class="needs">${items}${unsigned !== undefined && html`<li><div><b>Nothing is added to the audit trail</b><p class="reason">${unsigned}</p></div></li>`}</ul>`,
+  })
+}
+
+function peopleText({ people, leavers }: Alert): Html | null {
+  if (people === null || people === 0) return null
+  const some = leavers !== null && leavers > 0 ? `, ${counted(leavers, 'leaver')} among them` : ''
+  return html`<p class="hint">${counted(people, 'person', 'people')}${some}</p>`
+}
+
+/** Where a person goes on who wants to do something about it. */
+function answerTo(alert: Alert, guest: Guest): Shown {
+  const { connection, kind, runId } = alert
+  switch (kind) {
+    case 'held':
+    case 'expiring':
+      return runId && actLink({ href: `${runHref(runId)}/decision`, name: 'Look at the plan', kind: 'main' })
+    case 'paused':
+      return actLink({
+        href: `/schedules/${encodeURIComponent(connection)}/pause/end`,
+        name: 'End the pause',
+        label: `End the pause of ${connection}`,
+        notAllowed: guest.notAllowed('resumeConnection'),
+      })
+    case 'settings_differ':
+      return null
+    case 'blocked':
+      return actLink({
+        href: `/connections/${encodeURIComponent(connection)}/unblock`,
+        name: 'Try it now',
+        notAllowed: guest.notAllowed('unblockConnection'),
+      })
+    case 'run_failed':
+      return runId && actLink({ href: runHref(runId), name: 'Look at the run' })
+    case 'stale':
+    case 'overdue':
+      return actLink({
+        href: `/connections/${encodeURIComponent(connection)}/sync`,
+        name: 'Read it now',
+        notAllowed: guest.notAllowed('startRun'),
+      })
+    case 'problems':
+    case 'unserved':
+    case 'leaver_late':
+      return actLink({ href: address('/problems', { connection }), name: 'Look at the people' })
+    default:
+      return kind satisfies never
+  }
+}
+
+function connectionCard(connection: ConnectionStatus, alerts: readonly Alert[], guest: Guest, charts: Charts): Html {
+  const { name, target, people, last, active, nextAt, nextVerifyAt, inbox } = connection
+  const { text, tone, state } = standing(connection, guest.now, alerts)
+  const trouble = connection.problems.refused.people + connection.problems.undelivered.people
+  const unserved = connection.unserved.people + connection.unserved.rows
+  return card({
+    title: html`${name} <span class="target">→ ${target}</span>`,
+    id: `connection-${name}`,
+    aside: html`<div class="row">${badge(state, tone)}${actLink({
+      href: `/connections/${encodeURIComponent(name)}/sync`,
+      name: 'Read now',
+      label: `Read now: ${name}`,
+      notAllowed: guest.notAllowed('startRun'),
+    })}</div>`,
+    content: html`<p class="standing">${text}</p>
+${figures([
+  { name: 'Employed', value: number(people.wanted - people.separated), note: `${number(people.separated)} have left` },
+  {
+    name: 'To be delivered',
+    value: number(people.due),
+    note: people.due === 0 ? 'the platform has all' : null,
+    ...(people.due > 0 && { tone: 'wait' as const }),
+  },
+  {
+    name: 'Problems',
+    value: html`<a href="${address('/problems', { connection: name })}">${number(trouble)}</a>`,
+    ...(trouble > 0 && { tone: 'bad' as const }),
+    note: leaversAmong(connection.problems.refused.leavers + connection.problems.undelivered.leavers),
+  },
+  {
+    name: 'Not served',
+    value: html`<a href="${address('/problems', { connection: name })}#unserved">${number(unserved)}</a>`,
+    ...(unserved > 0 && { tone: 'bad' as const }),
+    note: leaversAmong(connection.unserved.leavers),
+  },
+])}
+${definitions([
+  [
+    'Last run',
+    last &&
+      html`${runLink(last)} ${nearness(last.finishedAt ?? last.createdAt, guest.now)}${last.counts && html`<span class="hint">${countsText(last.counts) ?? 'nothing to change'}</span>`}`,
+  ],
+  ['Now', active && html`${runLink(active)} ${nearness(active.createdAt, guest.now)}`],
+  [
+    'Next run',
+    nextAt === null ? 'no schedule' : html`${nearness(nextAt, guest.now)}<span class="hint">${moment(nextAt)}</span>`,
+  ],
+  [
+    'HR’s facts are of',
+    last?.asOf && html`${nearness(last.asOf, guest.now)}<span class="hint">${moment(last.asOf)}</span>`,
+  ],
+  ['Next verification', nextVerifyAt && nearness(nextVerifyAt, guest.now)],
+  ['Events', inbox && inboxText(inbox)],
+])}
+<div class="columns" id="charts-${name}" hx-morph-skip="true">${charts.get(name)}</div>
+<p class="hint"><a href="${address('/runs', { connection: name })}">All runs of ${name}</a></p>`,
+  })
+}
+
+const clockDays = 7
+const dayMs = 86_400_000
+
+/** How long departures of the last days took, a sentence for each connection. */
+async function leaverClocks({ control, now }: Guest): Promise<ReadonlyMap<string, Html>> {
+  const day = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
+  const period = { from: day(now.getTime() - (clockDays - 1) * dayMs), to: day(now.getTime()) }
+  const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
+  return new Map(connections.map((summary) => [summary.connection, clockText(summary)]))
+}
+
+function clockText({ people, acknowledged, late, notEffective, boundHours, ourSeconds }: LeaverSummary): Html {
+  if (people === 0)
+    return html`<p class="wide"><b>Leavers</b> No last day of employment lies in the last ${clockDays} days.</p>`
+  const took = ourSeconds && `, half of them within ${span(ourSeconds.p50)} and 95 % within ${span(ourSeconds.p95)}`
+  const lateText = late === 0 ? 'none is late' : html`<strong class="bad">${number(late)} late</strong>`
+  const notText = notEffective > 0 && html`; <strong class="bad">${number(notEffective)} not effective</strong>`
+  return html`<p class="wide"><b>Leavers</b> ${counted(people, 'last day')} of employment in the last ${clockDays} days: ${number(acknowledged)} acknowledged${took}; ${lateText}${notText}. The bound is ${boundHours} h.</p>`
+}
+
+const historyDays = 90
+
+/** How many people the connection had on each day, and what changed. */
+async function chartsOf({ control }: Guest, connection: string): Promise<Html> {
+  const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
+  const employed = days.flatMap(({ day, people, separated }) =>
+    people === null ? [] : [{ at: new Date(`${day}T00:00:00Z`), value: people - (separated ?? 0) }],
+  )
+  const changed = days.map(({ day, changes }) => {
+    const { join, update, leave, return: returns, correct, retract } = changes
+    return { at: new Date(`${day}T00:00:00Z`), values: [join + returns, leave + retract, update + correct] }
+  })
+  const [first, last] = [employed.at(0)?.value ?? 0, employed.at(-1)?.value ?? 0]
+  return html`${lineChart({
+    id: `people-${connection}`,
+    title: `Employed, the last ${historyDays} days`,
+    description: `From ${counted(first, 'person', 'people')} to ${counted(last, 'person', 'people')}.`,
+    unit: 'Employed',
+    points: employed,
+  })}
+${stackedBars({
+  id: `changes-${connection}`,
+  title: `Changes a day, the last ${historyDays} days`,
+  description: 'A bar for each day: joiners and returns, leavers and retractions, movers and corrections.',
+  series: [
+    { name: 'Joiners, returns', tone: 'one' },
+    { name: 'Leavers', tone: 'two' },
+    { name: 'Movers', tone: 'three' },
+  ],
+  points: changed,
+})}`
+}
+
+function leaversAmong(leavers: number): string | null {
+  return leavers === 0 ? null : `${counted(leavers, 'leaver')} among them`
+}
+
+function runLink(run: Run): Html {
+  return html`<a href="${runHref(run.id)}">${stateBadge(run)}</a>`
+}
+
+function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
+  return `${number(pending)} waiting, ${number(held)} of them for a decision; ${number(rejected)} not understood`
+}
+
+/** How a connection stands, in a sentence. */
+function standing(
+  { blocked, active, paused, last, people, problems }: ConnectionStatus,
+  now: Date,
+  alerts: readonly Alert[],
+): { readonly state: string; readonly tone: Tone; readonly text: Html } {
+  if (blocked) {
+    const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
+    const text = html`The platform turns this connection away since ${moment(blocked.since)}: ${blocked.reason}.${again}`
+    return { state: 'Blocked', tone: 'bad', text }
+  }
+  if (active) return activeStanding(active, alerts)
+  if (paused) {
+    const until = paused.until === null ? 'until a person resumes it' : html`until ${moment(paused.until)}`
+    const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
+    return { state: 'Paused', tone: 'wait', text }
+  }
+  if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
+  if (last.state === 'failed') {
+    const text = html`The last run failed: ${last.reason ?? 'no reason was recorded'}. What the platform has is as it was.`
+    return { state: 'Failed', tone: 'bad', text }
+  }
+  const refused = problems.refused.people + problems.undelivered.people
+  if (refused > 0) {
+    const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
+    return { state: 'With problems', tone: 'wait', text }
+  }
+  if (people.due > 0) {
+    return {
+      state: 'Behind',
+      tone: 'wait',
+      text: html`${counted(people.due, 'person waits', 'people wait')} to be delivered.`,
+    }
+  }
+  return { state: 'In step', tone: 'good', text: html`The platform has everybody as HR said last.` }
+}
+
+function activeStanding(run: Run, alerts: readonly Alert[]): { state: string; tone: Tone; text: Html } {
+  const { name, tone } = runStates[run.state]
+  const all = changesIn(run.counts)
+  switch (run.state) {
+    case 'held': {
+      // Why it is held stands on top of the page.
+      const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
+      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${moment(since)}.`
+      return { state: name, tone, text }
+    }
+    case 'delivering':
+      return {
+        state: name,
+        tone,
+        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.`,
+      }
+    case 'reading':
+      return { state: name, tone, text: html`HR’s source is being read.` }
+    default:
+      return { state: name, tone, text: html`A run is about to begin.` }
+  }
+}

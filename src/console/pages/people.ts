@@ -1,0 +1,78 @@
+import type { FoundPerson } from '../../contract/control/people.ts'
+import { address } from '../../web/address.ts'
+import { filterForm, selectField, textField } from '../../web/forms.ts'
+import { html } from '../../web/html.ts'
+import { heading } from '../../web/layout.ts'
+import { badge, type Tone } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { day } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+import { capital, whoText } from '../words.ts'
+
+const perPage = 50
+
+/** The people of all connections, and where one of them is looked up. */
+export function peoplePages(site: Site): void {
+  site.page('/people', async (guest, fields) => {
+    const { connections } = await guest.control.status({})
+    const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
+    const why = guest.notAllowed('searchPeople')
+    const content = html`${guest.news}
+${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
+${
+  why === null &&
+  filterForm({
+    action: '/people',
+    label: 'People',
+    part: 'people',
+    all: search === '' && connection === '' ? null : '/people',
+    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'How it begins' })}${selectField(
+      {
+        name: 'connection',
+        label: 'Connection',
+        options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
+        value: connection,
+      },
+    )}`,
+  })
+}
+<section class="card" id="people" aria-label="People">
+${why === null ? await found(guest, { connection, search, after }) : html`<p>Looking people up: ${why}. The pages of runs and problems lead to the people whom they are about.</p>`}
+</section>`
+    return { title: 'People', content, section: 'people' }
+  })
+}
+
+async function found(
+  { control }: Guest,
+  { connection, search, after }: { connection: string; search: string; after: string },
+) {
+  const { data, next } = await control.searchPeople({
+    query: { ...(connection && { connection }), ...(search && { search }), ...(after && { after }), limit: perPage },
+  })
+  return html`${table({
+    caption: 'People, by key',
+    columns,
+    rows: data,
+    empty: next === null ? 'No one is found.' : 'No one was found among those who were looked through; there are more.',
+  })}
+${paging({
+  label: 'Pages of people',
+  first: after === '' ? null : address('/people', { connection, q: search }),
+  next: next === null ? null : address('/people', { connection, q: search, after: next }),
+})}`
+}
+
+const stateTones: Readonly<Record<FoundPerson['state'], Tone>> = { employed: 'good', left: 'plain', retracted: 'plain' }
+
+const columns: readonly Column<FoundPerson>[] = [
+  { name: 'Person', kind: 'row', cell: (one) => whoText(one, one.person) },
+  { name: 'Connection', kind: 'long', cell: ({ connection }) => connection },
+  { name: 'HR says', cell: ({ state }) => badge(capital(state), stateTones[state]) },
+  { name: 'First day', cell: ({ person }) => dayOf(person.startedAt) },
+  { name: 'Last day', cell: ({ person }) => dayOf(person.separatedAt) },
+]
+
+function dayOf(value: FoundPerson['person'][string] | undefined) {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value)) && day(value)
+}

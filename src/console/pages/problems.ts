@@ -1,0 +1,209 @@
+import type { Leaver } from '../../contract/control/leavers.ts'
+import type { FailureView, Problem, Status, Unserved } from '../../contract/control/shapes.ts'
+import { address } from '../../web/address.ts'
+import { filterForm, selectField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, live } from '../../web/parts.ts'
+import { span } from '../../web/span.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { counted, moment, nearness, number } from '../../web/words.ts'
+import { seesValues } from '../control.ts'
+import type { Fields, Guest, Site } from '../site.ts'
+import { capital, kindBadge, personLink, runHref } from '../words.ts'
+
+const perPage = 50
+const renewSeconds = 10
+
+/** The people for whom something does not come to pass, and why. */
+export function problemPages(site: Site): void {
+  site.page('/problems', async (guest, fields) => {
+    const { control, caller, news } = guest
+    const status = await control.status({})
+    const connection = fields('connection')
+    const leavers = await control.listNotEffective({
+      query: { ...pageOf('leavers', fields), values: seesValues(caller) },
+    })
+    const content = html`${news}
+${heading({ title: 'Problems', lead: 'The people who are not on the platform as HR says, and why.' })}
+${filterForm({
+  action: '/problems',
+  label: 'Problems',
+  part: 'lists',
+  all: connection === '' ? null : '/problems',
+  fields: selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...status.connections.map(({ name }) => ({ value: name, name }))],
+    value: connection,
+  }),
+})}
+<div id="lists" class="live">
+${await currentPart(guest, fields, status)}
+${card({
+  title: 'Leavers who are acknowledged and still employed on the platform',
+  id: 'leavers',
+  content: html`${leaversTable(leavers.data, guest)}${pages('leavers', leavers.next, fields)}`,
+})}
+</div>`
+    const isKnown = status.connections.some(({ name }) => name === connection)
+    return { title: 'Problems', content, section: 'problems', follows: isKnown ? { connection } : {} }
+  })
+
+  site.part('/problems/current', async (guest, fields) => currentPart(guest, fields, await guest.control.status({})))
+}
+
+type List = 'problems' | 'unserved' | 'leavers'
+const lists: readonly List[] = ['problems', 'unserved', 'leavers']
+
+/** What the address asks of a list. */
+function pageOf(name: List, fields: Fields) {
+  const [connection, after] = [fields('connection'), fields(name)]
+  return { ...(connection && { connection }), ...(after && { after }), limit: perPage }
+}
+
+function pages(name: List, next: string | null, fields: Fields): Html | null {
+  const connection = fields('connection')
+  return paging({
+    label: `Pages of ${name}`,
+    first: fields(name) === '' ? null : `${address('/problems', { connection })}#${name}`,
+    next: next === null ? null : `${address('/problems', { connection, [name]: next })}#${name}`,
+  })
+}
+
+/** What moves while runs deliver. The leavers stand apart: they are shown with names, and each look at those is recorded. */
+async function currentPart(guest: Guest, fields: Fields, status: Status): Promise<Html> {
+  const { control } = guest
+  const connection = fields('connection')
+  const [{ data: failures }, problems, unserved] = await Promise.all([
+    control.listFailures({}),
+    control.listProblems({ query: pageOf('problems', fields) }),
+    control.listUnserved({ query: pageOf('unserved', fields) }),
+  ])
+  const totals = totalsOf(status, connection)
+  const doubts = status.connections.filter(
+    ({ name, inDoubt }) => inDoubt !== null && (connection === '' || name === connection),
+  )
+  const asked = { connection, ...Object.fromEntries(lists.map((name) => [name, fields(name)])) }
+  return live({
+    id: 'current',
+    href: address('/problems/current', asked),
+    everySeconds: renewSeconds,
+    content: html`${card({
+      title: html`The platform does not have them as HR says <span class="faint">${number(totals.problems)}</span>`,
+      id: 'problems',
+      content: html`${problemsTable(problems.data, failures, guest)}${pages('problems', problems.next, fields)}`,
+    })}
+${card({
+  title: html`Their rows cannot be read <span class="faint">${number(totals.unserved)}</span>`,
+  id: 'unserved',
+  content: html`${unservedTable(unserved.data, guest)}${pages('unserved', unserved.next, fields)}`,
+})}
+${
+  doubts.length > 0 &&
+  card({
+    title: 'In doubt',
+    id: 'doubt',
+    content: html`<ul class="list">${doubts.map(
+      ({ name, inDoubt }) =>
+        inDoubt &&
+        html`<li>${name}: ${counted(inDoubt.people, 'person', 'people')}${inDoubt.leavers > 0 && `, ${counted(inDoubt.leavers, 'leaver')} among them`}. A request about them got no clear answer and may still arrive; they are read back until ${moment(inDoubt.until)} at least.</li>`,
+    )}</ul>`,
+  })
+}`,
+  })
+}
+
+function totalsOf({ connections }: Status, connection: string): { problems: number; unserved: number } {
+  const chosen = connections.filter(({ name }) => connection === '' || name === connection)
+  const sum = (of: (one: (typeof chosen)[number]) => number) => chosen.reduce((all, one) => all + of(one), 0)
+  return {
+    problems: sum(({ problems }) => problems.refused.people + problems.undelivered.people),
+    unserved: sum(({ unserved }) => unserved.people + unserved.rows),
+  }
+}
+
+function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Guest): Html {
+  const helps = new Map(failures.map(({ code, helps }) => [code, helps]))
+  const columns: readonly Column<Problem>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: (problem) => html`${personLink(problem)} <span class="hint">${problem.connection}</span>`,
+    },
+    {
+      name: 'Change',
+      cell: ({ kind, leaver }) => html`${kindBadge(kind)}${leaver && html` ${badge('Still employed there', 'bad')}`}`,
+    },
+    {
+      name: 'Why',
+      kind: 'long',
+      cell: ({ state, message, status, code }) =>
+        html`${message}<span class="hint">${state === 'refused' ? 'refused' : 'cannot be delivered'}${status !== null && html`, answered ${status}`}${code !== null && html` <code>${code}</code>`}</span>${code !== null && helps.get(code) && html`<span class="hint">What helps: ${helps.get(code)}</span>`}`,
+    },
+    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
+    { name: 'Tried', kind: 'figure', cell: ({ times }) => `${number(times)}×` },
+    { name: 'Again', cell: ({ nextAt }) => (nextAt === null ? 'by the next run' : nearness(nextAt, now)) },
+    { name: 'Run', cell: ({ runId }) => html`<a href="${runHref(runId)}">the run</a>` },
+  ]
+  return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
+}
+
+function unservedTable(unserved: readonly Unserved[], { now }: Guest): Html {
+  const columns: readonly Column<Unserved>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: ({ identityId, connection }) =>
+        html`${identityId === null ? html`<span class="faint">key not readable</span>` : personLink({ connection, identityId })} <span class="hint">${connection}</span>`,
+    },
+    {
+      name: 'What is lost',
+      cell: ({ cellOnly, rows, leaver }) =>
+        html`${cellOnly ? 'the field' : rows > 1 ? counted(rows, 'row') : 'the row'}${leaver && html` ${badge('May have left', 'bad')}`}`,
+    },
+    {
+      name: 'Why',
+      kind: 'long',
+      cell: ({ column, reason, source, line }) =>
+        html`${column !== null && html`${column}: `}${reason}${source !== null && html`<span class="hint">${source}${line !== null && html`:${line}`}</span>`}`,
+    },
+    { name: 'Since', cell: ({ firstAt }) => nearness(firstAt, now) },
+    {
+      name: 'Run',
+      cell: ({ runId, accepted }) => html`<a href="${runHref(runId)}">${accepted ? 'the run' : 'the held run'}</a>`,
+    },
+  ]
+  return table({
+    caption: 'People whose rows cannot be read, those who may have left first',
+    columns,
+    rows: unserved,
+    empty: 'Every row can be read.',
+  })
+}
+
+function leaversTable(leavers: readonly Leaver[], { now }: Guest): Html {
+  const columns: readonly Column<Leaver>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: (leaver) =>
+        html`${leaver.name && html`<span class="name">${leaver.name}</span>`}${personLink(leaver)} <span class="hint">${leaver.connection}</span>`,
+    },
+    { name: 'Last day', cell: ({ effectiveOn }) => effectiveOn },
+    {
+      name: 'Why',
+      kind: 'long',
+      cell: ({ findingText, helps }) =>
+        html`${findingText && capital(findingText)}${helps && html`<span class="hint">What helps: ${helps}</span>`}`,
+    },
+    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt && nearness(acknowledgedAt, now) },
+    { name: 'For', kind: 'figure', cell: ({ platformSeconds }) => platformSeconds !== null && span(platformSeconds) },
+  ]
+  return table({
+    caption: 'Leavers who are not effective on the platform',
+    columns,
+    rows: leavers,
+    empty: 'Every acknowledged departure that was looked at is effective there.',
+  })
+}

@@ -1,0 +1,161 @@
+import { buffer } from 'node:stream/consumers'
+import { ZipFile } from 'yazl'
+import {
+  type Leaver,
+  type LeaverPack,
+  type LeaverReport,
+  type LeaverSummary,
+  leaverStates,
+} from '../../contract/control/leavers.ts'
+import { address } from '../../web/address.ts'
+import { checkField, filterForm, selectField, textField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge } from '../../web/parts.ts'
+import { span } from '../../web/span.ts'
+import { type Column, table } from '../../web/tables.ts'
+import { counted, moment, number } from '../../web/words.ts'
+import { seesValues } from '../control.ts'
+import type { Fields, Guest, Site } from '../site.ts'
+import { capital, personLink } from '../words.ts'
+
+const defaultDays = 90
+/** So many departures are shown; the files hold all of them. */
+const mostShown = 200
+
+/** What the report can be kept as. */
+const downloads = {
+  'report.csv': { type: 'text/csv', says: 'a table for a spreadsheet' },
+  'report.html': { type: 'text/html', says: 'a page to read and print' },
+  'report.json': { type: 'application/json', says: 'for programs' },
+  'leavers.zip': {
+    type: 'application/zip',
+    says: 'all of them with the acts of the audit trail about these people, signed, and how to verify it',
+  },
+} as const
+
+/** What became of the departures of a period, with what proves it. */
+export function reportPages(site: Site): void {
+  site.page('/reports', async (guest, fields) => {
+    const { control, news } = guest
+    const { connections } = await control.status({})
+    const wanted = wantedOf(guest, fields)
+    const report = await control.reportLeavers({ query: wanted })
+    const { from, to, connection = '', values } = wanted
+    const content = html`${news}
+${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
+${filterForm({
+  action: '/reports',
+  label: 'Period',
+  part: 'report',
+  all: null,
+  fields: html`${textField({ name: 'from', label: 'From', type: 'date', value: from })}${textField({
+    name: 'to',
+    label: 'To',
+    type: 'date',
+    value: to,
+  })}${selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
+    value: connection,
+  })}${seesValues(guest.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
+})}
+<div id="report" class="live">
+${card({ title: 'In short', id: 'short', content: summariesTable(report) })}
+${card({
+  title: 'To keep',
+  id: 'downloads',
+  content: html`<ul class="list">${Object.entries(downloads).map(
+    ([name, { says }]) =>
+      html`<li><a href="${address(`/reports/files/${name}`, { from, to, connection, values })}" download>${name}</a> <span class="hint">${says}</span></li>`,
+  )}</ul>`,
+})}
+${card({
+  title: html`Departures <span class="faint">${number(report.leavers.length)}</span>`,
+  id: 'departures',
+  content: html`${leaversTable(report.leavers.slice(0, mostShown))}${report.leavers.length > mostShown && html`<p class="hint">The first ${mostShown} are shown; the files hold all of them.</p>`}`,
+})}
+</div>`
+    return { title: 'Reports', content, section: 'reports' }
+  })
+
+  site.file('/reports/files/:name', async (guest, fields) => {
+    const name = fields('name')
+    if (!Object.hasOwn(downloads, name)) return null
+    const { type } = downloads[name as keyof typeof downloads]
+    const { files } = await guest.control.packLeavers({ query: wantedOf(guest, fields) })
+    if (name === 'leavers.zip') return { name, type, content: await zip(files) }
+    const file = files.find((one) => one.name === name)
+    return file ? { name, type, content: Buffer.from(file.content, file.encoding) } : null
+  })
+}
+
+async function zip(files: LeaverPack['files']): Promise<Buffer> {
+  const archive = new ZipFile()
+  for (const { name, content, encoding } of files) archive.addBuffer(Buffer.from(content, encoding), name)
+  archive.end()
+  return await buffer(archive.outputStream)
+}
+
+/** The period of the address; the last ninety days where it names none. */
+function wantedOf({ caller, now }: Guest, fields: Fields) {
+  const today = Temporal.Instant.from(now.toISOString()).toZonedDateTimeISO('UTC').toPlainDate()
+  const connection = fields('connection')
+  return {
+    from: fields('from') || today.subtract({ days: defaultDays }).toString(),
+    to: fields('to') || today.toString(),
+    ...(connection && { connection }),
+    values: fields('values') !== '' && seesValues(caller),
+  }
+}
+
+function summariesTable({ connections }: LeaverReport): Html {
+  const columns: readonly Column<LeaverSummary>[] = [
+    {
+      name: 'Connection',
+      kind: 'row',
+      cell: ({ connection, timeZone }) => html`${connection} <span class="hint">${timeZone}</span>`,
+    },
+    { name: 'Departures', kind: 'figure', cell: ({ people }) => number(people) },
+    { name: 'Acknowledged', kind: 'figure', cell: ({ acknowledged }) => number(acknowledged) },
+    { name: 'Effective', kind: 'figure', cell: ({ effective }) => number(effective) },
+    {
+      name: 'Late',
+      kind: 'figure',
+      cell: ({ late, lateOpen, boundHours }) =>
+        html`${number(late)}${lateOpen > 0 && html` ${badge(`${lateOpen} still open`, 'bad')}`} <span class="hint">beyond ${boundHours} h</span>`,
+    },
+    {
+      name: 'Our time',
+      kind: 'figure',
+      cell: ({ ourSeconds }) =>
+        ourSeconds && html`${span(ourSeconds.p50)} <span class="hint">19 of 20 within ${span(ourSeconds.p95)}</span>`,
+    },
+  ]
+  return table({ caption: 'Departures by connection', columns, rows: connections, empty: 'There is no connection.' })
+}
+
+function leaversTable(leavers: readonly Leaver[]): Html {
+  const columns: readonly Column<Leaver>[] = [
+    {
+      name: 'Person',
+      kind: 'row',
+      cell: (leaver) =>
+        html`${leaver.name && html`<span class="name">${leaver.name}</span> `}${personLink(leaver)} <span class="hint">${leaver.connection}</span>`,
+    },
+    {
+      name: 'Last day',
+      cell: ({ effectiveOn, inferred }) => html`${effectiveOn}${inferred && html` <span class="hint">inferred</span>`}`,
+    },
+    {
+      name: 'State',
+      kind: 'long',
+      cell: ({ state, late }) => html`${late && html`${badge('Late', 'bad')} `}${capital(leaverStates[state])}`,
+    },
+    { name: 'Acknowledged', cell: ({ acknowledgedAt }) => acknowledgedAt !== null && moment(acknowledgedAt) },
+    { name: 'Our time', kind: 'figure', cell: ({ ourSeconds }) => ourSeconds !== null && span(ourSeconds) },
+  ]
+  const caption = `${counted(leavers.length, 'departure')} by connection, last day and key`
+  return table({ caption, columns, rows: leavers, empty: 'No departure lies in this period.' })
+}

@@ -1,0 +1,394 @@
+import type { Run, Verification } from '../../contract/control/shapes.ts'
+import { feedTexts, restingStates } from '../../contract/control/shapes.ts'
+import { Failure } from '../../errors.ts'
+import { address } from '../../web/address.ts'
+import { actLink, filterForm, selectField, textField } from '../../web/forms.ts'
+import { type Html, html, type Shown } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { definitions, figures, joined, live, type Moment, type Tone, timeline } from '../../web/parts.ts'
+import { paging } from '../../web/tables.ts'
+import { counted, duration, moment, nearness, number } from '../../web/words.ts'
+import { seesValues } from '../control.ts'
+import { type Fields, type Guest, type Site, shortId } from '../site.ts'
+import {
+  capital,
+  changesIn,
+  countsText,
+  effects,
+  kinds,
+  personLink,
+  runHref,
+  runStates,
+  stateBadge,
+  triggers,
+} from '../words.ts'
+import { changesTable, kindOf, rejectsTable, verdictsParts } from './plan-parts.ts'
+import { accountPart } from './run-account.ts'
+
+const perPage = 100
+const renewSeconds = 2
+
+/** One run: how far it is, what it found and what it did. */
+export function runPages(site: Site): void {
+  site.page('/runs/:runId', async (guest, fields) => {
+    const run = await runOf(guest, fields)
+    const content = html`${guest.news}
+${heading({
+  title: html`Run of ${run.connection}`,
+  crumbs: [
+    { name: 'Runs', href: '/runs' },
+    { name: run.connection, href: address('/runs', { connection: run.connection }) },
+  ],
+  lead: html`${moment(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
+  actions: actionsFor(run, guest),
+})}
+${progressPart(run, guest)}
+${run.guards !== null && run.guards.length > 0 && card({ title: 'Guards', id: 'guards', content: verdictsParts(run.guards, run.connection) })}
+${run.warnings.length > 0 && card({ title: 'To look at in the source', id: 'warnings', content: html`<ul class="lines">${run.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
+${run.verification && card({ title: 'What reading back from the platform found', id: 'verification', content: verificationPart(run.verification, run.connection) })}
+${await accountPart(run, guest)}
+${run.counts && (await planPart(run, guest, fields))}
+${run.counts && run.counts.rejected + run.counts.incomplete > 0 && (await rejectsPart(run, guest, fields))}
+${factsPart(run)}`
+    return {
+      title: `Run of ${run.connection}`,
+      content,
+      section: 'runs',
+      ...(!isResting(run) && { follows: { connection: run.connection } }),
+    }
+  })
+
+  site.part('/runs/:runId/progress', async (guest, fields) => {
+    const run = await runOf(guest, fields)
+    return isResting(run) ? null : progressPart(run, guest)
+  })
+
+  site.act('/runs/:runId/cancellation', {
+    section: 'runs',
+    operation: 'cancelRun',
+    ask: async (guest, fields) => {
+      const run = await runOf(guest, fields)
+      return {
+        title: `Cancel this run of ${run.connection}?`,
+        says: html`<p>${number(run.confirmed)} of ${counted(changesIn(run.counts), 'change')} are on the platform already, and stay there. Of the others nothing more is sent by this run.</p>
+<p>Nothing is forgotten: the next run plans again what HR says and the platform does not have.</p>`,
+        button: 'Cancel the run',
+        danger: true,
+        cancel: runHref(run.id),
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const run = await control.cancelRun({ params: { runId: fields('runId') }, body: {} })
+      return { to: runHref(run.id), done: 'The run was cancelled. What was delivered stays.' }
+    },
+  })
+
+  site.act('/runs/:runId/revert', {
+    section: 'runs',
+    operation: 'revertRun',
+    ask: async (guest, fields) => {
+      const run = await runOf(guest, fields)
+      return {
+        title: 'Take back what this run did?',
+        says: html`<p>This run ${joined(effects(run.counts ?? noCounts))}. A run of its own plans to give these people back what was known of them before. Guards judge it like every other, and a plan that they stop waits for an approval.</p>
+<p>People about whom something newer was said since are left as they are. Joiners stay; each of them can be retracted by name.</p>`,
+        fields: reasonField(fields),
+        button: 'Plan the way back',
+        danger: true,
+        cancel: runHref(run.id),
+      }
+    },
+    perform: async ({ control }, fields) => {
+      const run = await control.revertRun({ params: { runId: fields('runId') }, body: { reason: fields('reason') } })
+      return { to: runHref(run.id), done: 'The way back is being planned.' }
+    },
+  })
+}
+
+const noCounts = {
+  ...{ join: 0, update: 0, leave: 0, return: 0, correct: 0, retract: 0 },
+  ...{ unchanged: 0, rejected: 0, incomplete: 0 },
+}
+
+/** Why something is done, for the record. */
+export function reasonField(fields: Fields): Html {
+  return textField({
+    name: 'reason',
+    label: 'Why',
+    hint: 'For the audit trail. Name no one here.',
+    value: fields('reason'),
+    required: true,
+    maxLength: 500,
+  })
+}
+
+/** The run that the address names. */
+export async function runOf({ control }: Guest, fields: Fields): Promise<Run> {
+  const runId = fields('runId')
+  if (!/^[\da-f-]{36}$/i.test(runId)) throw new Failure('not_found', `there is no run "${runId}"`)
+  return await control.getRun({ params: { runId } })
+}
+
+/** The same, where it waits for a decision. */
+export async function heldRun(guest: Guest, fields: Fields): Promise<Run> {
+  const run = await runOf(guest, fields)
+  if (run.state === 'held') return run
+  const decided = run.decidedBy === null ? '' : `, decided by ${run.decidedBy}`
+  throw new Failure(
+    'conflict',
+    `this run is not held any more: it is ${runStates[run.state].name.toLowerCase()}${decided}`,
+  )
+}
+
+export function isResting({ state }: Pick<Run, 'state'>): boolean {
+  return restingStates.some((resting) => resting === state)
+}
+
+function actionsFor(run: Run, guest: Guest): Shown {
+  const href = runHref(run.id)
+  if (run.state === 'held') {
+    return html`${actLink({ href: `${href}/decision`, name: 'Decide about the plan', kind: 'main' })}`
+  }
+  if (!isResting(run)) {
+    return actLink({
+      href: `${href}/cancellation`,
+      name: 'Cancel',
+      kind: 'danger',
+      notAllowed: guest.notAllowed('cancelRun'),
+    })
+  }
+  const isDone = run.state === 'finished' || run.state === 'finished_with_problems'
+  if (!isDone || changesIn(run.counts) === 0) return null
+  return actLink({
+    href: `${href}/revert`,
+    name: 'Take it back',
+    kind: 'danger',
+    notAllowed: guest.notAllowed('revertRun'),
+  })
+}
+
+function optionsText({ options }: Run): Html | null {
+  const { full, verify, sample, retract, restore, person, revert } = options
+  const said: Shown[] = [
+    full && 'everybody again',
+    verify && 'with the platform’s list',
+    sample && 'a sample',
+    retract && html`retraction of ${retract.identityId}`,
+    restore && html`restoration of ${restore.identityId}`,
+    person && html`one person${person.identityId !== undefined && html` (${person.identityId})`}`,
+    revert && html`takes back <a href="${runHref(revert.runId)}">run ${shortId(revert.runId)}</a>`,
+  ]
+  const known = said.filter(Boolean)
+  return known.length === 0 ? null : html` · ${joined(known)}`
+}
+
+/** How far the run is, renewed until it rests. */
+function progressPart(run: Run, guest: Guest): Html {
+  const all = changesIn(run.counts)
+  const content = html`<section class="card" aria-labelledby="progress">
+<div class="heading"><h2 id="progress">${stateBadge(run)}</h2>${run.durationMs !== null && html`<span class="faint">took ${duration(run.durationMs)}</span>`}</div>
+${sentenceOf(run)}
+${timeline('What happened', momentsOf(run, guest.now))}
+${
+  run.counts !== null &&
+  html`${figures([
+    ...kinds.flatMap(({ kind, title, tone }) => {
+      const count = run.counts?.[kind] ?? 0
+      return count === 0
+        ? []
+        : [{ name: title, value: number(count), ...((tone === 'bad' || tone === 'wait') && { tone }) }]
+    }),
+    { name: 'Unchanged', value: number(run.counts.unchanged) },
+    { name: 'Rejected', value: number(run.counts.rejected + run.counts.incomplete), note: 'rows and cells' },
+    ...(all > 0 ? [{ name: 'Acknowledged', value: number(run.confirmed), note: `of ${number(all)}` }] : []),
+    ...(run.problems > 0 ? [{ name: 'Refused', value: number(run.problems), tone: 'bad' as const }] : []),
+  ])}`
+}
+${run.state === 'delivering' && all > 0 && html`<progress max="${all}" value="${run.confirmed + run.problems}" aria-label="Changes settled">${run.confirmed + run.problems} of ${all}</progress>`}
+</section>`
+  const href = isResting(run) ? null : `${runHref(run.id)}/progress`
+  return live({ id: 'run-progress', href, everySeconds: renewSeconds, content })
+}
+
+function sentenceOf(run: Run): Html | null {
+  const links = [
+    run.setAside &&
+      html`A guard stopped some of its people, who wait in <a href="${runHref(run.setAside)}">a held run of their own</a>.`,
+    run.wentOn &&
+      html`What no guard put in doubt went on at once, as <a href="${runHref(run.wentOn)}">another run</a>.`,
+    run.problems > 0 &&
+      html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform refuses</a> are tried again in every later run.`,
+    run.state === 'held' && run.moved && html`${capital(run.moved)}; an approval makes the plan again.`,
+  ]
+  // What held a plan stays its reason after a person has decided.
+  const wasHeld = run.decidedAt !== null && run.state !== 'held'
+  const reason = run.reason === null ? null : html`${wasHeld && 'It was held: '}${run.reason}`
+  return html`${reason && html`<p class="reason">${reason}</p>`}${links.filter(Boolean).map((link) => html`<p>${link}</p>`)}`
+}
+
+function momentsOf(run: Run, now: Date): Moment[] {
+  const { createdAt, startedAt, finishedAt, decidedAt, decidedBy, decidedReason, expiresAt, asOf, state } = run
+  const decided = state === 'rejected' || state === 'cancelled' ? state : 'approved'
+  const known: (Moment | null)[] = [
+    asOf === null ? null : { at: moment(asOf), what: 'HR said so', tone: 'plain' },
+    { at: moment(createdAt), what: 'Asked for', tone: 'plain' },
+    startedAt === null ? null : { at: moment(startedAt), what: 'Begun', tone: 'plain' },
+    decidedAt === null
+      ? null
+      : {
+          at: moment(decidedAt),
+          what: html`${capital(decided)} by ${decidedBy ?? 'a person'}`,
+          detail: decidedReason,
+          tone: decided === 'approved' ? 'good' : 'plain',
+        },
+    state === 'held' && expiresAt !== null
+      ? {
+          at: html`until ${moment(expiresAt)}, ${nearness(expiresAt, now)}`,
+          what: 'Waits for a decision',
+          tone: 'wait',
+        }
+      : null,
+    isResting(run) || state === 'waiting' ? null : { at: 'now', what: runStates[state].name, tone: 'busy' },
+    finishedAt === null ? null : { at: moment(finishedAt), what: runStates[state].name, tone: endTone(run) },
+  ]
+  return known.filter((one) => one !== null)
+}
+
+function endTone({ state }: Run): Tone {
+  return runStates[state].tone
+}
+
+async function planPart(run: Run, guest: Guest, fields: Fields): Promise<Html> {
+  const kind = kindOf(fields('kind'))
+  const [after, q] = [fields('after'), fields('q')]
+  const { data, next } = await guest.control.listChanges({
+    params: { runId: run.id },
+    query: {
+      ...(kind !== null && { kind }),
+      ...(after && { after }),
+      ...(q && { search: q }),
+      limit: perPage,
+      values: seesValues(guest.caller),
+    },
+  })
+  const href = runHref(run.id)
+  const isNarrowed = kind !== null || q !== ''
+  const counts = run.counts ?? noCounts
+  return html`<section class="card" id="plan" aria-labelledby="plan-title">
+<div class="heading"><h2 id="plan-title">Plan</h2><span class="faint">${countsText(counts) ?? 'nothing to change'}</span></div>
+${
+  changesIn(counts) > 0 &&
+  html`${filterForm({
+    action: href,
+    label: 'Plan',
+    part: 'plan',
+    all: isNarrowed ? `${href}#plan` : null,
+    fields: html`${selectField({
+      name: 'kind',
+      label: 'Kind of change',
+      options: [
+        { value: '', name: `All (${number(changesIn(counts))})` },
+        ...kinds.flatMap((one) =>
+          counts[one.kind] > 0 ? [{ value: one.kind, name: `${one.title} (${number(counts[one.kind])})` }] : [],
+        ),
+      ],
+      value: kind ?? '',
+    })}${textField({ name: 'q', label: seesValues(guest.caller) ? 'Key, e-mail or name' : 'Key', type: 'search', value: q, maxLength: 320, placeholder: 'How it begins' })}`,
+  })}
+${changesTable(data, {
+  connection: run.connection,
+  caption: 'The changes of the plan, by key',
+  withKind: true,
+  empty:
+    next === null ? 'No change is like that.' : 'No one was found among those who were looked through; there are more.',
+})}
+${paging({
+  label: 'Pages of the plan',
+  first: after === '' ? null : `${address(href, { kind, q })}#plan`,
+  next: next === null ? null : `${address(href, { kind, q, after: next })}#plan`,
+})}`
+}
+</section>`
+}
+
+async function rejectsPart(run: Run, { control }: Guest, fields: Fields): Promise<Html> {
+  const after = fields('rejects')
+  const { data, next } = await control.listRejects({
+    params: { runId: run.id },
+    query: { ...(after && { after }), limit: perPage },
+  })
+  const href = runHref(run.id)
+  return card({
+    title: html`Rejected rows and cells <span class="faint">${number((run.counts?.rejected ?? 0) + (run.counts?.incomplete ?? 0))}</span>`,
+    id: 'rejects',
+    content: html`${rejectsTable(data, run)}
+${paging({
+  label: 'Pages of rejects',
+  first: after === '' ? null : `${href}#rejects`,
+  next: next === null ? null : `${address(href, { rejects: next })}#rejects`,
+})}`,
+  })
+}
+
+function verificationPart({ listed, asked, lost, changed, foreign, people }: Verification, connection: string): Html {
+  const named = (keys: readonly string[] | undefined) =>
+    keys && keys.length > 0 && joined(keys.map((identityId) => personLink({ connection, identityId })))
+  return definitions([
+    asked === undefined
+      ? ['On the platform', counted(listed, 'person', 'people')]
+      : ['Asked for', counted(asked, 'person', 'people')],
+    [
+      'Lost',
+      html`${number(lost)} <span class="hint">${named(people?.lost) || 'no one; those who are lost are sent again'}</span>`,
+    ],
+    [
+      'Changed',
+      html`${number(changed)} <span class="hint">${named(people?.changed) || 'no one; those who are changed are sent again'}</span>`,
+    ],
+    [
+      'Foreign',
+      html`${number(foreign)} <span class="hint">${named(people?.foreign) || 'only the platform knows them; they are left alone'}</span>`,
+    ],
+  ])
+}
+
+const jobs = { upsert: 'Create or update', update: 'Update one by one', delete: 'Delete' } as const
+
+function factsPart(run: Run): Html {
+  const { source, inDoubt, unserved } = run
+  const sent = (['upsert', 'update', 'delete'] as const).flatMap((job) => {
+    const { requests, people } = run.sent[job]
+    return requests === 0
+      ? []
+      : [html`<li>${jobs[job]}: ${counted(requests, 'request')} for ${counted(people, 'person', 'people')}</li>`]
+  })
+  return card({
+    title: 'Facts',
+    id: 'facts',
+    content: definitions([
+      [
+        'Source',
+        source &&
+          html`${source.name} <span class="hint">${counted(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
+      ],
+      ['Reads', feedTexts[run.feed]],
+      ['Rows', run.rows !== null && `${number(run.rows)}, of which ${counted(run.records ?? 0, 'record')}`],
+      ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],
+      ['To be acknowledged', run.remaining > 0 && number(run.remaining)],
+      [
+        'Not served',
+        unserved &&
+          unserved.people + unserved.rows > 0 &&
+          html`<a href="${address('/problems', { connection: run.connection })}#unserved">${counted(unserved.people, 'person', 'people')}${unserved.rows > 0 && ` and ${counted(unserved.rows, 'row')} without a readable key`}</a>`,
+      ],
+      [
+        'In doubt',
+        inDoubt &&
+          html`${counted(inDoubt.people, 'person', 'people')}, read back until ${moment(inDoubt.until)} at least`,
+      ],
+      ['Digest of the plan', run.digest && html`<span class="key">${run.digest}</span>`],
+      ['Failure', run.failure && html`<code>${run.failure}</code>`],
+      ['Values', run.valuesRemovedAt && html`not kept since ${moment(run.valuesRemovedAt)}`],
+    ]),
+  })
+}

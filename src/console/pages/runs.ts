@@ -1,0 +1,130 @@
+import type { ConnectionStatus } from '../../contract/control/shapes.ts'
+import { Run, RunState } from '../../contract/control/shapes.ts'
+import { address } from '../../web/address.ts'
+import { filterForm, selectField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { heading } from '../../web/layout.ts'
+import { joined, live } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { duration, moment, nearness } from '../../web/words.ts'
+import { type Fields, type Guest, type Site, shortId } from '../site.ts'
+import { capital, countsText, runHref, runStates, stateBadge, triggers } from '../words.ts'
+
+const perPage = 50
+const renewSeconds = 10
+
+/** The runs of all connections, the newest first. */
+export function runsPages(site: Site): void {
+  site.page('/runs', async (guest, fields) => {
+    const { connections } = await guest.control.status({})
+    const chosen = chosenBy(fields)
+    const content = html`${guest.news}
+${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
+${filter(chosen, connections)}
+${await list(guest, fields)}`
+    const { connection } = chosen
+    const isKnown = connections.some(({ name }) => name === connection)
+    return { title: 'Runs', content, section: 'runs', follows: isKnown ? { connection } : {} }
+  })
+
+  site.part('/runs/list', list)
+}
+
+type Chosen = {
+  readonly connection: string
+  readonly state: RunState | undefined
+  readonly trigger: Run['trigger'] | undefined
+}
+
+function chosenBy(fields: Fields): Chosen {
+  const state = RunState.safeParse(fields('state')).data
+  const trigger = Run.shape.trigger.safeParse(fields('trigger')).data
+  return { connection: fields('connection'), state, trigger }
+}
+
+function isNarrowed({ connection, state, trigger }: Chosen): boolean {
+  return connection !== '' || state !== undefined || trigger !== undefined
+}
+
+function filter(chosen: Chosen, connections: readonly ConnectionStatus[]): Html {
+  const names = [...new Set([...connections.map(({ name }) => name), chosen.connection])].filter(Boolean)
+  return filterForm({
+    action: '/runs',
+    label: 'Runs',
+    part: 'runs',
+    all: isNarrowed(chosen) ? '/runs' : null,
+    fields: html`${selectField({
+      name: 'connection',
+      label: 'Connection',
+      options: [{ value: '', name: 'All' }, ...names.map((name) => ({ value: name, name }))],
+      value: chosen.connection,
+    })}${selectField({
+      name: 'state',
+      label: 'State',
+      options: [
+        { value: '', name: 'Any' },
+        ...RunState.options.map((value) => ({ value, name: runStates[value].name })),
+      ],
+      value: chosen.state ?? '',
+    })}${selectField({
+      name: 'trigger',
+      label: 'Started by',
+      options: [
+        { value: '', name: 'Any' },
+        ...Run.shape.trigger.options.map((value) => ({ value, name: capital(triggers[value]) })),
+      ],
+      value: chosen.trigger ?? '',
+    })}`,
+  })
+}
+
+/** One page of the list, which renews itself. */
+async function list({ control, now }: Guest, fields: Fields): Promise<Html> {
+  const chosen = chosenBy(fields)
+  const { connection, state, trigger } = chosen
+  const after = fields('after')
+  const { data, next } = await control.listRuns({
+    query: {
+      ...(connection && { connection }),
+      ...(state && { state: [state] }),
+      ...(trigger && { trigger: [trigger] }),
+      ...(after && { after }),
+      limit: perPage,
+    },
+  })
+  const columns: readonly Column<Run>[] = [
+    {
+      name: 'Run',
+      kind: 'row',
+      cell: (run) =>
+        html`<a href="${runHref(run.id)}">${moment(run.createdAt)}</a> <span class="hint">${shortId(run.id)} · ${nearness(run.createdAt, now)}</span>`,
+    },
+    { name: 'Connection', kind: 'long', cell: (run) => run.connection },
+    { name: 'State', cell: stateBadge },
+    {
+      name: 'Changes',
+      kind: 'long',
+      cell: (run) => (run.counts ? (countsText(run.counts) ?? html`<span class="faint">none</span>`) : run.reason),
+    },
+    {
+      name: 'Started by',
+      kind: 'long',
+      cell: (run) => joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]]),
+    },
+    { name: 'Took', kind: 'figure', cell: (run) => run.durationMs !== null && duration(run.durationMs) },
+  ]
+  const empty = isNarrowed(chosen) ? 'No run is like that.' : 'There has been no run yet.'
+  return live({
+    id: 'runs',
+    href: address('/runs/list', { ...chosen, after }),
+    everySeconds: renewSeconds,
+    content: html`<section class="card" aria-label="Runs">
+${table({ caption: 'Runs, the newest first', columns, rows: data, empty })}
+${paging({
+  label: 'Pages of runs',
+  first: after === '' ? null : address('/runs', chosen),
+  next: next === null ? null : address('/runs', { ...chosen, after: next }),
+})}
+</section>`,
+  })
+}

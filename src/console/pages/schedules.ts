@@ -1,0 +1,120 @@
+import type { ScheduleView } from '../../contract/control/schedules.ts'
+import { actLink, textField } from '../../web/forms.ts'
+import { html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, definitions } from '../../web/parts.ts'
+import { counted, moment, nearness } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+
+const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
+  read: 'Reads the source',
+  verify: 'Reads back what the platform holds',
+  sample: 'Reads back leavers and a sample of the others',
+}
+
+/** What happens by itself, and how a person pauses it. */
+export function schedulePages(site: Site): void {
+  site.page('/schedules', async (guest) => {
+    const { control, news } = guest
+    const { data } = await control.listSchedules({ query: {} })
+    const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
+    const content = html`${news}
+${heading({ title: 'Schedules', lead: 'What each connection does by itself, and the next ten times of it.' })}
+${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs begin when a file or an event comes, or a person asks.</p>`}
+${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, guest))}`
+    return { title: 'Schedules', content, section: 'schedules' }
+  })
+
+  site.act('/schedules/:connection/pause', {
+    section: 'schedules',
+    operation: 'pauseConnection',
+    ask: async (_guest, fields) => ({
+      title: `Pause ${fields('connection')}?`,
+      says: html`<p>No schedule, watched folder or event starts a run until the pause is over. Runs that people ask for go on, and so do deliveries.</p>
+<p>What is missed meanwhile is made up for at its end.</p>`,
+      fields: html`${textField({
+        name: 'reason',
+        label: 'Why',
+        hint: 'For the audit trail. Name no one here.',
+        value: fields('reason'),
+        required: true,
+        maxLength: 500,
+      })}${textField({
+        name: 'until',
+        label: 'Until',
+        hint: 'A day, or a day and a time such as 2026-12-31T06:00, in the time zone of the schedule. Left out: until a person ends it.',
+        value: fields('until'),
+        maxLength: 40,
+      })}`,
+      button: `Pause ${fields('connection')}`,
+      cancel: '/schedules',
+    }),
+    perform: async ({ control }, fields) => {
+      const [connection, until, reason] = [fields('connection'), fields('until'), fields('reason')]
+      const { paused } = await control.pauseConnection({
+        params: { connection },
+        body: { reason, ...(until && { until }) },
+      })
+      const end = paused?.until ?? null
+      return {
+        to: '/schedules',
+        done: `${connection} is paused${end === null ? ' until a person ends it' : ` until ${end}`}.`,
+      }
+    },
+  })
+
+  site.act('/schedules/:connection/pause/end', {
+    section: 'schedules',
+    operation: 'resumeConnection',
+    ask: async (_guest, fields) => ({
+      title: `End the pause of ${fields('connection')}?`,
+      says: html`<p>Schedules, watched folders and events start runs again. What was missed meanwhile is made up for at once.</p>`,
+      button: 'End the pause',
+      cancel: '/schedules',
+    }),
+    perform: async ({ control }, fields) => {
+      const connection = fields('connection')
+      await control.resumeConnection({ params: { connection }, body: {} })
+      return { to: '/schedules', done: `The pause of ${connection} is over.` }
+    },
+  })
+}
+
+function connectionCard(connection: string, schedules: readonly ScheduleView[], { now, notAllowed }: Guest) {
+  const paused = schedules[0]?.paused ?? null
+  const at = `/schedules/${encodeURIComponent(connection)}/pause`
+  return card({
+    title: html`${connection}${paused !== null && html` ${badge('Paused', 'wait')}`}`,
+    id: connection,
+    ...(paused !== null && { tone: 'wait' as const }),
+    aside:
+      paused === null
+        ? actLink({ href: at, name: 'Pause', label: `Pause ${connection}`, notAllowed: notAllowed('pauseConnection') })
+        : actLink({
+            href: `${at}/end`,
+            name: 'End the pause',
+            label: `End the pause of ${connection}`,
+            notAllowed: notAllowed('resumeConnection'),
+          }),
+    content: html`${
+      paused !== null &&
+      html`<p>${paused.by} paused it ${nearness(paused.since, now)}${paused.until === null ? ', until a person ends it' : html`, until ${moment(paused.until)}`}: ${paused.reason}</p>`
+    }
+<div class="columns three">${schedules.map(
+      ({
+        purpose,
+        cron,
+        timeZone,
+        jitterMinutes,
+        blackouts,
+        next,
+      }) => html`<div class="group"><h3>${purposes[purpose]}</h3>
+${definitions([
+  ['When', html`<code>${cron}</code> in ${timeZone}`],
+  ['Later by', jitterMinutes > 0 && `up to ${counted(jitterMinutes, 'minute')}`],
+  ['Except in', blackouts > 0 && counted(blackouts, 'window')],
+])}
+${next.length === 0 ? html`<p class="empty">There is no next time.</p>` : html`<ol class="list">${next.map((time) => html`<li>${moment(time)} <span class="hint">${nearness(time, now)}</span></li>`)}</ol>`}</div>`,
+    )}</div>`,
+  })
+}

@@ -1,0 +1,133 @@
+import type { CheckView, Setting } from '../../contract/control/settings.ts'
+import { actForm } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, joined, type Tone } from '../../web/parts.ts'
+import { type Column, table } from '../../web/tables.ts'
+import { counted, moment } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+
+const levels: Readonly<Record<CheckView['level'], { readonly name: string; readonly tone: Tone }>> = {
+  ok: { name: 'OK', tone: 'good' },
+  warning: { name: 'Look at it', tone: 'wait' },
+  rejected: { name: 'Rows do not count', tone: 'wait' },
+  failed: { name: 'Failed', tone: 'bad' },
+}
+
+/** The configuration in effect, and what a check of it says now. */
+export function settingsPages(site: Site): void {
+  site.page('/settings', async (guest) => {
+    const { control, news } = guest
+    const refusal = guest.notAllowed('getSettings')
+    if (refusal !== null) {
+      const content = html`${heading({ title: 'Settings' })}<p class="empty" role="status">You cannot see the settings: ${refusal}.</p>`
+      return { title: 'Settings', content, section: 'settings' }
+    }
+    const { file, readAt, data } = await control.getSettings({})
+    const content = html`${news}
+${heading({
+  title: 'Settings',
+  lead: html`<code>${file}</code>, as it was changed last ${moment(readAt)}`,
+  actions: checkForm(guest),
+})}
+${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
+    return { title: 'Settings', content, section: 'settings' }
+  })
+
+  site.show('/settings/check', async (guest) => {
+    const { ok, data } = await guest.control.checkConfiguration({})
+    const bad = data.filter(({ level }) => level !== 'ok').length
+    const content = html`${heading({
+      title: 'What a check says',
+      crumbs: [{ name: 'Settings', href: '/settings' }],
+      lead: ok
+        ? `Runs can be made. ${bad === 0 ? 'Nothing stands out.' : `${counted(bad, 'thing')} to look at.`}`
+        : 'Something fails that a run needs.',
+      actions: checkForm(guest),
+    })}
+<section class="card" aria-label="Checks">
+${checksTable(data)}
+</section>`
+    return { title: 'What a check says', content, section: 'settings' }
+  })
+}
+
+function checkForm({ formToken }: Guest): Html {
+  return actForm({ action: '/settings/check', formToken, kind: 'row', content: html`<button>Check now</button>` })
+}
+
+type Group = { readonly title: string; readonly settings: readonly Setting[] }
+
+/** The sections of the file, and each connection. */
+function groupsOf(settings: readonly Setting[]): Group[] {
+  const titleOf = ({ connection, path }: Setting) => {
+    if (connection !== null) return `Connection ${connection}`
+    return path.includes('.') ? (path.split('.', 1)[0] ?? path) : 'Installation'
+  }
+  return [...Map.groupBy(settings, titleOf)].map(([title, all]) => ({ title, settings: all }))
+}
+
+function groupCard(title: string, settings: readonly Setting[]): Html {
+  const own = settings.filter(({ from }) => from.some(({ kind }) => kind !== 'default'))
+  const defaults = settings.filter(({ from }) => from.every(({ kind }) => kind === 'default'))
+  const id = `settings-${title.toLowerCase().replaceAll(' ', '-')}`
+  return card({
+    title,
+    id,
+    content: html`${own.length > 0 && settingsTable(`${title}: what is set`, own)}
+${
+  defaults.length > 0 &&
+  html`<details><summary>${counted(defaults.length, 'default')}</summary>
+${settingsTable(`${title}: defaults`, defaults)}</details>`
+}`,
+  })
+}
+
+function settingsTable(caption: string, settings: readonly Setting[]): Html {
+  const columns: readonly Column<Setting>[] = [
+    { name: 'Setting', kind: 'row', cell: (setting) => html`<code>${nameOf(setting)}</code>` },
+    { name: 'Value', kind: 'long', cell: ({ value }) => valueText(value) },
+    { name: 'Comes from', kind: 'long', cell: originText },
+  ]
+  return table({ caption, columns, rows: settings, empty: 'Nothing is set.' })
+}
+
+/** Below its card a connection need not be named again. */
+function nameOf({ path, connection }: Setting): string {
+  return connection === null ? path : path.slice(`connections.${connection}.`.length)
+}
+
+function valueText(value: string | null): Html {
+  if (value === null) return html`<span class="faint">secret, not shown</span>`
+  return value === '' ? html`<span class="faint">nothing</span>` : html`${value}`
+}
+
+function originText({ from, line }: Setting): Html {
+  const parts = from.map(({ kind, name }) => {
+    switch (kind) {
+      case 'environment':
+        return html`the environment variable <code>${name}</code>`
+      case 'secret_file':
+        return html`the file <code>${name}</code>`
+      case 'preset':
+        return html`the preset <code>${name}</code>`
+      case 'file':
+        return line === null ? html`<code>${name}</code>` : `line ${line}`
+      case 'default':
+        return html`default`
+      default:
+        return kind satisfies never
+    }
+  })
+  const isReference = from.some(({ kind }) => kind === 'environment' || kind === 'secret_file')
+  return html`${joined(parts)}${isReference && line !== null && html` <span class="hint">named in line ${line}</span>`}`
+}
+
+function checksTable(checks: readonly CheckView[]): Html {
+  const columns: readonly Column<CheckView>[] = [
+    { name: 'Checked', kind: 'row', cell: ({ name }) => name },
+    { name: 'Result', cell: ({ level }) => badge(levels[level].name, levels[level].tone) },
+    { name: 'What it says', kind: 'long', cell: ({ message }) => message },
+  ]
+  return table({ caption: 'Checks', columns, rows: checks, empty: 'Nothing was checked.' })
+}

@@ -1,0 +1,153 @@
+import { type SourceOutcome, type SourceReading, sourceOutcomes } from '../../contract/control/sources.ts'
+import { address } from '../../web/address.ts'
+import { filterForm, selectField } from '../../web/forms.ts'
+import { type Html, html } from '../../web/html.ts'
+import { card, heading } from '../../web/layout.ts'
+import { badge, definitions, type Tone } from '../../web/parts.ts'
+import { type Column, paging, table } from '../../web/tables.ts'
+import { moment, nearness, number } from '../../web/words.ts'
+import type { Guest, Site } from '../site.ts'
+import { capital, fieldName, runHref, triggers } from '../words.ts'
+
+const perPage = 50
+
+const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly tone: Tone }>> = {
+  reading: { name: 'Being read', tone: 'busy' },
+  nothing_new: { name: 'Nothing newer', tone: 'plain' },
+  accepted: { name: 'Accepted', tone: 'good' },
+  held: { name: 'Held', tone: 'wait' },
+  refused: { name: 'Refused', tone: 'plain' },
+  superseded: { name: 'Superseded', tone: 'plain' },
+  cancelled: { name: 'Cancelled', tone: 'plain' },
+  failed: { name: 'Failed', tone: 'bad' },
+}
+
+/** Which exports came, what became of each, and what was read of one. */
+export function sourcePages(site: Site): void {
+  site.page('/sources', async (guest, fields) => {
+    const { control, news } = guest
+    const { connections } = await control.status({})
+    const chosen = { connection: fields('connection') }
+    const { data, next } = await control.listSources({
+      query: {
+        ...(chosen.connection && { connection: chosen.connection }),
+        ...(fields('after') && { after: fields('after') }),
+        limit: perPage,
+      },
+    })
+    const content = html`${news}
+${heading({ title: 'Sources', lead: 'The exports and listings that came, the newest first, and what became of each.' })}
+${filterForm({
+  action: '/sources',
+  label: 'Sources',
+  part: 'sources',
+  all: chosen.connection === '' ? null : '/sources',
+  fields: selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
+    value: chosen.connection,
+  }),
+})}
+<section class="card" id="sources" aria-label="Sources">
+${sourcesTable(data, guest)}
+${paging({
+  label: 'Pages of sources',
+  first: fields('after') === '' ? null : address('/sources', chosen),
+  next: next === null ? null : address('/sources', { ...chosen, after: next }),
+})}
+</section>`
+    return { title: 'Sources', content, section: 'sources' }
+  })
+
+  site.page('/sources/:runId', async ({ control, news }, fields) => {
+    const source = await control.getSource({ params: { runId: fields('runId') } })
+    const { header, warnings } = source
+    const title = source.name ?? 'No export'
+    const content = html`${news}
+${heading({
+  title,
+  crumbs: [{ name: 'Sources', href: '/sources' }],
+  lead: capital(`${sourceOutcomes[source.outcome]}.`),
+})}
+<section class="card" aria-label="What was read">
+${definitions([
+  ['Connection', source.connection],
+  ['Became', outcomeBadge(source)],
+  ['Why', source.reason],
+  [
+    'Read by',
+    html`<a href="${runHref(source.runId)}">the run</a> of ${moment(source.at)}, started by ${triggers[source.trigger]}`,
+  ],
+  ['HR’s facts are of', source.asOf && moment(source.asOf)],
+  [
+    'Kind',
+    source.mode &&
+      (source.mode === 'snapshot' ? 'snapshot: who is absent from it may have left' : 'delta: what changed'),
+  ],
+  ['Size', source.bytes !== null && `${number(source.bytes)} bytes`],
+  ['Rows', source.rows !== null && number(source.rows)],
+  ['Records', source.records !== null && number(source.records)],
+  ['Rejected rows', source.rejected],
+  ['Rows with a bad cell', source.incomplete],
+])}
+</section>
+${card({
+  title: 'Columns',
+  id: 'columns',
+  content:
+    header === null
+      ? html`<p class="empty">No columns are known: nothing was read, or the header was not understood.</p>`
+      : html`${table({
+          caption: 'Which field each column became',
+          columns: [
+            {
+              name: 'Field',
+              kind: 'row',
+              cell: ({ field }) => html`${fieldName(field)} <span class="hint"><code>${field}</code></span>`,
+            },
+            { name: 'Column', kind: 'long', cell: ({ column }) => column },
+          ],
+          rows: header.mapped,
+          empty: 'No field is taken from a column.',
+        })}
+<h3>Stays behind in the export</h3>
+${header.left.length === 0 ? html`<p class="empty">Every column is read.</p>` : html`<ul class="list">${header.left.map((column) => html`<li>${column}</li>`)}</ul>`}`,
+})}
+${
+  warnings.length > 0 &&
+  card({
+    title: 'What to look at',
+    id: 'warnings',
+    content: html`<ul class="list">${warnings.map((warning) => html`<li>${warning}</li>`)}</ul>`,
+  })
+}`
+    return { title, content, section: 'sources' }
+  })
+}
+
+function sourcesTable(readings: readonly SourceReading[], { now }: Guest): Html {
+  const columns: readonly Column<SourceReading>[] = [
+    {
+      name: 'Export',
+      kind: 'row',
+      cell: ({ runId, name, connection }) =>
+        html`<a href="${`/sources/${runId}`}">${name ?? 'no export'}</a> <span class="hint">${connection}</span>`,
+    },
+    { name: 'Came', cell: ({ at }) => html`${moment(at)} <span class="hint">${nearness(at, now)}</span>` },
+    {
+      name: 'Became',
+      kind: 'long',
+      cell: (reading) =>
+        html`${outcomeBadge(reading)}${reading.reason !== null && html`<span class="hint">${reading.reason}</span>`}`,
+    },
+    { name: 'Rows', kind: 'figure', cell: ({ rows }) => rows !== null && number(rows) },
+    { name: 'Rejected', kind: 'figure', cell: ({ rejected }) => rejected !== null && number(rejected) },
+    { name: 'HR’s facts of', cell: ({ asOf }) => asOf !== null && moment(asOf) },
+  ]
+  return table({ caption: 'Exports, the newest first', columns, rows: readings, empty: 'No source was looked at yet.' })
+}
+
+function outcomeBadge({ outcome }: SourceReading): Html {
+  return badge(outcomes[outcome].name, outcomes[outcome].tone)
+}

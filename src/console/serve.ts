@@ -1,0 +1,101 @@
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '../errors.ts'
+import { failureStatuses } from '../http/server/failure-statuses.ts'
+import { Refusal } from '../http/server/refusal.ts'
+import { serveAssets } from '../web/assets.ts'
+import { problemCard } from '../web/layout.ts'
+import { pageHeaders, sendPage } from '../web/send.ts'
+import { documentOf, scripts } from './frame.ts'
+import { auditPages } from './pages/audit.ts'
+import { eventPages } from './pages/events.ts'
+import { firstVisitPages } from './pages/first-visit.ts'
+import { heldPages } from './pages/held.ts'
+import { heldAnswerPages } from './pages/held-answers.ts'
+import { overviewPages } from './pages/overview.ts'
+import { peoplePages } from './pages/people.ts'
+import { personPages } from './pages/person.ts'
+import { problemPages } from './pages/problems.ts'
+import { reportPages } from './pages/reports.ts'
+import { runPages } from './pages/run.ts'
+import { runsPages } from './pages/runs.ts'
+import { schedulePages } from './pages/schedules.ts'
+import { settingsPages } from './pages/settings.ts'
+import { sourcePages } from './pages/sources.ts'
+import { signInRoutes } from './sign-in.ts'
+import { createSite, type Send, type SiteOptions, sentence } from './site.ts'
+
+const mostFormBytes = 64 * 1024
+const titles: Readonly<Record<number, string>> = {
+  403: 'You may not do this',
+  404: 'There is nothing here',
+  503: 'Rollcall cannot answer now',
+}
+
+/** Serves the console at `/`, apart from the interfaces beside it: they take JSON, and it takes forms. */
+export async function serveConsole(app: FastifyInstance, options: SiteOptions): Promise<void> {
+  const sendProblem = async (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const error = options.failureOf(thrown) ?? thrown
+    // The store that would say who is signed in may be what failed.
+    const visit = await options.access.find(request, { isUse: false }).catch(() => null)
+    const { status, message } = problemOf(error)
+    if (status === 500) options.unexpected(error, request.routeOptions.url ?? 'an unknown path')
+    const title = titles[status] ?? 'That did not work'
+    const back = { name: 'Go to the overview', href: '/' }
+    reply.code(status).headers(pageHeaders({ scripts: true }))
+    return send(reply, { title, content: problemCard({ title, message, back }), section: null }, visit)
+  }
+  await app.register(cookie)
+  const assets = await serveAssets(app, { prefix: '', names: ['style.css', 'icon.svg', ...scripts] })
+  const send: Send = (reply, content, visit) => sendPage(reply, documentOf(content, visit, assets))
+
+  // A browser that looks for a page of the console that is not there gets a page, and a program gets what the interfaces answer.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!request.is404 || !looksForPage(request)) return
+    await sendProblem(new Refusal(404, 'There is no such page.'), request, reply)
+    return reply
+  })
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    await scope.register(formbody, { bodyLimit: mostFormBytes })
+    scope.addHook('onRequest', async (_request, reply) => {
+      reply.headers(pageHeaders({ scripts: true }))
+    })
+    scope.setErrorHandler(sendProblem)
+    const site = createSite(scope, { ...options, send })
+    signInRoutes(scope, {
+      access: options.access,
+      send: (reply, { title, content }) => send(reply, { title, content, section: null }, null),
+    })
+    overviewPages(site)
+    firstVisitPages(site)
+    runsPages(site)
+    runPages(site)
+    heldPages(site)
+    heldAnswerPages(site)
+    peoplePages(site)
+    personPages(site)
+    problemPages(site)
+    sourcePages(site)
+    eventPages(site)
+    schedulePages(site)
+    reportPages(site)
+    auditPages(site)
+    settingsPages(site)
+  })
+}
+
+function looksForPage({ method, url, headers }: FastifyRequest): boolean {
+  if (method !== 'GET' || !headers.accept?.includes('text/html')) return false
+  return !/^\/(?:api|webhooks|assets)(?:\/|\?|$)/.test(url)
+}
+
+function problemOf(error: unknown): { readonly status: number; readonly message: string } {
+  if (error instanceof Failure) return { status: failureStatuses[error.code], message: sentence(error.message) }
+  if (error instanceof Refusal) return { status: error.status, message: sentence(error.message) }
+  const status = (error as Partial<FastifyError> | null)?.statusCode ?? 500
+  if (status >= 400 && status < 500)
+    return { status, message: 'This request is not one that a form of this page sends.' }
+  return { status: 500, message: 'The request failed for a reason on our side. The log of the daemon says why.' }
+}

@@ -1,0 +1,229 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Caller } from '../contract/control/access.ts'
+import type { control } from '../contract/control/control.ts'
+import { Failure } from '../errors.ts'
+import { failureStatuses } from '../http/server/failure-statuses.ts'
+import { checkFormToken } from '../http/server/form-tokens.ts'
+import { Refusal, refuse } from '../http/server/refusal.ts'
+import { address } from '../web/address.ts'
+import { type Confirmation, confirmation } from '../web/forms.ts'
+import { type Html, html } from '../web/html.ts'
+import { notice } from '../web/layout.ts'
+import { type Download, sendDownload, sendPage } from '../web/send.ts'
+import { type Control, notAllowed } from './control.ts'
+import type { Content, Section } from './frame.ts'
+import { createNews } from './news.ts'
+import { type Arriving, arrivingFile, serveUploads } from './upload.ts'
+import type { Access, Visit } from './visits.ts'
+
+export type SiteOptions = {
+  /** How people get in, and who is there. */
+  readonly access: Access
+  /** The control API for a caller; it refuses what their role does not allow. */
+  readonly control: (caller: Caller) => Control
+  readonly now: () => Date
+  /** What an error means that was thrown as none, such as of a store that is away; null: it is a bug. */
+  readonly failureOf: (error: unknown) => Failure | null
+  /** Told of bugs. */
+  readonly unexpected: (error: unknown, route: string) => void
+}
+
+export type Send = (reply: FastifyReply, content: Content, visit: Visit | null) => FastifyReply
+
+/** A visitor who is signed in, and what a page of theirs is made with. */
+export type Guest = {
+  readonly caller: Caller
+  readonly formToken: string
+  readonly control: Control
+  readonly now: Date
+  /** What was just done, as the first part of a page; null: nothing. */
+  readonly news: Html | null
+  /** Why the visitor may not do this; null if they may. */
+  readonly notAllowed: (operation: keyof typeof control) => string | null
+}
+
+/** What the address, or a form, says under a name; empty where it says nothing. */
+export type Fields = (name: string) => string
+
+/** Something that a visitor does: asked about at an address, done by a form that is sent to the same one. */
+export type Act = {
+  readonly section: Section
+  /** What it does in the control API. */
+  readonly operation: keyof typeof control
+  /** What will happen, and what has to be said. After a failure it is asked again with what was given. */
+  readonly ask: (guest: Guest, fields: Fields) => Promise<Omit<Confirmation, 'formToken' | 'action' | 'error'>>
+  /** Does it; says where to go on and what was done. */
+  readonly perform: (guest: Guest, fields: Fields) => Promise<{ readonly to: string; readonly done: string }>
+}
+
+/** Takes a file that a visitor gives in a form. */
+export type Take = {
+  /** What it does in the control API. */
+  readonly operation: keyof typeof control
+  /** Takes the file while it arrives; says where to go on. */
+  readonly take: (guest: Guest, fields: Fields, file: Arriving) => Promise<{ readonly to: string }>
+  /** The form once more, with the reason why the file was not taken. */
+  readonly again: (guest: Guest, fields: Fields, reason: string) => Promise<Content>
+}
+
+export type Site = {
+  /** A page. `null` from it: there is no such page. */
+  page(path: string, show: (guest: Guest, fields: Fields) => Promise<Content | { readonly to: string } | null>): void
+  /** A part of a page that is asked for again and again. Where it answers null, the browser loads the whole page. */
+  part(path: string, show: (guest: Guest, fields: Fields) => Promise<Html | null>): void
+  act(path: string, act: Act): void
+  upload(path: string, take: Take): void
+  /** A page that answers a form which changes nothing. Loading it by its address leads to the page above it. */
+  show(path: string, show: (guest: Guest, fields: Fields) => Promise<Content>): void
+  /** Something to keep. `null` from it: there is no such file. */
+  file(path: string, show: (guest: Guest, fields: Fields) => Promise<Download | null>): void
+}
+
+/** One value for each name; of one that came twice, or as anything but text, none counts. */
+const Values = z.record(z.string(), z.unknown())
+
+/** How pages and acts of the console are added, each with what all of them have in common. */
+export function createSite(app: FastifyInstance, options: SiteOptions & { readonly send: Send }): Site {
+  const { access, send } = options
+  const news = createNews(access)
+
+  type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
+  const signedIn = (work: Work) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const visit = await access.find(request, { isUse: true })
+    if (visit !== null) return work(request, reply, visit)
+    const to = request.method === 'GET' && request.url !== '/' ? request.url : null
+    return reply.redirect(address('/sign-in', { to }), 303)
+  }
+  const guestOf = ({ caller, formToken }: Visit, told: string | null): Guest => ({
+    caller,
+    formToken,
+    control: options.control(caller),
+    now: options.now(),
+    news: told === null ? null : notice(told),
+    notAllowed: (operation) => notAllowed(caller, operation),
+  })
+
+  return {
+    page(path, show) {
+      app.get(
+        path,
+        signedIn(async (request, reply, visit) => {
+          const shown = await show(guestOf(visit, news.hear(request, reply, visit)), fieldsOf(request))
+          if (shown === null) throw refuse('NotFound', 'There is no such page.')
+          return 'to' in shown ? reply.redirect(shown.to, 303) : send(reply, shown, visit)
+        }),
+      )
+    },
+    part(path, show) {
+      app.get(path, async (request, reply) => {
+        // A page that renews itself is no sign of a person. Without a visit the whole page is loaded, which leads to the sign-in.
+        const visit = await access.find(request, { isUse: false })
+        const shown = visit && (await show(guestOf(visit, null), fieldsOf(request)))
+        if (shown === null) reply.header('hx-refresh', 'true')
+        return sendPage(reply, shown ?? html``)
+      })
+    },
+    file(path, show) {
+      app.get(
+        path,
+        signedIn(async (request, reply, visit) => {
+          const file = await show(guestOf(visit, null), fieldsOf(request))
+          if (file === null) throw refuse('NotFound', 'There is no such file.')
+          return sendDownload(reply, file)
+        }),
+      )
+    },
+    show(path, show) {
+      app.get(
+        path,
+        signedIn(async (_request, reply) => reply.redirect(path.slice(0, path.lastIndexOf('/')), 303)),
+      )
+      app.post(
+        path,
+        signedIn(async (request, reply, visit) => {
+          checkFormToken(request, visit.formToken)
+          return send(reply, await show(guestOf(visit, null), fieldsOf(request)), visit)
+        }),
+      )
+    },
+    upload(path, { operation, take, again }) {
+      const work = signedIn(async (request, reply, visit) => {
+        const guest = guestOf(visit, null)
+        allowed(guest, operation)
+        const file = await arrivingFile(request)
+        checkFormToken(request, visit.formToken)
+        try {
+          if (file === null) throw new Failure('usage', 'choose the file of an export')
+          const { to } = await take(guest, fieldsOf(request), file)
+          return reply.redirect(to, 303)
+        } catch (error) {
+          if (!(error instanceof Failure || error instanceof Refusal)) throw error
+          reply.code(error instanceof Failure ? failureStatuses[error.code] : error.status)
+          return send(reply, await again(guest, fieldsOf(request), sentence(error.message, file?.name)), visit)
+        }
+      })
+      serveUploads(app, path, work)
+    },
+    act(path, { section, operation, ask, perform }) {
+      const question = async (guest: Guest, request: FastifyRequest, error: string | null): Promise<Content> => {
+        const asked = await ask(guest, fieldsOf(request))
+        const [action = path] = request.url.split('?', 1)
+        const content = confirmation({ ...asked, action, formToken: guest.formToken, error })
+        return { title: asked.title, content, section }
+      }
+      app.get(
+        path,
+        signedIn(async (request, reply, visit) => {
+          const guest = guestOf(visit, null)
+          allowed(guest, operation)
+          return send(reply, await question(guest, request, null), visit)
+        }),
+      )
+      app.post(
+        path,
+        signedIn(async (request, reply, visit) => {
+          checkFormToken(request, visit.formToken)
+          const guest = guestOf(visit, null)
+          allowed(guest, operation)
+          try {
+            const { to, done } = await perform(guest, fieldsOf(request))
+            news.tell(reply, visit, done)
+            return reply.redirect(to, 303)
+          } catch (error) {
+            if (!(error instanceof Failure) || failureStatuses[error.code] >= 500) throw error
+            reply.code(failureStatuses[error.code])
+            return send(reply, await question(guest, request, sentence(error.message)), visit)
+          }
+        }),
+      )
+    },
+  }
+}
+
+function allowed(guest: Guest, operation: keyof typeof control): void {
+  const why = guest.notAllowed(operation)
+  if (why !== null) throw new Failure('forbidden', `${why[0]?.toUpperCase()}${why.slice(1)}.`)
+}
+
+/** A failure's message as a sentence of a page. A file that it begins with keeps its name. */
+export function sentence(message: string, file = ''): string {
+  const isNamed = file !== '' && message.startsWith(file)
+  const text = isNamed ? message : `${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
+/** A run by the first signs of its id, by which commands know it too. */
+export function shortId(runId: string): Html {
+  return html`<span class="key" title="${runId}">${runId.slice(0, shortLength)}</span>`
+}
+
+const shortLength = 8
+
+function fieldsOf(request: FastifyRequest): Fields {
+  const values = Values.safeParse({ ...Object(request.query), ...Object(request.params), ...Object(request.body) })
+  return (name) => {
+    const value = values.success && Object.hasOwn(values.data, name) ? values.data[name] : undefined
+    return typeof value === 'string' ? value.trim() : ''
+  }
+}

@@ -1,0 +1,209 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startChromium } from '../helpers/servers/chromium.ts'
+import { isFull } from '../helpers/tier.ts'
+import { type Host, peopleOn, startHost } from '../helpers/world.ts'
+import { type Company, openCompany } from './company.ts'
+import { newWindow, textOf } from './windows.ts'
+
+const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+let host: Host
+let company: Company
+let chromium: Awaited<ReturnType<typeof startChromium>>
+
+beforeAll(async () => {
+  host = await startHost()
+  company = await openCompany(host)
+  chromium = await startChromium()
+})
+afterAll(async () => {
+  await chromium[Symbol.asyncDispose]()
+  await company[Symbol.asyncDispose]()
+  await host[Symbol.asyncDispose]()
+})
+
+/** What a reader of screens would stumble over, as axe finds it. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+}
+
+function pathsOf({ settled, held }: Company): string[] {
+  return [
+    '/',
+    '/runs',
+    '/runs?state=cancelled',
+    `/runs/${settled.id}`,
+    `/runs/${held.id}`,
+    `/runs/${held.id}/decision`,
+    `/runs/${held.id}/approval?digest=${held.digest}`,
+    `/runs/${held.id}/rejection`,
+    `/runs/${held.id}/keys/answer`,
+    `/runs/${held.id}/values?field=status&value=Dormant`,
+    '/people',
+    '/person?connection=acme&key=E0007',
+    '/person?connection=acme&key=E0005',
+    '/person/hold-back?connection=acme&key=E0005',
+    '/problems',
+    '/sources',
+    `/sources/${settled.id}`,
+    '/events',
+    '/schedules',
+    '/schedules/acme/pause',
+    '/reports?values=1&from=2026-11-01&to=2026-11-30',
+    '/audit',
+    '/settings',
+    '/connections/acme/sync',
+    '/nothing',
+  ]
+}
+
+describe.each([
+  ['with scripts', true],
+  ['without scripts', false],
+])('in Chromium %s', (_how, scripts) => {
+  test('a person finds the held plan on the overview, reads it, approves it with a reason, and it is delivered', async () => {
+    await using own = await openCompany(host, { people: scripts ? 34 : 35 })
+    await using window = await newWindow(chromium, own.console, { scripts })
+    const { page, go, press } = window
+    await go('/')
+
+    await press('Look at the plan')
+    const why = await textOf(page, '.verdicts')
+    await press('Approve …')
+    const says = await textOf(page, '.says')
+    await page.type('::-p-aria(Why it is right)', 'HR confirms it')
+    await press('Approve and deliver 13 changes')
+    const told = await textOf(page, '.notice')
+    await own.world.drain()
+
+    expect(why).toMatch(/^Leavers Stopped 12 of \d+ people would be separated; the limit is 5/)
+    expect(says).toContain('It separates 13 people.')
+    expect(says).toContain(`Exactly this plan is approved: ${own.held.digest}.`)
+    expect(told).toBe('The plan is approved and is being delivered.')
+    const run = await own.world.runOf(own.held.id)
+    expect(run).toMatchObject({ state: 'finished_with_problems', decidedBy: 'ana', decidedReason: 'HR confirms it' })
+    const left = [...(await peopleOn(own.client)).values()].filter(({ separatedAt }) => separatedAt !== null)
+    expect(left).toHaveLength(13)
+    expect(window.complaints).toEqual([])
+  })
+
+  test('one person is synced, held back and let go again, each after a question', async () => {
+    await using own = await openCompany(host, { people: scripts ? 36 : 37 })
+    await using window = await newWindow(chromium, own.console, { scripts })
+    const { page, go, press } = window
+    await go('/person?connection=acme&key=E0005')
+
+    await press('Hold back')
+    await press('Cancel')
+    const kept = await textOf(page, 'h1')
+    await press('Hold back')
+    await page.$eval('#until', (input) => Object.assign(input, { value: '2026-12-24' }))
+    await page.type('#reason', 'HR lists them by mistake')
+    await press('Hold the leaving back')
+    const held = [await textOf(page, '.notice'), await textOf(page, '.notes')]
+    await press('Let HR count again')
+    await press('Let HR count again')
+    const ended = await textOf(page, '.notice')
+    await press('Sync now')
+    await press('Sync this person now')
+    const synced = await textOf(page, '.notice')
+
+    expect(kept).toBe('Person 5 E0005')
+    expect(held).toEqual([
+      'A leaving of E0005 is held back until 2026-12-24.',
+      expect.stringContaining('held back until 24 Dec 2026 by ana: HR lists them by mistake.'),
+    ])
+    expect(ended).toBe('What HR says of E0005 counts again.')
+    expect(synced).toBe('E0005 is being synced.')
+    expect(window.complaints).toEqual([])
+  })
+})
+
+test('with scripts a list is narrowed without loading the page, its address says so, and going back undoes it', async () => {
+  await using window = await newWindow(chromium, company.console)
+  const { page, go } = window
+  await go('/runs')
+  await page.evaluate('window.stays = true')
+
+  await page.select('::-p-aria(State)', 'held')
+  await page.waitForFunction('document.querySelectorAll("#runs tbody tr").length === 1')
+  const narrowed = [new URL(page.url()).searchParams.get('state'), await page.evaluate('window.stays')]
+  await page.evaluate('history.back()')
+  await page.waitForSelector('#runs tbody tr:nth-child(3)')
+
+  expect(narrowed).toEqual(['held', true])
+  expect(new URL(page.url()).search).toBe('')
+  expect(window.complaints).toEqual([])
+})
+
+test('the keyboard alone leads to everything on a held plan, and what has the focus shows it', async () => {
+  await using window = await newWindow(chromium, company.console)
+  const { page, go } = window
+  await go(`/runs/${company.held.id}/decision`)
+  const focusable = await page.$$eval(
+    'a[href], button, input, select, summary',
+    (elements) => elements.filter((element) => element.checkVisibility({ visibilityProperty: true })).length,
+  )
+  const met = new Set<string>()
+  const unseen: string[] = []
+
+  for (let steps = 0; steps < focusable; steps += 1) {
+    await page.keyboard.press('Tab')
+    const [place, name, shows] = (await page.evaluate(`(() => {
+      const element = document.activeElement
+      const { outlineStyle, outlineWidth } = getComputedStyle(element)
+      const place = [...document.querySelectorAll('*')].indexOf(element)
+      return [place, element.textContent.trim(), outlineStyle !== 'none' && outlineWidth !== '0px']
+    })()`)) as [number, string, boolean]
+    met.add(String(place))
+    if (!shows) unseen.push(name)
+  }
+
+  expect(met.size).toBe(focusable)
+  expect(unseen).toEqual([])
+})
+
+const screens = [
+  ['dark', 360],
+  ['light', 1440],
+  ...(isFull ? ([360, 768] as const).map((width) => ['light', width] as const) : []),
+  ...(isFull ? ([768, 1440] as const).map((width) => ['dark', width] as const) : []),
+] as const
+
+test.each(screens)(
+  'axe finds nothing in %s on a screen %d pixels wide, and no page is wider',
+  async (scheme, width) => {
+    await using window = await newWindow(chromium, company.console)
+    const { page, go } = window
+    await page.setViewport({ width, height: 900 })
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+    const found: (readonly [string, string[]])[] = []
+
+    for (const path of pathsOf(company)) {
+      await go(path)
+      await page.$$eval('details', (all) => {
+        for (const one of all) one.open = true
+      })
+      const wider = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      found.push([path, [...(await violations(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
+    }
+
+    expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
+  },
+)
+
+test('nothing is fetched from elsewhere', async () => {
+  await using window = await newWindow(chromium, company.console)
+  const asked = new Set<string>()
+  window.page.on('request', (request) => asked.add(new URL(request.url()).origin))
+
+  for (const path of pathsOf(company).slice(0, 6)) await window.go(path)
+
+  expect([...asked]).toEqual([company.console.url])
+})
