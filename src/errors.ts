@@ -15,6 +15,7 @@ export const failures = {
   run_failed: { exit: 70, retry: false },
   already_active: { exit: 75, retry: true },
   blocked: { exit: 77, retry: false },
+  forbidden: { exit: 77, retry: false },
   config_invalid: { exit: 78, retry: false },
   database_unreachable: { exit: 69, retry: true },
   store_lost: { exit: 74, retry: false },

@@ -19,14 +19,25 @@ export async function answerAtOnce(args: readonly string[]): Promise<string | nu
 async function statusAtOnce(args: string[]): Promise<string | null> {
   const options = plainOptions(args)
   if (options === null) return null
-  const [{ resolveConfigPath }, { askKnownDaemon }, { rendered }, { renderStatus }] = await Promise.all([
+  const [{ findConfig }, { askKnownDaemon }, { rendered }, { renderStatus }] = await Promise.all([
     import('../daemon/config/config-path.ts'),
     import('./known-daemon.ts'),
     import('./output.ts'),
     import('./render/status.ts'),
   ])
-  const told = await askKnownDaemon(resolveConfigPath(options.config, process.cwd()), '/status')
-  return isOurs(told) ? rendered(told, renderStatus, { json: options.json ?? false }) : null
+  const found = placeOf(() => findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() }))
+  if (found === null) return null
+  const told = await askKnownDaemon(found.file, '/status')
+  return isOurs(told) ? rendered(told, renderStatus, options) : null
+}
+
+/** The command line of all commands says why there is none. */
+function placeOf<T>(find: () => T): T | null {
+  try {
+    return find()
+  } catch {
+    return null
+  }
 }
 
 function plainOptions(args: string[]): { config?: string | undefined; json?: boolean | undefined } | null {

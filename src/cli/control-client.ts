@@ -38,6 +38,7 @@ function failureOf(answer: Unsuccessful, socket: string): Failure {
 function refusal({ message, name }: { message: string; name: string | null }, status: number): Failure {
   if (name !== null && Object.hasOwn(failures, name)) return new Failure(name as FailureCode, message)
   if (status === 400) return new Failure('usage', message)
+  if (status === 403) return new Failure('forbidden', message)
   if (status === 404) return new Failure('not_found', message)
   return new Failure('conflict', `the daemon answered ${status}: ${message}`)
 }

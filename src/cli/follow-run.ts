@@ -5,7 +5,7 @@ import { standardError } from '../text/print.ts'
 import type { Control } from './control-client.ts'
 import { createProgress, noProgress, type Progress } from './render/progress.ts'
 import { renderOutcome } from './render/run.ts'
-import { counted, number } from './render/text.ts'
+import { counted, number, shortId } from './render/text.ts'
 import type { Session } from './session.ts'
 
 const pollMs = 250
@@ -83,7 +83,8 @@ async function lookAround(control: Control, run: Run): Promise<{ working: Run; p
   return { working, platform }
 }
 
-function isResting({ state }: Run): boolean {
+/** True once nothing happens to the run by itself any more. */
+export function isResting({ state }: Run): boolean {
   return restingStates.some((resting) => resting === state)
 }
 
@@ -93,7 +94,7 @@ function stalled(run: Run, { platform, waitSeconds }: { platform: string; waitSe
 }
 
 function remains(run: Run): string {
-  return `${counted(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${run.id}; the next start goes on with it`
+  return `${counted(run.confirmed, 'change')} delivered, ${number(run.remaining)} to go in run ${shortId(run.id)}; the next start goes on with it`
 }
 
 /** The exit code that tells how a run ended. */

@@ -1,8 +1,8 @@
 import { control } from '../contract/control/control.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
-import { careful } from '../daemon/control/careful.ts'
-import { type ControlContext, controlHandlers } from '../daemon/control/control.ts'
+import type { ControlContext } from '../daemon/control/control.ts'
+import { guardedHandlers } from '../daemon/control/handlers.ts'
 import { startWork, tidyAtTheEnd } from '../daemon/work.ts'
 import { localCalls } from '../http/client/calls.ts'
 import { createEvents } from '../telemetry/events.ts'
@@ -19,7 +19,7 @@ export async function openHere(
   await using opening = new AsyncDisposableStack()
   // What a run does is told by the command itself; the log is for what was not expected.
   const events = createEvents(createLogger({ level: 'error' }))
-  const assembly = opening.use(await assemble(config, { events, now: () => new Date() }))
+  const assembly = opening.use(await assemble(config, { events, now: () => new Date(), works }))
   if (works) {
     opening.defer(() => tidyAtTheEnd(assembly))
     opening.use(await startWork(assembly))
@@ -33,5 +33,5 @@ export async function openHere(
 
 /** Does in this process what the daemon would do. */
 export function controlHere(context: ControlContext): Control {
-  return localCalls(control, careful(controlHandlers), context)
+  return localCalls(control, guardedHandlers, context)
 }

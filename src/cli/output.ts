@@ -1,5 +1,6 @@
 import { type Paint, type Printer, standardError, standardOutput } from '../text/print.ts'
 import { jsonText } from '../text/visible.ts'
+import { pasteable } from './hints.ts'
 import { wrapped } from './render/text.ts'
 
 /** Where a command's words go: its result on stdout, everything else on stderr. */
@@ -19,19 +20,25 @@ export type Output = {
   readonly paint: Paint
 }
 
-export function createOutput({ json }: { json: boolean }): Output {
+export type OutputOptions = {
+  readonly json?: boolean | undefined
+  /** What --config named, so that a command in a hint can be pasted. */
+  readonly config?: string | undefined
+}
+
+export function createOutput({ json = false, config }: OutputOptions): Output {
   return {
     json,
     quiet: json && !standardError.isTerminal,
     mayShowValues: ({ showValues = false }) => showValues && (json || standardOutput.isTerminal),
     result: (document, render) => {
-      standardOutput.print(rendered(document, render, { json }))
+      standardOutput.print(rendered(document, render, { json, config }))
     },
     piece: (text) => {
-      if (!json) standardOutput.print(`${text}\n`)
+      if (!json) standardOutput.print(`${pasteable(text, { config })}\n`)
     },
     note: (text) => {
-      standardError.print(`${fitting(text, standardError)}\n`)
+      standardError.print(`${fitting(pasteable(text, { config }), standardError)}\n`)
     },
     paint: standardError.paint,
   }
@@ -41,10 +48,10 @@ export function createOutput({ json }: { json: boolean }): Output {
 export function rendered<T>(
   document: T,
   render: (document: T, paint: Paint) => string,
-  { json }: { json: boolean },
+  { json, config }: OutputOptions,
 ): string {
   if (json) return jsonText(document)
-  return `${fitting(render(document, standardOutput.paint), standardOutput)}\n`
+  return `${fitting(pasteable(render(document, standardOutput.paint), { config }), standardOutput)}\n`
 }
 
 /** A terminal breaks long lines inside of words; a file or a pipe is given them whole. */

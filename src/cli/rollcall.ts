@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { Failure, failures, stackOf } from '../errors.ts'
+import { configIn } from './hints.ts'
 import { missingPackage } from './missing-package.ts'
 import { createOutput } from './output.ts'
 import { addPlatformCommands, createProgram } from './program.ts'
@@ -17,12 +18,12 @@ export async function rollcall(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: 'user' })
     return exit
   } catch (error) {
-    return report(error, { json: args.includes('--json') })
+    return report(error, { json: args.includes('--json'), config: configIn(args) })
   }
 }
 
-function report(error: unknown, { json }: { json: boolean }): number {
-  const output = createOutput({ json })
+function report(error: unknown, { json, config }: { json: boolean; config: string | undefined }): number {
+  const output = createOutput({ json, config })
   const mark = output.paint('red', '✖')
   if (error instanceof CommanderError) {
     // Commander has printed its message already. Help and the version are no failures.
@@ -42,5 +43,5 @@ function report(error: unknown, { json }: { json: boolean }): number {
 }
 
 function errorDocument(code: string, message: string) {
-  return { error: { code, message } }
+  return { error: { level: 'failed', code, message } }
 }

@@ -1,12 +1,18 @@
-import { type Config, loadConfig } from '../daemon/config/config.ts'
-import { resolveConfigPath } from '../daemon/config/config-path.ts'
+import { type Config, type LoadOptions, loadConfig } from '../daemon/config/config.ts'
+import { findConfig } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
 import { type Control, controlOverSocket } from './control-client.ts'
 import { findDaemon } from './find-daemon.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
-export type CommonOptions = { readonly config?: string; readonly json?: boolean; readonly connection?: string }
+export type CommonOptions = {
+  readonly config?: string
+  readonly json?: boolean
+  /** Whether the command says which configuration it uses. */
+  readonly verbose?: boolean
+  readonly connection?: string | undefined
+}
 
 /** What a command works with. */
 export type Session = {
@@ -17,9 +23,20 @@ export type Session = {
   readonly signal: AbortSignal
 }
 
-/** Reads the configuration that the options name. */
-export async function configOf({ config }: CommonOptions): Promise<Config> {
-  return await loadConfig(resolveConfigPath(config, process.cwd()), process.env)
+/**
+ * Reads the configuration that the options name, or the one that is found. A secret that cannot be read is refused at once, unless
+ * it is said to be needed later or never. So is a connection that the options name and the configuration does not have.
+ */
+export async function configOf(
+  options: CommonOptions,
+  { secrets = 'now' }: Pick<LoadOptions, 'secrets'> = {},
+): Promise<Config> {
+  const { file, namedBy } = findConfig({ given: options.config, env: process.env, workingDirectory: process.cwd() })
+  if (options.verbose) createOutput(options).note(`the configuration is ${file}, named by ${namedBy}`)
+  const help = namedBy === 'ROLLCALL_CONFIG' ? 'set ROLLCALL_CONFIG to the configuration' : undefined
+  const config = await loadConfig(file, process.env, { secrets, ...(help !== undefined && { help }) })
+  if (options.connection !== undefined) connectionNamed(options, config)
+  return config
 }
 
 /**
@@ -31,16 +48,18 @@ export async function withSession(
   { works = false }: { works?: boolean },
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   using stop = listenForStop()
   try {
     const daemon = await findDaemon(config)
     if (daemon) return await command({ config, output, control: controlOverSocket(daemon), signal: stop.signal })
     const { openHere } = await import('./here.ts')
     if (config.platform.isReadable) output.note(readableWarning(config))
-    await using here = await openHere(config, { works, signal: stop.signal })
-    return await command({ config, output, control: here.control, signal: stop.signal })
+    // Work needs secrets at some point; a command that cannot have them says so before it begins.
+    const complete = works ? await configOf({ ...options, verbose: false }) : config
+    await using here = await openHere(complete, { works, signal: stop.signal })
+    return await command({ config: complete, output, control: here.control, signal: stop.signal })
   } catch (error) {
     return stopped(error, stop, output)
   }
@@ -55,6 +74,7 @@ export function readableWarning({ platform }: Config): string {
 export function connectionNamed({ connection }: CommonOptions, { connections }: Config): string {
   const names = [...connections.keys()]
   if (connection !== undefined && names.includes(connection)) return connection
+  if (names.length === 0) throw noConnection
   const known = names.join(', ')
   if (connection !== undefined) {
     throw new Failure('usage', `there is no connection "${connection}" in the configuration; it has ${known}`)
@@ -63,6 +83,11 @@ export function connectionNamed({ connection }: CommonOptions, { connections }: 
   if (only !== undefined && others.length === 0) return only
   throw new Failure('usage', `the configuration has several connections (${known}): name one with --connection`)
 }
+
+const noConnection = new Failure(
+  'config_invalid',
+  'the configuration has no connection yet: make the first one with "rollcall init", or in the console of "rollcall serve"',
+)
 
 function stopped(error: unknown, stop: StopSignal, output: Output): number {
   const exit = stop.exit()

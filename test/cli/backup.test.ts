@@ -105,5 +105,8 @@ test('a damaged store is refused, put aside, and put back from a backup without 
   expect((await readdir(store)).filter((name) => name.startsWith('pgdata.aside-'))).toHaveLength(1)
 
   await rm(store, { recursive: true })
-  expect(await at.run('status')).toMatchObject({ exit: 74, stderr: expect.stringContaining('rollcall restore FILE') })
+  expect(await at.run('status')).toMatchObject({
+    exit: 74,
+    stderr: expect.stringContaining(`rollcall --config ${at.configFile} restore FILE`),
+  })
 })

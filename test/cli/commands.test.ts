@@ -140,10 +140,14 @@ test('a rejected plan is dropped', async () => {
   await at.hrSays(staff(10))
   const { id } = documentOf(await at.run('sync', '--json')) as { id: string }
 
-  const rejected = await at.run('reject', id, '--by', 'ana')
-  const approved = await at.run('approve', id, '--yes')
+  const unseen = await at.run('approve', '@held', '--yes')
+  const [held, newest] = [await at.run('run', '@held', '--json'), await at.run('run', 'last', '--json')]
+  const rejected = await at.run('reject', id.slice(0, 8), '--by', 'ana')
+  const [approved, again] = [await at.run('approve', id, '--yes'), await at.run('reject', '@held')]
 
-  expect([rejected.exit, approved.exit]).toEqual([0, 75])
+  expect([unseen, rejected, approved, again].map(({ exit }) => exit)).toEqual([2, 0, 75, 66])
+  expect(unseen.stderr).toContain('✖ --yes approves a plan unseen: name the run by its id instead of @held')
+  expect([held, newest].map((run) => documentOf(run).id)).toEqual([id, id])
   expect(rejected.stdout).toBe('- acme: rejected by ana\n')
 })
 
@@ -263,7 +267,7 @@ describe('a check', () => {
     expect(checked.stdout).toContain('people.csv: 8 rows, 4 records, 4 rejected, 0 with a bad cell\n')
     expect(planned.stdout).toContain('\n8 rows, 4 records, 4 rejected, 0 with a bad cell, 0 unchanged\n')
     expect(checked.stdout).toContain(
-      '✔ source of acme: 4 rejected: the key stands in this file more than once, also in line …\n',
+      '⊘ source of acme: 4 rejected: the key stands in this file more than once, also in line …\n',
     )
   })
 

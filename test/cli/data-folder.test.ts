@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startCommand } from '../helpers/cli.ts'
@@ -7,22 +7,6 @@ import { install } from '../helpers/installation.ts'
 import { staff } from '../helpers/world.ts'
 
 const nowhere = { baseUrl: 'https://platform.invalid/public/v2', key: 'key' }
-
-test.each(['status', 'check', 'serve'])(
-  '%s ends with 78 and a sentence where the data folder cannot be written',
-  async (command) => {
-    await using at = await install(nowhere)
-    await at.hrSays(staff(3))
-    const config = await readFile(at.configFile, 'utf8')
-    await writeFile(at.configFile, config.replace('dataDir: ./data', 'dataDir: ./key/data'))
-
-    const { exit, stdout, stderr } = await at.run(command)
-
-    expect(exit).toBe(78)
-    expect(stdout + stderr).toContain(`the data folder ${join(at.folder, 'key', 'data')} cannot be written (ENOTDIR)`)
-    expect(stderr).not.toContain('bug')
-  },
-)
 
 test('a check of a new installation leaves nothing behind, and names the host that it does not find', async () => {
   await using at = await install(nowhere)

@@ -32,7 +32,9 @@ describe('a command that cannot be understood ends with 2', () => {
     const { exit, stdout } = await run('sync', '--forever', '--json')
 
     expect(exit).toBe(2)
-    expect(JSON.parse(stdout)).toEqual({ error: { code: 'usage', message: "unknown option '--forever'" } })
+    expect(JSON.parse(stdout)).toEqual({
+      error: { level: 'failed', code: 'usage', message: "unknown option '--forever'" },
+    })
   })
 })
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { answerAtOnce } from '../../src/cli/at-once.ts'
+import { examples, namedCommands } from '../../src/cli/examples.ts'
 import { addPlatformCommands, createProgram } from '../../src/cli/program.ts'
 import { wrapped } from '../../src/cli/render/text.ts'
 import { paintFor } from '../../src/text/print.ts'
@@ -20,6 +21,33 @@ test('the help that is printed at once is the one of the commands', async () => 
 
   await expect(help).toMatchFileSnapshot('../../src/cli/help.txt')
   expect(await answerAtOnce(['--help'])).toBe(help)
+})
+
+test('every command has examples, and each of them is a command line that it takes', async () => {
+  const program = createProgram(() => {})
+  const commands = namedCommands(program)
+  for (const [, command] of commands) command.action(() => undefined)
+  // What stands below `platform` has none; `complete` is for the scripts of the shells.
+  const needed = commands.filter(([name, { commands: below }]) => below.length === 0 || name === 'alerts')
+
+  expect(Object.keys(examples).sort()).toEqual(
+    needed
+      .map(([name]) => name)
+      .filter((name) => !['platform', 'complete'].includes(name))
+      .sort(),
+  )
+  for (const [name, lines] of Object.entries(examples)) {
+    for (const [line] of lines) {
+      const [called, ...words] = [...line.replace(/ > .*/, '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+        ([, ...quoted]) => quoted.find((word) => word !== undefined) ?? '',
+      )
+      expect({ line, called, words }).toMatchObject({
+        called: 'rollcall',
+        words: expect.arrayContaining(name.split(' ')),
+      })
+      await program.parseAsync(words, { from: 'user' })
+    }
+  }
 })
 
 test('the help of no option tells two defaults', async () => {

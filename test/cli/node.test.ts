@@ -59,7 +59,9 @@ test('without the packages the command says what helps, at its start and where o
 
   const first = await run('runs')
   await mkdir(join(folder.path, 'node_modules'))
-  await cp(join(root, 'node_modules', 'commander'), join(folder.path, 'node_modules', 'commander'), { recursive: true })
+  for (const name of ['commander', 'fast-string-width', 'fast-string-truncated-width']) {
+    await cp(join(root, 'node_modules', name), join(folder.path, 'node_modules', name), { recursive: true })
+  }
   const later = await run('runs', '--json')
 
   const help = `is missing: run "npm ci" in ${folder.path}/`

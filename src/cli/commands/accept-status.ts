@@ -1,6 +1,6 @@
 import type { ClassedValue } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, type Paint, shown } from '../render/text.ts'
+import { aligned, type Paint, roomIn, shown } from '../render/text.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
 export type AcceptStatusOptions = CommonOptions & { readonly by: string; readonly as?: ClassedValue['as'] }
@@ -35,5 +35,5 @@ export function renderValues(values: readonly ClassedValue[], paint: Paint): str
     field,
     `${shown(by)}, ${at.slice(0, 16)}Z`,
   ])
-  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell)).join('\n')
+  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

@@ -11,8 +11,8 @@ export type AcceptStoreOptions = CommonOptions & { readonly reason: string; read
 
 /** Says that the store which is there counts, where another one is known. No daemon runs then, because it refuses to start. */
 export async function acceptStore({ reason, by, ...options }: AcceptStoreOptions): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   if (await findDaemon(config)) throw new Failure('conflict', 'a daemon runs on the store: there is nothing to accept')
   const events = createEvents(createLogger({ level: 'error' }))
   const accepted = await accept(config, { by, reason, events, now: () => new Date() })

@@ -1,6 +1,7 @@
 import type { KeyAnswer, KeyPair, KeysAnswered } from '../../contract/control/keys.ts'
 import { Failure } from '../../errors.ts'
-import { aligned, counted, type Paint, shown } from '../render/text.ts'
+import { aligned, counted, type Paint, roomIn, shortId, shown } from '../render/text.ts'
+import { runNamed } from '../run-name.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
 export type AliasOptions = CommonOptions & {
@@ -31,10 +32,8 @@ export async function alias(
 
   return await withSession(options, {}, async ({ config, control, output }) => {
     if (run !== undefined) {
-      output.result(
-        await control.answerPairs({ params: { runId: run }, body: { same: !twoPeople, by } }),
-        renderAnswered,
-      )
+      const runId = await runNamed(control, run, options)
+      output.result(await control.answerPairs({ params: { runId }, body: { same: !twoPeople, by } }), renderAnswered)
       return 0
     }
     const params = { connection: connectionNamed(options, config) }
@@ -86,7 +85,7 @@ export function renderKeys(
   const open = pairs.map(({ former, identityId, by, clear, runId }) => [
     `${shown(former)} → ${shown(identityId)}`,
     `the same ${inCommon[by]}${clear ? '' : ', and not clear'}`,
-    `run ${runId}`,
+    `run ${shortId(runId)}`,
   ])
   const said = answers.map(({ former, identityId, same, by, at }) => [
     `${shown(former)} → ${shown(identityId)}`,
@@ -100,5 +99,7 @@ export function renderKeys(
 }
 
 function table(rows: readonly string[][], paint: Paint): string[] {
-  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`)
+  return aligned(rows, (cell, _row, column) => (column > 1 ? paint('dim', cell) : cell), roomIn(paint, 2)).map(
+    (line) => `  ${line}`,
+  )
 }

@@ -1,7 +1,8 @@
 import { Failure, failures } from '../../errors.ts'
 import { ask, standardError } from '../../text/print.ts'
 import { settle } from '../follow-run.ts'
-import { shown } from '../render/text.ts'
+import { shortId, shown } from '../render/text.ts'
+import { isMoving, runNamed } from '../run-name.ts'
 import { type CommonOptions, type Session, withSession } from '../session.ts'
 import { type RunDetail, renderQuestion, runDetail } from './run.ts'
 
@@ -15,21 +16,30 @@ export type ApproveOptions = CommonOptions & {
 }
 
 /** Lets a held run deliver the plan that was seen, and stays until it has. */
-export async function approve(runId: string, options: ApproveOptions): Promise<number> {
-  refuseUnseen(options)
+export async function approve(name: string, options: ApproveOptions): Promise<number> {
+  refuseUnseen(name, options)
   return await withSession(options, { works: true }, async (session) => {
+    const runId = await runNamed(session.control, name, options)
     const digest = options.digest ?? (await seenDigest(session, runId, options))
     if (digest === null) return failures.run_held.exit
     const { by, reason, connection } = options
     const run = await session.control.approveRun({ params: { runId }, body: { digest, by, reason, connection } })
     if (run.id !== runId)
-      session.output.note(`Run ${runId} is not sent as it stands: its plan is made again, as run ${run.id}.`)
+      session.output.note(
+        `Run ${shortId(runId)} is not sent as it stands: its plan is made again, as run ${shortId(run.id)}.`,
+      )
     return await settle(session, run, options.wait)
   })
 }
 
 /** Where no person can be shown the plan and asked, the caller has to say which plan is meant, or that any is. */
-function refuseUnseen({ digest, yes, json }: ApproveOptions): void {
+function refuseUnseen(name: string, { digest, yes, json }: ApproveOptions): void {
+  // Such a name may mean another plan by now than the one that was looked at.
+  if (yes && digest === undefined && isMoving(name))
+    throw new Failure(
+      'usage',
+      `--yes approves a plan unseen: name the run by its id instead of ${name}, or give --digest`,
+    )
   const canAsk = process.stdin.isTTY && standardError.isTerminal && !json
   if (canAsk || digest !== undefined || yes) return
   throw new Failure('usage', 'approving without a question needs --digest (as "rollcall run ID" shows it) or --yes')
@@ -38,7 +48,10 @@ function refuseUnseen({ digest, yes, json }: ApproveOptions): void {
 /** Before a person reads a plan in vain. */
 function refuseExpired({ id, expiresAt }: RunDetail): void {
   if (expiresAt === null || Date.parse(expiresAt) > Date.now()) return
-  throw new Failure('conflict', `the plan of run ${id} has expired at ${expiresAt}: "rollcall sync" plans again`)
+  throw new Failure(
+    'conflict',
+    `the plan of run ${shortId(id)} has expired at ${expiresAt}: "rollcall sync" plans again`,
+  )
 }
 
 /** The digest of the plan as it stands, once the person has seen it and said yes; null for a no. */
@@ -52,7 +65,7 @@ async function seenDigest(
   if (detail.state !== 'held' || detail.digest === null) {
     const decided = detail.decidedBy === null ? '' : `: ${detail.decidedBy} decided it at ${detail.decidedAt}`
     const why = detail.state === 'superseded' && detail.reason !== null ? `: ${detail.reason}` : decided
-    throw new Failure('conflict', `run ${runId} is ${detail.state}, not held${why}`)
+    throw new Failure('conflict', `run ${shortId(runId)} is ${detail.state}, not held${why}`)
   }
   refuseExpired(detail)
   if (options.yes) return detail.digest

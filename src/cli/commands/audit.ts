@@ -3,8 +3,10 @@ import type { AuditKeyReplaced, AuditVerification } from '../../contract/control
 import { errorCode, Failure, failures } from '../../errors.ts'
 import { standardOutput } from '../../text/print.ts'
 import { visibleJson } from '../../text/visible.ts'
+import { personFound } from '../person-name.ts'
 import { counted, type Paint, shown } from '../render/text.ts'
-import { type CommonOptions, withSession } from '../session.ts'
+import { runNamed } from '../run-name.ts'
+import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
 export type AuditVerifyOptions = CommonOptions & { readonly publicKey?: string }
 export type AuditNewKeyOptions = CommonOptions & { readonly reason: string; readonly by: string }
@@ -52,19 +54,31 @@ export async function auditExport(options: AuditExportOptions): Promise<number> 
     ...(from !== undefined && { from: timeOf(from, '--from') }),
     ...(to !== undefined && { to: timeOf(to, '--to') }),
     ...(connection !== undefined && { connection }),
-    ...(run !== undefined && { runId: run }),
-    ...(person !== undefined && { identityId: person }),
   }
-  return await withSession(options, {}, async ({ control }) => {
+  // Acts may concern a connection that the configuration no longer has.
+  return await withSession({ ...options, connection: undefined }, {}, async (session) => {
+    const { config, control } = session
+    let found = 0
+    const about = person === undefined ? {} : await personInTrail(session, person, options)
+    const runId = run === undefined ? undefined : await runNamed(control, run, { connection })
     for (let after: number | null = 0; after !== null; ) {
       const { data, next }: { data: string[]; next: number | null } = await control.exportAudit({
-        query: { ...query, after },
+        query: { ...query, ...(runId !== undefined && { runId }), ...about, after },
       })
+      found += data.length
       for (const line of data) standardOutput.print(`${visibleJson(line)}\n`)
       after = next
     }
+    if (found === 0 && connection !== undefined) connectionNamed(options, config)
     return 0
   })
+}
+
+/** The trail tells of people and connections that are no longer known: a key that is not known is looked for as it stands. */
+async function personInTrail(session: Session, name: string, options: CommonOptions): Promise<{ identityId: string }> {
+  const isKnown = options.connection === undefined || session.config.connections.has(options.connection)
+  const found = isKnown ? await personFound(session, name, options) : null
+  return { identityId: found?.identityId ?? name }
 }
 
 export async function auditNewKey(options: AuditNewKeyOptions): Promise<number> {

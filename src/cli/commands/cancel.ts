@@ -1,11 +1,13 @@
 import { renderOutcome } from '../render/run.ts'
+import { runNamed } from '../run-name.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type CancelOptions = CommonOptions & { readonly by: string }
 
 /** Ends a run that waits, is held or delivers. */
-export async function cancel(runId: string, options: CancelOptions): Promise<number> {
+export async function cancel(name: string, options: CancelOptions): Promise<number> {
   return await withSession(options, {}, async ({ control, output }) => {
+    const runId = await runNamed(control, name)
     output.result(await control.cancelRun({ params: { runId }, body: { by: options.by } }), renderOutcome)
     return 0
   })

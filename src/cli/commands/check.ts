@@ -5,14 +5,14 @@ import { silentEvents } from '../../telemetry/events.ts'
 import { controlOverSocket } from '../control-client.ts'
 import { findDaemon } from '../find-daemon.ts'
 import { createOutput } from '../output.ts'
-import { type Paint, shown } from '../render/text.ts'
+import { levelMark, type Paint, shown } from '../render/text.ts'
 import { type CommonOptions, configOf, connectionNamed } from '../session.ts'
 import { listenForStop } from '../stop-signal.ts'
 
 /** Tests everything that a run needs; the exit code is that of the first thing that failed. */
 export async function check(options: CommonOptions): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   const connection = options.connection === undefined ? undefined : connectionNamed(options, config)
   using stop = listenForStop()
   const checks: Check[] = []
@@ -35,7 +35,6 @@ async function askedDaemon(config: Config): Promise<AskedDaemon | null> {
   return { classed: async (connection) => (await control.listValues({ params: { connection } })).data }
 }
 
-export function renderCheck({ name, message, code }: Check, paint: Paint): string {
-  const mark = code === null ? paint('green', '✔') : paint('red', '✖')
-  return `${mark} ${shown(name)}: ${shown(message)}`
+export function renderCheck({ name, message, level }: Check, paint: Paint): string {
+  return `${levelMark(level, paint)} ${shown(name)}: ${shown(message)}`
 }

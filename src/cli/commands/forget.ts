@@ -1,12 +1,19 @@
+import { personNamed } from '../person-name.ts'
 import { shown } from '../render/text.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session.ts'
 
-export type ForgetOptions = CommonOptions & { readonly reason: string; readonly by: string }
+export type ForgetOptions = CommonOptions & {
+  readonly reason: string
+  readonly by: string
+  readonly showValues?: boolean
+}
 
 /** Removes what the store knows of a person who has left. */
-export async function forget(identityId: string, options: ForgetOptions): Promise<number> {
-  return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config), identityId }
+export async function forget(name: string, options: ForgetOptions): Promise<number> {
+  return await withSession(options, {}, async (session) => {
+    const { control, output } = session
+    const { connection, identityId } = await personNamed(session, name, options)
+    const params = { connection, identityId }
     const { reason, by } = options
     const forgotten = await control.forgetPerson({ params, body: { reason, by } })
     output.result(forgotten, ({ identityId: key }, paint) =>

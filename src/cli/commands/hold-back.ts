@@ -3,9 +3,10 @@ import type { Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { standardError } from '../../text/print.ts'
 import { exitOf, followRun } from '../follow-run.ts'
+import { personNamed } from '../person-name.ts'
 import { createProgress, noProgress } from '../render/progress.ts'
 import { renderOutcome } from '../render/run.ts'
-import { aligned, day, type Paint, shown } from '../render/text.ts'
+import { aligned, day, type Paint, roomIn, shown } from '../render/text.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
 export type HoldBackOptions = CommonOptions & {
@@ -14,24 +15,25 @@ export type HoldBackOptions = CommonOptions & {
   readonly until?: string
   readonly reason?: string
   readonly end?: boolean
+  readonly showValues?: boolean
 }
 
 /** Holds leavings of a person back until a day, or no longer; without a key, lists the people who are held back. */
-export async function holdBack(identityId: string | undefined, options: HoldBackOptions): Promise<number> {
+export async function holdBack(name: string | undefined, options: HoldBackOptions): Promise<number> {
   const { by, until, reason, end = false } = options
   const isPlaced = until !== undefined && reason !== undefined
   const isAsked = until !== undefined || reason !== undefined
-  if (identityId === undefined ? isAsked || end : end === isAsked || (isAsked && !isPlaced))
+  if (name === undefined ? isAsked || end : end === isAsked || (isAsked && !isPlaced))
     throw new Failure('usage', 'give a key with --until and --reason, or a key with --end, or nothing to list them')
 
-  return await withSession(options, { works: identityId !== undefined }, async (session) => {
+  return await withSession(options, { works: name !== undefined }, async (session) => {
     const { config, control, output } = session
-    const connection = connectionNamed(options, config)
-    if (identityId === undefined) {
-      const { data } = await control.listHoldBacks({ params: { connection } })
+    if (name === undefined) {
+      const { data } = await control.listHoldBacks({ params: { connection: connectionNamed(options, config) } })
       output.result({ people: data }, renderHoldBacks)
       return 0
     }
+    const { connection, identityId } = await personNamed(session, name, options)
     const params = { connection, identityId }
     const held = isPlaced
       ? await control.holdBack({ params, body: { until, reason, by } })
@@ -68,5 +70,5 @@ export function renderHoldBacks({ people }: { readonly people: readonly HoldBack
     leaving === null ? 'HR says nothing of a leaving' : `left on ${day(leaving.separatedAt)}`,
     `${shown(by)}: ${shown(reason)}`,
   ])
-  return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell)).join('\n')
+  return aligned(rows, (cell, _row, column) => (column > 2 ? paint('dim', cell) : cell), roomIn(paint)).join('\n')
 }

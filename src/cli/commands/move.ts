@@ -10,8 +10,8 @@ export type MoveOptions = CommonOptions & { readonly to: string; readonly by: st
 
 /** Carries the embedded store to PostgreSQL. The daemon has to be stopped, because the configuration changes with it. */
 export async function move({ to, by, ...options }: MoveOptions): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   if (await findDaemon(config))
     throw new Failure(
       'already_active',

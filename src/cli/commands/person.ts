@@ -1,12 +1,15 @@
+import { personNamed } from '../person-name.ts'
 import { renderPerson } from '../render/person.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session.ts'
 
 export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Shows what is wanted and confirmed of a person, and how it came about. */
-export async function person(identityId: string, options: PersonOptions): Promise<number> {
-  return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config), identityId }
+export async function person(name: string, options: PersonOptions): Promise<number> {
+  return await withSession(options, {}, async (session) => {
+    const { control, output } = session
+    const { connection, identityId } = await personNamed(session, name, options)
+    const params = { connection, identityId }
     const found = await control.getPerson({ params, query: { values: output.mayShowValues(options) } })
     output.result(found, renderPerson)
     return 0

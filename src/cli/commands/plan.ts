@@ -1,4 +1,5 @@
 import { Failure, failures } from '../../errors.ts'
+import { personInSource } from '../person-name.ts'
 import { writePlanFile } from '../plan-file.ts'
 import { renderPersonPlan } from '../render/person-account.ts'
 import { renderPlan } from '../render/plan.ts'
@@ -12,18 +13,21 @@ export type PlanOptions = CommonOptions & {
 
 /** Shows what a run would do now; the exit code tells whether it would be held. */
 export async function plan(options: PlanOptions): Promise<number> {
-  return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config) }
+  return await withSession(options, {}, async (session) => {
+    const { config, control, output } = session
     const { person, out } = options
     // A file of one's own is no log and no pipe.
     const query = { values: output.mayShowValues(options) || (out !== undefined && (options.showValues ?? false)) }
     if (person !== undefined && out !== undefined)
       throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
     if (person !== undefined) {
-      const document = await control.planPerson({ params, query, body: { person } })
+      const { connection, identityId } = await personInSource(session, person, options)
+      const asked = { params: { connection }, query, body: { person: identityId } }
+      const document = await control.planPerson(asked)
       output.result(document, renderPersonPlan)
       return exitOf(document)
     }
+    const params = { connection: connectionNamed(options, config) }
     const document = await control.planConnection({ params, query })
     if (out === undefined) output.result(document, renderPlan)
     else {

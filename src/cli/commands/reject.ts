@@ -1,11 +1,14 @@
 import { renderOutcome } from '../render/run.ts'
+import { runNamed } from '../run-name.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type RejectOptions = CommonOptions & { readonly by: string; readonly reason?: string }
 
 /** Drops the plan of a held run. */
-export async function reject(runId: string, { by, reason, connection, ...options }: RejectOptions): Promise<number> {
+export async function reject(name: string, options: RejectOptions): Promise<number> {
+  const { by, reason, connection } = options
   return await withSession(options, {}, async ({ control, output }) => {
+    const runId = await runNamed(control, name, { connection })
     output.result(await control.rejectRun({ params: { runId }, body: { by, reason, connection } }), renderOutcome)
     return 0
   })

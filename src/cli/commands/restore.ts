@@ -22,8 +22,8 @@ const patienceMs = 600_000
 
 /** Puts the store back from a backup: the daemon does so and starts again, or this process does if there is none. */
 export async function restore(file: string, options: RestoreOptions): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   const { reason, by, replace = false } = options
   const request = { file: resolve(file), replace, reason, by }
   const daemon = await findDaemon(config)

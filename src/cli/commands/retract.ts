@@ -1,22 +1,26 @@
 import { Failure } from '../../errors.ts'
 import { exitOf, settle } from '../follow-run.ts'
+import { personNamed } from '../person-name.ts'
 import { renderOutcome } from '../render/run.ts'
-import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
+import { type CommonOptions, withSession } from '../session.ts'
 
 export type RetractOptions = CommonOptions & {
   readonly reason?: string
   readonly undo?: boolean
   readonly by: string
   readonly wait: number
+  readonly showValues?: boolean
 }
 
 /** Prepares taking a person back; the run it makes waits for an approval. With `undo`, takes a retraction back instead. */
-export async function retract(identityId: string, options: RetractOptions): Promise<number> {
+export async function retract(name: string, options: RetractOptions): Promise<number> {
   const { reason, undo = false, by } = options
-  if (undo) return await takeBack(identityId, options)
+  if (undo) return await takeBack(name, options)
   if (reason === undefined) throw new Failure('usage', "required option '--reason <text>' not specified")
-  return await withSession(options, {}, async ({ config, control, output }) => {
-    const params = { connection: connectionNamed(options, config), identityId }
+  return await withSession(options, {}, async (session) => {
+    const { control, output } = session
+    const { connection, identityId } = await personNamed(session, name, options)
+    const params = { connection, identityId }
     const run = await control.retractPerson({ params, body: { reason, by } })
     output.result(run, renderOutcome)
     return exitOf(run)
@@ -24,10 +28,11 @@ export async function retract(identityId: string, options: RetractOptions): Prom
 }
 
 /** Stays until the person has been sent again. */
-async function takeBack(identityId: string, options: RetractOptions): Promise<number> {
+async function takeBack(name: string, options: RetractOptions): Promise<number> {
   return await withSession(options, { works: true }, async (session) => {
-    const params = { connection: connectionNamed(options, session.config), identityId }
-    const run = await session.control.restorePerson({ params, body: { by: options.by } })
+    const { connection, identityId } = await personNamed(session, name, options)
+    const params = { connection, identityId }
+    const run = await session.control.withdrawRetraction({ params, body: { by: options.by } })
     return await settle(session, run, options.wait)
   })
 }

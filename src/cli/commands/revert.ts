@@ -4,6 +4,7 @@ import { renderRevertAccount } from '../render/revert-account.ts'
 import { renderOutcome } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
 import { accountOf } from '../run-account.ts'
+import { runNamed } from '../run-name.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
 export type RevertOptions = CommonOptions & { readonly reason: string; readonly by: string; readonly wait: number }
@@ -11,9 +12,10 @@ export type RevertOptions = CommonOptions & { readonly reason: string; readonly 
 type RevertRun = Run & { readonly reverted: RevertAccount | null }
 
 /** Takes back what a run did, and stays until that has come to rest. */
-export async function revert(runId: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
+export async function revert(name: string, { reason, by, wait, ...options }: RevertOptions): Promise<number> {
   return await withSession(options, { works: true }, async (session) => {
     const { control, output } = session
+    const runId = await runNamed(control, name)
     const asked = await control.revertRun({ params: { runId }, body: { reason, by } })
     const run = await settledRun(session, asked, wait)
     const account = await accountOf(control, run, { values: false })

@@ -1,12 +1,16 @@
 import type { ChangeView, RejectView, Run, RunSummary } from '../../contract/control/shapes.ts'
 import type { Control } from '../control-client.ts'
+import { exitOf, isResting } from '../follow-run.ts'
+import { watch } from '../live.ts'
 import { allPages } from '../pages.ts'
 import { renderChanges, renderRejects, renderSummary } from '../render/plan.ts'
+import { progressText } from '../render/progress.ts'
 import { renderJudgement, renderRun, renderVerification } from '../render/run.ts'
 import type { Paint } from '../render/text.ts'
+import { runNamed } from '../run-name.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
-export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean }
+export type RunDetailOptions = CommonOptions & { readonly showValues?: boolean; readonly follow?: boolean }
 
 /** A run with everything that its plan says. Of a large plan `summary` says what it does; `changes` may then hold examples alone. */
 export type RunDetail = Run & {
@@ -20,12 +24,33 @@ const readable = 200
 /** So many of each kind are shown of a plan that has more people than that. */
 const examplesShown = 20
 
-export async function run(id: string, options: RunDetailOptions): Promise<number> {
+export async function run(name: string, options: RunDetailOptions): Promise<number> {
+  if (options.follow) return await follow(name, options)
   return await withSession(options, {}, async ({ control, output }) => {
     const showing = { values: output.mayShowValues(options), whole: output.json }
-    output.result(await runDetail(control, id, showing), renderRunDetail)
+    output.result(await runDetail(control, await runNamed(control, name, options), showing), renderRunDetail)
     return 0
   })
+}
+
+/** Stays with a run until it has come to rest, whoever asked for it. The exit code says how it ended. */
+async function follow(name: string, options: RunDetailOptions): Promise<number> {
+  // A name such as `last` means the run that it meant at the beginning.
+  let runId: string | null = null
+  const seen = await watch(options, {
+    async look(control) {
+      runId ??= await runNamed(control, name, options)
+      return await control.getRun({ params: { runId } })
+    },
+    render: (one, paint) => [renderRun(one, paint), '', progressText(one, paint)].join('\n'),
+    changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
+    isOver: isResting,
+  })
+  return seen === null ? 0 : exitOf(seen)
+}
+
+function mark(one: Run | null): string {
+  return JSON.stringify([one?.state, one?.confirmed, one?.problems])
 }
 
 /** Reads a run with its rejects and changes; of a large plan, unless it is wanted `whole`, a summary and the first of each kind. */
@@ -43,7 +68,7 @@ export async function runDetail(
       : await allPages((after?: string) =>
           control.listChanges({ params: { runId }, query: { after, limit: 1000, values } }),
         )
-  const rejects = await allPages((after?: number) =>
+  const rejects = await allPages((after?: string) =>
     control.listRejects({ params: { runId }, query: { after, limit: 1000 } }),
   )
   return { ...found, changes, rejects, summary }

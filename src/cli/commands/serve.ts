@@ -1,36 +1,138 @@
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ProcessRole, Reload } from '../../contract/control/processes.ts'
 import type { Restoration } from '../../contract/control/store.ts'
 import type { Config } from '../../daemon/config/config.ts'
 import { checkRestore, type RestoreRequest, restoreStore } from '../../daemon/installation/restore.ts'
+import { createMetrics } from '../../daemon/metrics/metrics.ts'
+import { refuseParted, rolesIn } from '../../daemon/processes.ts'
+import { type Reloads, reasonOf, refuseFixed } from '../../daemon/reload.ts'
 import { type Daemon, startDaemon } from '../../daemon/start.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, type FailureCode } from '../../errors.ts'
 import { createEvents, type Events } from '../../telemetry/events.ts'
 import { createLogger } from '../../telemetry/log.ts'
+import { type HangUps, listenForHangUp } from '../hang-ups.ts'
 import { type CommonOptions, configOf } from '../session.ts'
 import { listenForStop } from '../stop-signal.ts'
 
-const stopWithinMs = 20_000
+export type ServeOptions = CommonOptions & { readonly roles?: string; readonly port?: number }
 
-/** Runs the daemon until it is asked to stop. */
-export async function serve(options: CommonOptions): Promise<number> {
-  const config = await configOf(options)
+const stopWithinMs = 20_000
+const longestWaitSeconds = 15
+/** Who asks in the browser is led to another page first: a daemon that begins a new life answers nobody for a moment. */
+const askedAfterMs = 1000
+/** What a start waits for. */
+const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>(['database_unreachable', 'queue_unreachable'])
+
+/** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
+export async function serve(options: ServeOptions): Promise<number> {
   const log = createLogger({ level: 'info', ...(options.json && { pretty: false }) })
-  const events = createEvents(log)
+  const metrics = createMetrics({ ofProcess: true })
+  const events = createEvents(log, metrics.note)
+  const roles = rolesIn(options.roles ?? 'api,scheduler,worker')
+  let config = await configToServe(options, roles)
   using stop = listenForStop()
-  const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
-  let last: Restoration | null = null
+  using hangUps = listenForHangUp(() => process.kill(process.pid, 'SIGTERM'))
+  let restoration: Restoration | null = null
+  const reloads: Reloads & { last: Reload | null } = { last: null, ask: () => setTimeout(hangUps.ask, askedAfterMs) }
+  let lastGood: Config | null = null
   for (;;) {
     const asked = Promise.withResolvers<AskedRestore>()
-    const daemon = await startDaemon(config, { events, restorations: { last, check, ask: asked.resolve } })
-    const request = await Promise.race([asked.promise, aborted(stop.signal)])
-    if (request === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
-    events.daemonStopping({ reason: 'restore' })
+    const check = async (request: RestoreRequest) => (await checkRestore(config, request)).size
+    const restorations = { last: restoration, check, ask: asked.resolve }
+    const former = lastGood
+    const daemon = await begun(
+      () => startDaemon(config, { events, restorations, reloads, roles, metrics, env: process.env }),
+      {
+        events,
+        stop: stop.signal,
+      },
+    ).catch((error: unknown) => {
+      // A mistake that shows only when everything is opened, as a file of a key that is gone, must not end what worked before.
+      if (former === null || former === config) throw error
+      refused(error)
+      return 'former' as const
+    })
+    if (daemon === null) return 0
+    if (daemon === 'former') {
+      config = former ?? config
+      continue
+    }
+    lastGood = config
+    const next = await nextLife({ asked: asked.promise, stop: stop.signal, hangUps, reread })
+    if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
+    events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })
+    // While what is under way comes to rest, requests are still answered.
+    await daemon.rest()
     await daemon[Symbol.asyncDispose]()
-    last = await restored(config, request, events)
+    if ('config' in next) config = next.config
+    else restoration = await restored(config, next, events)
+  }
+
+  /** The configuration as it is now; null if it cannot be taken up, which is told. */
+  async function reread(): Promise<Config | null> {
+    try {
+      const next = await configToServe(options, roles)
+      await refuseFixed(config, next)
+      reloads.last = { at: new Date().toISOString(), refused: null }
+      events.configReloaded({ connections: next.connections.size })
+      return next
+    } catch (error) {
+      refused(error)
+      return null
+    }
+  }
+
+  function refused(error: unknown): void {
+    const reason = reasonOf(error)
+    reloads.last = { at: new Date().toISOString(), refused: reason }
+    events.configRefused({ reason })
+  }
+}
+
+async function configToServe(options: ServeOptions, roles: readonly ProcessRole[]): Promise<Config> {
+  const config = await configOf(options)
+  refuseParted(config, roles)
+  return options.port === undefined ? config : { ...config, server: { ...config.server, port: options.port } }
+}
+
+/** Starts the daemon as soon as its database and its queue answer. Null: it was asked to stop before that. */
+async function begun(
+  start: () => Promise<Daemon>,
+  { events, stop }: { events: Events; stop: AbortSignal },
+): Promise<Daemon | null> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await start()
+    } catch (error) {
+      if (!(error instanceof Failure) || !awaited.has(error.code)) throw error
+      const seconds = Math.min(longestWaitSeconds, 2 ** attempt)
+      events.daemonWaiting({ reason: error.message, seconds })
+      const isOver = await pause(seconds * 1000, false, { signal: stop }).catch(() => true)
+      if (isOver) return null
+    }
   }
 }
 
 type AskedRestore = RestoreRequest & { readonly id: string }
+
+type Asking = {
+  readonly asked: Promise<AskedRestore>
+  readonly stop: AbortSignal
+  readonly hangUps: HangUps
+  readonly reread: () => Promise<Config | null>
+}
+
+/** Why the daemon has to live again: a restore, or another configuration. Null: it is to stop. */
+async function nextLife({ asked, stop, hangUps, reread }: Asking): Promise<AskedRestore | { config: Config } | null> {
+  const stopped = aborted(stop)
+  for (;;) {
+    const what = await Promise.race([asked, stopped, hangUps.next().then(() => 'hang up' as const)])
+    if (what !== 'hang up') return what
+    const config = await reread()
+    if (config !== null) return { config }
+  }
+}
 
 async function aborted(signal: AbortSignal): Promise<null> {
   if (!signal.aborted) await once(signal, 'abort')

@@ -1,9 +1,42 @@
+import type { Status } from '../../contract/control/shapes.ts'
+import { watch } from '../live.ts'
+import { progressText } from '../render/progress.ts'
 import { renderStatus } from '../render/status.ts'
+import type { Paint } from '../render/text.ts'
 import { type CommonOptions, withSession } from '../session.ts'
 
-export async function status(options: CommonOptions): Promise<number> {
+export type StatusOptions = CommonOptions & { readonly watch?: boolean }
+
+export async function status(options: StatusOptions): Promise<number> {
+  if (options.watch) {
+    await watch(options, { look: (control) => control.status({}), render: renderStatus, changes: statusChanges })
+    return 0
+  }
   return await withSession(options, {}, async ({ control, output }) => {
     output.result(await control.status({}), renderStatus)
     return 0
   })
+}
+
+/** Each connection whose state is another one than at the last look, and the alerts that are new or over. */
+export function statusChanges(now: Status, before: Status | null, paint: Paint): string[] {
+  const former = new Map(before?.connections.map((connection) => [connection.name, connectionText(connection, paint)]))
+  const lines = now.connections.flatMap((connection) => {
+    const line = connectionText(connection, paint)
+    return former.get(connection.name) === line ? [] : [line]
+  })
+  const kinds = (status: Status | null) =>
+    new Set(status?.alerts.map(({ connection, kind }) => `${connection}: ${kind}`))
+  const [open, closed] = [kinds(now), kinds(before)]
+  return [
+    ...lines,
+    ...[...open.difference(closed)].map((alert) => `${paint('red', 'alert')} ${alert}`),
+    ...[...closed.difference(open)].map((alert) => `${paint('green', 'over')}  ${alert}`),
+  ]
+}
+
+function connectionText({ name, active, last, people, blocked }: Status['connections'][number], paint: Paint): string {
+  const state = active ? progressText(active, paint) : `${name}: ${last ? `last run ${last.state}` : 'no run yet'}`
+  const due = people.due > 0 ? `, ${people.due} not delivered yet` : ''
+  return `${state}${due}${blocked ? `, ${paint('red', 'blocked')}` : ''}`
 }

@@ -1,10 +1,12 @@
+import type { Pause } from '../../contract/control/pauses.ts'
 import type { KeptPlan, PersonAccount, Run } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { exitOf, settle, settledRun } from '../follow-run.ts'
+import { personInSource } from '../person-name.ts'
 import { readPlanFile } from '../plan-file.ts'
 import { renderPersonAccount } from '../render/person-account.ts'
 import { renderOutcome } from '../render/run.ts'
-import type { Paint } from '../render/text.ts'
+import { moment, type Paint } from '../render/text.ts'
 import { accountOf } from '../run-account.ts'
 import { type CommonOptions, connectionNamed, type Session, withSession } from '../session.ts'
 
@@ -23,26 +25,32 @@ export type SyncOptions = CommonOptions & {
 export async function sync({ plan: file, ...options }: SyncOptions): Promise<number> {
   const plan = file === undefined ? undefined : await keptIn(file, options)
   return await withSession(options, { works: true }, async (session) => {
-    const connection = plan?.connection ?? connectionNamed(options, session.config)
     const { full = false, verify = false, person, by } = options
     if (person !== undefined && plan) throw new Failure('usage', '--plan is of all people: leave out --person')
-    if (person !== undefined) return await syncPerson(session, { ...options, connection, person })
+    if (person !== undefined) return await syncPerson(session, { ...options, person })
+    const connection = connectionNamed(plan ?? options, session.config)
     const body = { full, verify, by, ...(plan && { plan: plan.kept }) }
     const run = await session.control.startRun({ params: { connection }, body })
+    const { paused } = await session.control.getPause({ params: { connection } })
+    if (paused) session.output.note(pausedNote(connection, paused))
     return await settle(session, run, options.wait)
   })
 }
 
-type PersonOptions = SyncOptions & { readonly connection: string; readonly person: string }
+/** A person may run what is paused, and is told that nothing else does. */
+function pausedNote(connection: string, { since, until }: Pause): string {
+  const end = until === null ? 'until "rollcall resume"' : `until ${moment(until)}`
+  return `! ${connection} is paused since ${moment(since)}, ${end}: this run is made, and its schedule stays paused`
+}
+
+type PersonOptions = SyncOptions & { readonly person: string }
 type PersonRun = Run & { readonly person: PersonAccount | null }
 
 /** Has one person read and delivered, and shows the way from their row to the answer of the platform. */
-async function syncPerson(
-  session: Session,
-  { connection, person, wait, by, ...options }: PersonOptions,
-): Promise<number> {
+async function syncPerson(session: Session, { person, wait, by, ...options }: PersonOptions): Promise<number> {
   const { control, output } = session
-  const asked = await control.startRun({ params: { connection }, body: { person, by } })
+  const { connection, identityId } = await personInSource(session, person, options)
+  const asked = await control.startRun({ params: { connection }, body: { person: identityId, by } })
   const run = await settledRun(session, asked, wait)
   const account = await accountOf(control, run, { values: output.mayShowValues(options) })
   output.result({ ...run, person: account?.person ?? null }, renderPersonRun)

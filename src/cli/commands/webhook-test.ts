@@ -34,8 +34,8 @@ const endings: Readonly<Record<number, { readonly code: FailureCode; readonly he
 
 /** Signs a sample as the sender would, posts it to the daemon or to `url`, and shows what came back. */
 export async function webhookTest(name: string, options: WebhookTestOptions): Promise<number> {
-  const output = createOutput({ json: options.json ?? false })
-  const config = await configOf(options)
+  const output = createOutput(options)
+  const config = await configOf(options, { secrets: 'when needed' })
   const connection = connectionNamed({ connection: name }, config)
   const sample = await webhookSample(webhookOf(config, connection), { now: new Date() })
   const url = options.url === undefined ? await addressOf(config, connection) : addressFrom(options.url)

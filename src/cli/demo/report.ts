@@ -1,10 +1,11 @@
 import type { PlanDocument, Run } from '../../contract/control/shapes.ts'
 import type { SyncResult } from '../../platform/identity-sync/sync-result.ts'
-import { renderChanges, renderRejects } from '../render/plan.ts'
+import { renderChanges, renderGuards, renderRejects } from '../render/plan.ts'
 import { countsText, renderOutcome } from '../render/run.ts'
 import { aligned, counted, day, duration, number, type Paint } from '../render/text.ts'
 import type { Arrival, Told } from './arrival.ts'
 import type { NightEvent } from './company.ts'
+import type { SecondAct } from './second-act.ts'
 
 /** What one night brought: the plan, the run, the identity sync after it. */
 export type DemoNight = {
@@ -20,6 +21,8 @@ export type DemoSummary = {
   readonly nights: readonly DemoNight[]
   /** The same export once more. */
   readonly again: Run
+  /** An export that was cut short. */
+  readonly cut: SecondAct
   /** The last export against what the platform then holds, person by person. */
   readonly arrival: Arrival
   readonly durationMs: number
@@ -47,14 +50,55 @@ export function renderNight(night: DemoNight, index: number, paint: Paint): stri
       ? `  ${countsText(plan.counts)} in ${counted(plan.rows, 'row')}`
       : indented(renderChanges(plan.changes, paint)),
     ...(plan.rejects.length > 0 ? [indented(renderRejects(plan.rejects, plan.source?.name ?? 'source', paint))] : []),
-    `  ${renderOutcome(run, paint)}`,
+    indented(renderOutcome(run, paint)),
     ...(identitySync ? [`  Identity sync: ${statuses(identitySync.counts)}`] : []),
   ].join('\n')
 }
 
+export function renderAgain(again: Run, paint: Paint): string {
+  return [
+    paint('bold', 'The same export once more'),
+    indented(renderOutcome(again, paint)),
+    `  ${counted(requestsOf(again), 'request')} sent`,
+    '',
+  ].join('\n')
+}
+
+/** So many of the people whom a cut export would separate are named here; a held plan names all of them. */
+const namedLeavers = 4
+
+/** The export that was cut short: held, shown with names, rejected, repaired. */
+export function renderSecondAct({ export: name, share, held, rejected, repaired }: SecondAct, paint: Paint): string {
+  const leavers = held.changes.filter(({ kind }) => kind === 'leave')
+  const shownLeavers = renderChanges(leavers.slice(0, namedLeavers), paint, held.counts ?? undefined)
+  return [
+    paint('bold', `Second act: ${name}, of which ${number(share * 100)} % have arrived`),
+    indented(
+      renderGuards(
+        (held.guards ?? []).filter(({ ok }) => !ok),
+        paint,
+        'Held, and nothing was sent',
+      ),
+    ),
+    '',
+    indented(shownLeavers),
+    '',
+    `  ${paint('cyan', '$')} rollcall reject @held --reason "${rejected.decidedReason ?? ''}"`,
+    indented(renderOutcome(rejected, paint)),
+    '',
+    `  HR writes the export again, whole.`,
+    indented(renderOutcome(repaired, paint)),
+    `  ${counted(requestsOf(repaired), 'request')} sent, and nobody was separated by mistake`,
+    '',
+  ].join('\n')
+}
+
+function requestsOf({ sent }: Run): number {
+  return sent.upsert.requests + sent.update.requests + sent.delete.requests
+}
+
 /** What the demo showed, told at its end. */
-export function renderDemo({ again, arrival, nights, durationMs }: DemoSummary, paint: Paint): string {
-  const requests = again.sent.upsert.requests + again.sent.update.requests + again.sent.delete.requests
+export function renderDemo({ arrival, nights, durationMs }: DemoSummary, paint: Paint): string {
   const rows = arrival.story.map((told) => [told.identityId, meanings[told.event], outcome(told)])
   const badCells = nights.reduce((sum, { run }) => sum + (run.counts?.incomplete ?? 0), 0)
   const verdict =
@@ -62,9 +106,6 @@ export function renderDemo({ again, arrival, nights, durationMs }: DemoSummary, 
       ? `${paint('green', '✔')} all ${number(arrival.arrived)} people are on the platform as HR says; ${counted(badCells, 'cell')} could not be read, with the reason`
       : `${paint('red', '✖')} the platform differs from HR for ${arrival.missing.join(', ')}`
   return [
-    paint('bold', 'The same export once more'),
-    `  ${renderOutcome(again, paint)}; ${counted(requests, 'request')} sent`,
-    '',
     paint('bold', 'What happened to whom, and why'),
     ...aligned(rows, (cell, _row, column) => (column === 1 ? paint('dim', cell) : cell)).map((line) => `  ${line}`),
     '',

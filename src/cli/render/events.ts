@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../../contract/control/shapes.ts'
-import { aligned, moment, type Paint, shown } from './text.ts'
+import { aligned, moment, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** Events as a table, one line each. */
 export function renderEvents(events: readonly InboxEvent[], paint: Paint): string {
@@ -9,10 +9,12 @@ export function renderEvents(events: readonly InboxEvent[], paint: Paint): strin
     event.connection,
     moment(event.receivedAt),
     event.state,
-    event.runId ?? '-',
+    event.runId === null ? '-' : shortId(event.runId),
     shown([event.eventId ?? '', event.reason ?? ''].filter((text) => text !== '').join(': ')),
   ])
-  return aligned([['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"], ...rows], (cell, row) =>
-    row === 0 ? paint('bold', cell) : cell,
+  return aligned(
+    [['EVENT', 'CONNECTION', 'RECEIVED', 'STATE', 'RUN', "SENDER'S ID, REASON"], ...rows],
+    (cell, row) => (row === 0 ? paint('bold', cell) : cell),
+    roomIn(paint),
   ).join('\n')
 }

@@ -1,5 +1,5 @@
 import type { Leaver, LeaverReport } from '../../contract/control/leavers.ts'
-import { age, aligned, moment, type Paint, shown } from './text.ts'
+import { age, aligned, moment, type Paint, roomIn, shown } from './text.ts'
 
 /** The report in short: the figures of each connection, and the departures that need somebody. */
 export function renderLeaverReport({ from, to, connections, leavers }: LeaverReport, paint: Paint): string {
@@ -18,7 +18,7 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
     paint('bold', `Leavers whose last day lies from ${shown(from)} to ${shown(to)}`),
-    ...aligned([header, ...rows], (text, row) => (row === 0 ? paint('bold', text) : text)),
+    ...aligned([header, ...rows], (text, row) => (row === 0 ? paint('bold', text) : text), roomIn(paint)),
     ...(wanting.length === 0 ? [] : ['', paint('bold', 'Late or not effective'), renderLeavers(wanting, paint)]),
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 import type { PersonAccount, PersonPlan } from '../../contract/control/shapes.ts'
 import { answerText } from './person.ts'
 import { notKept, renderField, renderGuards, renderWarnings } from './plan.ts'
-import { aligned, day, moment, type Paint, shown } from './text.ts'
+import { aligned, day, moment, type Paint, roomIn, shown } from './text.ts'
 
 type Cell = PersonAccount['rows'][number]['cells'][number]
 type Field = Cell['value'] | Cell['text']
@@ -38,7 +38,9 @@ function rowLines({ place, reason, cells }: PersonAccount['rows'][number], paint
   return [
     `${paint('bold', 'Row')}  ${shown(place)}`,
     ...(reason === null ? [] : [`  ${paint('yellow', `does not count: ${shown(reason)}`)}`]),
-    ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text)).map((line) => `  ${line}`),
+    ...aligned([head, ...table], (text, row) => (row === 0 ? paint('dim', text) : text), roomIn(paint, 2)).map(
+      (line) => `  ${line}`,
+    ),
   ]
 }
 

@@ -1,7 +1,7 @@
 import type { Person, PersonChange, RecordView } from '../../contract/control/shapes.ts'
 import { renderLeavers } from './leavers.ts'
 import { notKept, renderField } from './plan.ts'
-import { aligned, day, moment, type Paint, shown } from './text.ts'
+import { aligned, day, moment, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** A person: what HR says beside what the platform acknowledged, and every change with what came of it. */
 export function renderPerson(person: Person, paint: Paint): string {
@@ -42,11 +42,15 @@ function fieldTable(person: Person, paint: Paint): string[] {
   const rows = names
     .filter((name) => name !== 'identityId')
     .map((name) => [shown(name), cell(person.wanted, name), cell(person.confirmed, name)])
-  return aligned([['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows], (text, row, column) => {
-    if (row === 0) return paint('bold', text)
-    const due = person.due.includes(rows[row - 1]?.[0] ?? '')
-    return due && column === 1 ? paint('yellow', text) : text
-  }).map((line) => `  ${line}`)
+  return aligned(
+    [['FIELD', 'HR SAYS', 'PLATFORM HAS'], ...rows],
+    (text, row, column) => {
+      if (row === 0) return paint('bold', text)
+      const due = person.due.includes(rows[row - 1]?.[0] ?? '')
+      return due && column === 1 ? paint('yellow', text) : text
+    },
+    roomIn(paint, 2),
+  ).map((line) => `  ${line}`)
 }
 
 function cell(record: RecordView | null, name: string): string {
@@ -63,7 +67,7 @@ function historyLines(change: PersonChange, paint: Paint): string[] {
   const from = change.source === null ? '' : ` from ${shown(change.source)}`
   return [
     `  ${moment(change.plannedAt)}  ${paint('bold', change.kind)}  ${details}`.trimEnd(),
-    `    run ${change.runId}${from}`,
+    `    run ${shortId(change.runId)}${from}`,
     `    ${answerText(change)}`,
   ]
 }

@@ -6,7 +6,7 @@ import type {
   RunSummary,
   Verdict,
 } from '../../contract/control/shapes.ts'
-import { counted, day, moment, number, type Paint, type Style, shown } from './text.ts'
+import { counted, day, levelMark, moment, number, type Paint, type Style, shown } from './text.ts'
 
 type Kind = ChangeView['kind']
 
@@ -122,7 +122,7 @@ function replacement({ from, to, people }: RunSummary['fields'][number]['values'
 
 /** What an operator should look at in the source, a line each. */
 export function renderWarnings(warnings: readonly string[], paint: Paint): string {
-  return warnings.map((warning) => `  ${paint('yellow', '!')} ${shown(warning)}`).join('\n')
+  return warnings.map((warning) => `  ${levelMark('warning', paint)} ${shown(warning)}`).join('\n')
 }
 
 /** The verdicts of the guards; `title` stands above them. */
@@ -142,7 +142,7 @@ export function renderGuards(guards: readonly Verdict[], paint: Paint, title = '
 
 export function renderRejects(rejects: readonly RejectView[], file: string, paint: Paint): string {
   if (rejects.length === 0) return ''
-  const lines = rejects.map((reject) => `  ${paint('yellow', '!')} ${shown(rejectText(reject, file))}`)
+  const lines = rejects.map((reject) => `  ${levelMark(reject.level, paint)} ${shown(rejectText(reject, file))}`)
   return [paint('bold', `Rejected rows and bad cells (${number(rejects.length)})`), ...lines].join('\n')
 }
 

@@ -15,7 +15,7 @@ const lineShare = 0.1
 
 /** A bar that moves on a terminal; plain lines, few of them, elsewhere. */
 export function createProgress(printer: Printer): Progress {
-  return printer.isTerminal ? bar(printer) : lines(printer)
+  return printer.canRedraw ? bar(printer) : lines(printer)
 }
 
 /** No progress: for a command whose reader wants the result alone. */

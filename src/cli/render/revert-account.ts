@@ -1,5 +1,5 @@
 import type { RevertAccount } from '../../contract/control/shapes.ts'
-import { counted, listed, number, type Paint, shown } from './text.ts'
+import { counted, listed, number, type Paint, roomIn, shortId, shown } from './text.ts'
 
 const keysWidth = 100
 /** So many people are named on a terminal; `--json` has more. */
@@ -9,7 +9,7 @@ const namedAtMost = 200
 export function renderRevertAccount({ runId, people, joiners, retracted, left }: RevertAccount, paint: Paint): string {
   const blocks = [
     [
-      `${paint('bold', `Revert of run ${runId}`)}`,
+      `${paint('bold', `Revert of run ${shortId(runId)}`)}`,
       `  ${counted(people, 'person goes back', 'people go back')} to what was known of them before it`,
     ],
     keysBlock('Joined by it, and left as they are. `rollcall retract KEY` takes one back', joiners, paint),
@@ -26,7 +26,10 @@ function keysBlock(title: string, { count, keys }: RevertAccount['joiners'], pai
   if (count === 0) return []
   const named = keys.slice(0, namedAtMost).map(shown)
   const words = [...named, ...(count > named.length ? [`and ${number(count - named.length)} more`] : [])]
-  return [paint('bold', `${title} (${number(count)})`), ...listed(words, keysWidth).map((line) => `  ${line}`)]
+  return [
+    paint('bold', `${title} (${number(count)})`),
+    ...listed(words, roomIn(paint, 2) ?? keysWidth).map((line) => `  ${line}`),
+  ]
 }
 
 function leftBlock({ count, people }: RevertAccount['left'], paint: Paint): string[] {

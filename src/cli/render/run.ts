@@ -1,6 +1,19 @@
 import type { Counts, DoubtTally, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
+import { feedTexts } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
-import { aligned, counted, duration, listed, moment, number, type Paint, type Style, shown } from './text.ts'
+import {
+  aligned,
+  counted,
+  duration,
+  listed,
+  moment,
+  number,
+  type Paint,
+  roomIn,
+  type Style,
+  shortId,
+  shown,
+} from './text.ts'
 
 const stateStyles: Readonly<Record<Run['state'], Style>> = {
   waiting: 'dim',
@@ -38,7 +51,11 @@ export function countsText(counts: Counts): string {
 
 /** One run with everything that is known of it, but its changes and rejects. */
 export function renderRun(run: Run, paint: Paint): string {
-  const facts = aligned(runFacts(run), (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell))
+  const facts = aligned(
+    runFacts(run),
+    (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
+    roomIn(paint, 2),
+  )
   const title = `${paint('bold', `run ${run.id}`)} · ${run.connection} · ${stateText(run, paint)}`
   const guards = run.guards ? renderGuards(run.guards, paint) : ''
   const blocks = [renderWarnings(run.warnings, paint), guards].flatMap((block) => (block === '' ? [] : ['', block]))
@@ -53,7 +70,7 @@ export function renderJudgement(run: Run, paint: Paint): string {
     ...(run.moved === null ? [] : [`${shown(run.moved)}; an approval makes the plan again`]),
     ...(run.expiresAt === null ? [] : [`It can be approved until ${moment(run.expiresAt)}.`]),
     ...(run.requestedBy.length === 0 ? [] : [`Asked for by ${shown(run.requestedBy.join(', '))}.`]),
-    ...(rejected === 0 ? [] : [`rollcall run ${run.id} lists the rows that cannot be read.`]),
+    ...(rejected === 0 ? [] : [`rollcall run ${shortId(run.id)} lists the rows that cannot be read.`]),
   ]
   const failed = renderGuards(
     (run.guards ?? []).filter(({ ok }) => !ok),
@@ -80,6 +97,7 @@ const differences = [
 ] as const
 
 const keysWidth = 100
+const indent = 2
 
 /** The people that the platform's list held otherwise than it should, by kind; empty if all is well. */
 export function renderVerification(found: Verification, paint: Paint): string {
@@ -89,7 +107,9 @@ export function renderVerification(found: Verification, paint: Paint): string {
     const more = found[kind] - keys.length
     const words = [...keys.map(shown), ...(more > 0 ? [`and ${number(more)} more`] : [])]
     const head = `${title} (${number(found[kind])})`
-    return [[paint('bold', head), ...listed(words, keysWidth).map((line) => `  ${line}`)].join('\n')]
+    return [
+      [paint('bold', head), ...listed(words, roomIn(paint, indent) ?? keysWidth).map((line) => `  ${line}`)].join('\n'),
+    ]
   })
   return blocks.join('\n\n')
 }
@@ -99,17 +119,28 @@ export function renderRuns(runs: readonly Run[], paint: Paint): string {
   if (runs.length === 0) return 'No runs yet.'
   const head = ['RUN', 'CONNECTION', 'CREATED', 'STATE', 'CHANGES']
   const rows = runs.map((run) => [
-    run.id,
+    shortId(run.id),
     run.connection,
     moment(run.createdAt),
     run.state,
     run.counts ? countsText(run.counts) : (run.reason ?? '').split('\n', 1).map(shown).join(''),
   ])
-  return aligned([head, ...rows], (cell, row, column) => {
-    if (row === 0) return paint('bold', cell)
-    const run = runs[row - 1]
-    return column === 3 && run ? paint(stateStyles[run.state], cell) : cell
-  }).join('\n')
+  return aligned(
+    [head, ...rows],
+    (cell, row, column) => {
+      if (row === 0) return paint('bold', cell)
+      const run = runs[row - 1]
+      return column === 3 && run ? paint(stateStyles[run.state], cell) : cell
+    },
+    roomIn(paint),
+  ).join('\n')
+}
+
+/** A run in one line, for a list that grows. */
+export function renderRunLine(run: Run, paint: Paint): string {
+  const what = run.counts ? countsText(run.counts) : (run.reason ?? '').split('\n', 1).map(shown).join('')
+  const at = moment(run.finishedAt ?? run.startedAt ?? run.createdAt)
+  return `${at}  ${shortId(run.id)}  ${run.connection}  ${stateText(run, paint)}  ${what}`.trimEnd()
 }
 
 /** The lines that a command ends with when a run has come to rest, and what may be done about it. */
@@ -142,7 +173,7 @@ function foundText({ id, verification }: Run): string[] {
   const { lost, changed } = verification
   const people = counted(lost + changed, 'person', 'people')
   return [
-    `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${id}`,
+    `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${shortId(id)}`,
   ]
 }
 
@@ -182,10 +213,10 @@ function outcomeLines(run: Run, paint: Paint): string {
     case 'held':
       return [
         `${paint('yellow', '‖')} ${subject} held${run.expiresAt === null ? '' : ` until ${moment(run.expiresAt)}`}: ${shown(run.reason ?? 'a person must approve the plan')}`,
-        ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${run.wentOn}`]),
-        `  rollcall run ${run.id}      shows the plan`,
-        `  rollcall approve ${run.id}  lets it go`,
-        `  rollcall reject ${run.id}   drops it`,
+        ...(run.wentOn === null ? [] : [`  what no guard put in doubt went on at once, as run ${shortId(run.wentOn)}`]),
+        `  rollcall run ${shortId(run.id)}      shows the plan`,
+        `  rollcall approve ${shortId(run.id)}  lets it go`,
+        `  rollcall reject ${shortId(run.id)}   drops it`,
       ].join('\n')
     case 'failed':
       return `${paint('red', '✖')} ${subject} failed: ${shown(run.reason ?? 'no reason was recorded')}`
@@ -208,7 +239,7 @@ function setAside(run: Run, paint: Paint): string[] {
   if (run.setAside === null) return []
   return [
     `${paint('yellow', '‖')} a guard stopped some of its people, who are held as a run of their own`,
-    `  rollcall run ${run.setAside}  shows it`,
+    `  rollcall run ${shortId(run.setAside)}  shows it`,
   ]
 }
 
@@ -216,14 +247,14 @@ function runFacts(run: Run): string[][] {
   const facts: [string, string | null][] = [
     ['trigger', `${run.trigger}${optionsText(run)}`],
     ['asked by', run.requestedBy.length === 0 ? null : shown(run.requestedBy.join(', '))],
-    ['reads', readsText(run)],
+    ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
     ['created', moment(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
     ['as of', run.asOf && moment(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],
-    ['set aside', run.setAside && `run ${run.setAside}`],
-    ['went on', run.wentOn && `run ${run.wentOn}`],
+    ['set aside', run.setAside && `run ${shortId(run.setAside)}`],
+    ['went on', run.wentOn && `run ${shortId(run.wentOn)}`],
     ['digest', run.digest],
     ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],
@@ -269,7 +300,7 @@ function optionsText({ options }: Run): string {
     options.sample && 'sample',
     options.retract && 'retract',
     personText(options),
-    options.revert && `revert ${options.revert.runId}`,
+    options.revert && `revert ${shortId(options.revert.runId)}`,
   ].filter(Boolean)
   return flags.length === 0 ? '' : ` (${flags.join(', ')})`
 }
@@ -283,23 +314,6 @@ function sentText({ sent }: Run): string | null {
     requests === 0 ? [] : [`${kind}: ${counted(requests, 'request')} for ${counted(people, 'person', 'people')}`],
   )
   return parts.length === 0 ? null : parts.join('; ')
-}
-
-function readsText({ feed }: Run): string | null {
-  switch (feed) {
-    case 'source':
-      return null
-    case 'webhook':
-      return 'events'
-    case 'roster':
-      return 'nothing new: what HR said last'
-    case 'person':
-      return 'the source, for one person'
-    case 'revert':
-      return 'what a former run did'
-    default:
-      return feed satisfies never
-  }
 }
 
 function verificationText(found: Verification): string {

@@ -1,7 +1,8 @@
+import { type ProcessRole, processRoles } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, doubtText, unservedText } from './run.ts'
-import { age, aligned, counted, moment, number, type Paint, shown } from './text.ts'
+import { age, aligned, counted, moment, number, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */
 export function renderStatus(status: Status, paint: Paint): string {
@@ -12,12 +13,14 @@ export function renderStatus(status: Status, paint: Paint): string {
     `${paint('bold', `rollcall ${status.version}`)} · ${daemon}`,
     ...aligned(
       [
+        ['configuration', shown(status.configuration)],
         ['database', shown(status.database)],
         ['queue', shown(status.queue)],
         ['platform', shown(status.platform)],
       ],
       (cell, _row, column) => (column === 0 ? paint('dim', cell) : cell),
     ).map((line) => `  ${line}`),
+    ...processLines(status, paint).map((line) => `  ${line}`),
     ...alertLines(status.alerts, paint).map((line) => `  ${line}`),
     ...(status.unsigned === undefined
       ? []
@@ -29,6 +32,35 @@ export function renderStatus(status: Status, paint: Paint): string {
       ...(status.daemon ? nextLines(connection) : []),
     ]),
   ].join('\n')
+}
+
+/** Of one process that does everything there is nothing to say beside its number. */
+function processLines({ processes, reload }: Status, paint: Paint): string[] {
+  const missing = processRoles.filter((role) => !processes.some(({ roles }) => roles.includes(role)))
+  const differing = [...new Set(processes.flatMap(({ differs }) => differs))]
+  return [
+    ...(processes.length === 1 && missing.length === 0
+      ? []
+      : processes.map(
+          ({ host, pid, roles, since, seenAt }) =>
+            `process   ${shown(host)} ${pid}: ${roles.join(', ')}; since ${moment(since)}, seen ${moment(seenAt)}`,
+        )),
+    ...(processes.length === 0
+      ? []
+      : missing.map((role) => `${paint('yellow', '!')} no process has the role ${role}: ${undone[role]}`)),
+    ...(differing.length === 0
+      ? []
+      : [`${paint('red', '✖')} processes work by different settings: ${differing.map(shown).join(', ')}`]),
+    ...(reload?.refused
+      ? [`${paint('red', '✖')} configuration refused ${moment(reload.at)}: ${shown(reload.refused)}`]
+      : []),
+  ]
+}
+
+const undone: Readonly<Record<ProcessRole, string>> = {
+  api: 'webhooks are not taken',
+  scheduler: 'no schedule is kept, and no alert is sent',
+  worker: 'nothing is read or delivered',
 }
 
 /** So many problems are listed; the document holds all of them. */
@@ -51,7 +83,7 @@ export function renderProblems(problems: readonly Problem[], paint: Paint): stri
       shown(problem.message),
     ])
   const head = ['CONNECTION', 'KEY', 'CHANGE', 'STATE', 'ANSWER', 'TRIED', 'FOR', 'AGAIN', 'MESSAGE']
-  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell))
+  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
   const more = problems.length - rows.length
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
 }
@@ -70,13 +102,13 @@ export function renderUnserved(unserved: readonly Unserved[], paint: Paint): str
       shown([one.column, one.reason].filter((part) => part !== null).join(': ')),
     ])
   const head = ['CONNECTION', 'KEY', 'LEAVER', 'LOST', 'FOR', 'LINE', 'REASON']
-  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell))
+  const lines = aligned([head, ...rows], (cell, row) => (row === 0 ? paint('bold', cell) : cell), roomIn(paint))
   const more = unserved.length - rows.length
   return [...lines, ...(more > 0 ? [`… and ${number(more)} more; --json lists them all`] : [])].join('\n')
 }
 
 function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
-  const { people, problems, inbox, blocked, active, last } = connection
+  const { people, problems, inbox, blocked, paused, active, last } = connection
   return [
     `${paint('bold', shown(connection.name))} → ${shown(connection.target)}`,
     `  ${counted(people.wanted, 'person', 'people')}, ${number(people.separated)} of them left, ${number(people.due)} not delivered yet`,
@@ -92,6 +124,7 @@ function connectionLines(connection: ConnectionStatus, paint: Paint): string[] {
       ? [`  ${paint('yellow', `${counted(inbox.rejected, 'event')} not understood`)}`]
       : []),
     ...(blocked ? blockedLines(blocked, paint) : []),
+    ...(paused ? pausedLines(paused, paint) : []),
     ...(active ? [`  now   ${runText(active)}`] : []),
     ...(last ? [`  last  ${runText(last)}`] : []),
   ]
@@ -117,6 +150,14 @@ function blockedLines({ since, reason, probeAt }: NonNullable<ConnectionStatus['
   ]
 }
 
+function pausedLines({ since, until, reason, by }: NonNullable<ConnectionStatus['paused']>, paint: Paint): string[] {
+  const end = until === null ? '' : ` until ${moment(until)}`
+  return [
+    `  ${paint('yellow', 'paused')} since ${moment(since)}${end} by ${shown(by)}: ${shown(reason)}`,
+    '          no schedule, watched folder or event starts a run; rollcall resume ends it',
+  ]
+}
+
 function nextLines({ nextAt, nextVerifyAt, nextSampleAt }: ConnectionStatus): string[] {
   const parts = [
     ...(nextAt ? [moment(nextAt)] : []),
@@ -128,5 +169,5 @@ function nextLines({ nextAt, nextVerifyAt, nextSampleAt }: ConnectionStatus): st
 
 function runText(run: Run): string {
   const counts = run.counts ? `, ${countsText(run.counts)}` : ''
-  return `${run.state} (${moment(run.finishedAt ?? run.startedAt ?? run.createdAt)}, run ${run.id}${counts})`
+  return `${run.state} (${moment(run.finishedAt ?? run.startedAt ?? run.createdAt)}, run ${shortId(run.id)}${counts})`
 }

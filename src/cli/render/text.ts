@@ -1,11 +1,28 @@
-import { stripVTControlCharacters } from 'node:util'
-import type { Paint } from '../../text/print.ts'
+import type { Paint, Style } from '../../text/print.ts'
+import { displayWidth } from './table.ts'
 
 export type { Paint, Style } from '../../text/print.ts'
 /** Every text from outside goes through this before it stands in a line of ours. */
 export { visible as shown } from '../../text/visible.ts'
+export { aligned, roomIn } from './table.ts'
 
 export const plain: Paint = (_style, text) => text
+
+/** How much something matters: a warning asks to look, what is rejected does not count, and a failure ends something. */
+export type Level = 'ok' | 'warning' | 'rejected' | 'failed'
+
+const levels = {
+  ok: ['green', '✔'],
+  warning: ['yellow', '!'],
+  rejected: ['magenta', '⊘'],
+  failed: ['red', '✖'],
+} as const satisfies Record<Level, readonly [Style, string]>
+
+/** The mark that a line of this level begins with; its sign tells the levels apart where there are no colours. */
+export function levelMark(level: Level, paint: Paint): string {
+  const [style, sign] = levels[level]
+  return paint(style, sign)
+}
 
 /** `1 person`, `2 people`: a count with its noun, thousands set apart. */
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -26,11 +43,21 @@ export function day(instant: string): string {
   return instant.slice(0, 10)
 }
 
+/** `340 ms`, `4.2 s`, `12 min 5 s`, `28 h 41 min`, `3 d`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${ms} ms`
   if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
   const minutes = Math.floor(ms / 60_000)
-  return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+  if (minutes < 2880) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return age(ms / 1000)
+}
+
+const shortIdLength = 8
+
+/** As much of a run's id as tells it from the others in practice, and as a person copies. */
+export function shortId(id: string): string {
+  return id.slice(0, shortIdLength)
 }
 
 /** For how long something has been so, in its largest whole unit: `45 s`, `12 min`, `5 h`, `3 d`. */
@@ -47,7 +74,8 @@ export function listed(words: readonly string[], width: number): string[] {
   for (const [at, word] of words.entries()) {
     const text = at === words.length - 1 ? word : `${word},`
     const line = lines.at(-1)
-    if (line !== undefined && line.length + 1 + text.length <= width) lines[lines.length - 1] = `${line} ${text}`
+    if (line !== undefined && displayWidth(line) + 1 + displayWidth(text) <= width)
+      lines[lines.length - 1] = `${line} ${text}`
     else lines.push(text)
   }
   return lines
@@ -59,7 +87,7 @@ const continuationIndent = 2
 export function wrapped(text: string, width: number): string {
   return text
     .split('\n')
-    .map((line) => (lengthOf(line) > width ? wrappedLine(line, width) : line))
+    .map((line) => (displayWidth(line) > width ? wrappedLine(line, width) : line))
     .join('\n')
 }
 
@@ -69,31 +97,8 @@ function wrappedLine(line: string, width: number): string {
   const lines = [indent + first]
   for (const word of words) {
     const last = lines.at(-1) ?? ''
-    if (lengthOf(last) + 1 + lengthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`
+    if (displayWidth(last) + 1 + displayWidth(word) <= width) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(indent + ' '.repeat(continuationIndent) + word)
   }
   return lines.join('\n')
-}
-
-function lengthOf(text: string): number {
-  return stripVTControlCharacters(text).length
-}
-
-/** Rows of cells as lines, each column as wide as its widest cell. Colours are added by the caller after widths are known. */
-export function aligned(
-  rows: readonly (readonly string[])[],
-  paint: (cell: string, row: number, column: number) => string,
-): string[] {
-  const widths: number[] = []
-  for (const row of rows)
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
-  return rows.map((row, at) =>
-    row
-      .map((cell, column) => {
-        const last = column === row.length - 1
-        return paint(cell, at, column) + (last ? '' : ' '.repeat((widths[column] ?? 0) - cell.length))
-      })
-      .join('  ')
-      .trimEnd(),
-  )
 }

@@ -51,6 +51,7 @@ test('a plan names leavers first, then returns, retractions, corrections, joiner
         column: 'Hire Date',
         reason: '"31/02/2025" is not a date',
         identityId: '1600',
+        level: 'warning',
         cellOnly: true,
         mayLeave: false,
       },

@@ -23,7 +23,9 @@ test.each([
   [1300, '1.3 s'],
   [59_999, '59.9 s'],
   [61_000, '1 min 1 s'],
-  [3_600_000, '60 min 0 s'],
+  [3_600_000, '1 h 0 min'],
+  [103_307_000, '28 h 41 min'],
+  [300_000_000, '3 d'],
 ])('%d milliseconds are shown as %s', (ms, expected) => {
   const text = duration(ms)
 

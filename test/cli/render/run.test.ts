@@ -5,7 +5,8 @@ import { plain } from '../../../src/cli/render/text.ts'
 import { counts, runDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
-const other = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e10'
+const other = '7b3fe201-1a2b-7c3d-8e4f-5a6b7c8d9e10'
+const [short, otherShort] = ['0198c5d1', '7b3fe201']
 
 test('a run is shown with its source, its plan, what was sent and how the guards judged', () => {
   const run = runDocument({
@@ -88,9 +89,9 @@ test('runs stand in a table, the newest as the API gives them first', () => {
 
   const text = renderRuns(runs, plain)
 
-  expect(text).toBe(`RUN                                   CONNECTION  CREATED               STATE      CHANGES
-${id}  acme        2026-11-20 02:00 UTC  failed     cannot read people.csv
-${id}  acme        2026-11-20 02:00 UTC  unchanged  12 unchanged`)
+  expect(text).toBe(`RUN       CONNECTION  CREATED               STATE      CHANGES
+${short}  acme        2026-11-20 02:00 UTC  failed     cannot read people.csv
+${short}  acme        2026-11-20 02:00 UTC  unchanged  12 unchanged`)
 })
 
 test('without a run the table says so', () => {
@@ -129,15 +130,15 @@ describe('a run at its end', () => {
       65,
       `✔ acme: nothing to change (9 unchanged)
 ‖ a guard stopped some of its people, who are held as a run of their own
-  rollcall run ${other}  shows it`,
+  rollcall run ${otherShort}  shows it`,
     ],
     [
       runDocument({ state: 'held', reason: held }),
       65,
       `‖ acme: held: ${held}
-  rollcall run ${id}      shows the plan
-  rollcall approve ${id}  lets it go
-  rollcall reject ${id}   drops it`,
+  rollcall run ${short}      shows the plan
+  rollcall approve ${short}  lets it go
+  rollcall reject ${short}   drops it`,
     ],
     [
       runDocument({ state: 'failed', failure: 'source_unreadable', reason: 'cannot read people.csv' }),

@@ -5,15 +5,38 @@ import { plain } from '../../../src/cli/render/text.ts'
 import { counts, problemDocument, runDocument, unservedDocument } from '../../helpers/control-documents.ts'
 
 const id = '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f'
+const short = '0198c5d1'
 
 test('the status tells what runs and how a connection stands', () => {
   const status = {
     version: '1.2.3',
     daemon: { pid: 4711, startedAt: '2026-11-20T00:00:00.000Z' },
+    configuration: '/etc/rollcall/rollcall.yaml',
     database: 'the embedded database in data/store',
     queue: 'Redis at localhost:6379',
     platform: 'https://platform.example/public/v2',
     alerts: [],
+    processes: [
+      {
+        roles: ['scheduler'] as const,
+        host: 'alpha',
+        pid: 4711,
+        version: '1.2.3',
+        since: '2026-11-20T00:00:00.000Z',
+        seenAt: '2026-11-20T02:00:00.000Z',
+        differs: ['acme', 'general'],
+      },
+      {
+        roles: ['api'] as const,
+        host: 'beta',
+        pid: 12,
+        version: '1.2.3',
+        since: '2026-11-20T01:00:00.000Z',
+        seenAt: '2026-11-20T02:00:00.000Z',
+        differs: ['acme', 'general'],
+      },
+    ],
+    reload: { at: '2026-11-20T01:30:00.000Z', refused: 'server.port cannot change while the daemon runs: restart it' },
     unsigned: 'entry 7, the last one, is not what was signed',
     connections: [
       {
@@ -22,6 +45,7 @@ test('the status tells what runs and how a connection stands', () => {
         people: { wanted: 1000, separated: 12, due: 2 },
         problems: { refused: { people: 1, leavers: 0 }, undelivered: { people: 1200, leavers: 1 } },
         unserved: { people: 3, leavers: 1, rows: 0 },
+        twoPeople: false,
         inDoubt: { people: 30, leavers: 3, until: '2026-11-20T02:31:00.000Z' },
         inbox: { pending: 3, held: 0, rejected: 1 },
         blocked: {
@@ -30,6 +54,12 @@ test('the status tells what runs and how a connection stands', () => {
           reason: 'the platform does not accept the API key (401)',
           since: '2026-11-20T02:00:00.000Z',
           probeAt: '2026-11-20T02:30:00.000Z',
+        },
+        paused: {
+          since: '2026-11-20T01:00:00.000Z',
+          until: '2026-11-21T02:00:00.000Z',
+          reason: 'HR moves to another system',
+          by: 'ana',
         },
         active: runDocument({ state: 'delivering', finishedAt: null, counts: counts({ leave: 2 }) }),
         last: null,
@@ -43,9 +73,15 @@ test('the status tells what runs and how a connection stands', () => {
   const text = renderStatus(status, plain)
 
   expect(text).toBe(`rollcall 1.2.3 · daemon 4711 since 2026-11-20 00:00 UTC
-  database  the embedded database in data/store
-  queue     Redis at localhost:6379
-  platform  https://platform.example/public/v2
+  configuration  /etc/rollcall/rollcall.yaml
+  database       the embedded database in data/store
+  queue          Redis at localhost:6379
+  platform       https://platform.example/public/v2
+  process   alpha 4711: scheduler; since 2026-11-20 00:00 UTC, seen 2026-11-20 02:00 UTC
+  process   beta 12: api; since 2026-11-20 01:00 UTC, seen 2026-11-20 02:00 UTC
+  ! no process has the role worker: nothing is read or delivered
+  ✖ processes work by different settings: acme, general
+  ✖ configuration refused 2026-11-20 01:30 UTC: server.port cannot change while the daemon runs: restart it
   ✖ nothing is added to the audit trail: entry 7, the last one, is not what was signed
 
 acme → Acme HRIS
@@ -58,7 +94,9 @@ acme → Acme HRIS
   1 event not understood
   blocked since 2026-11-20 02:00 UTC: the platform does not accept the API key (401)
           tried again 2026-11-20 02:30 UTC; rollcall unblock tries it now
-  now   delivering (2026-11-20 02:00 UTC, run ${id}, 2 leavers)
+  paused since 2026-11-20 01:00 UTC until 2026-11-21 02:00 UTC by ana: HR moves to another system
+          no schedule, watched folder or event starts a run; rollcall resume ends it
+  now   delivering (2026-11-20 02:00 UTC, run ${short}, 2 leavers)
   next  2026-11-21 02:00 UTC, verification 2026-11-22 03:00 UTC, sample 2026-11-21 04:00 UTC`)
 })
 
@@ -66,10 +104,12 @@ test('without a daemon no next run is promised', () => {
   const status = {
     version: '1.2.3',
     daemon: null,
+    configuration: '/etc/rollcall/rollcall.yaml',
     database: 'the embedded database in data/store',
     queue: 'the database',
     platform: 'https://platform.example/public/v2',
     alerts: [],
+    processes: [],
     connections: [
       {
         name: 'acme',
@@ -77,9 +117,11 @@ test('without a daemon no next run is promised', () => {
         people: { wanted: 2, separated: 0, due: 0 },
         problems: { refused: { people: 0, leavers: 0 }, undelivered: { people: 0, leavers: 0 } },
         unserved: { people: 0, leavers: 0, rows: 0 },
+        twoPeople: false,
         inDoubt: null,
         inbox: null,
         blocked: null,
+        paused: null,
         active: null,
         last: null,
         nextAt: '2026-11-21T02:00:00.000Z',
@@ -202,9 +244,9 @@ test('a person is shown with what HR says beside what the platform has, and ever
 
 Changes
   2026-11-20 02:00 UTC  leave  separatedAt → 2026-11-20 (inferred)
-    run ${id}
+    run ${short}
     problem, the platform answered 400 on 2026-11-20 02:00 UTC: not today
   2026-01-05 02:00 UTC  join  jobTitle
-    run ${id} from people.csv:41
+    run ${short} from people.csv:41
     confirmed, the platform answered 201 on 2026-01-05 02:00 UTC`)
 })

@@ -1,0 +1,203 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { availableParallelism, freemem, homedir, release, totalmem } from 'node:os'
+import { buffer } from 'node:stream/consumers'
+import { ZipFile } from 'yazl'
+import { type Check, checkAll } from '../../daemon/check.ts'
+import type { Config } from '../../daemon/config/config.ts'
+import type { Secret } from '../../daemon/config/secret.ts'
+import { errorCode, Failure } from '../../errors.ts'
+import { silentEvents } from '../../telemetry/events.ts'
+import { visibleJson, visibleLines } from '../../text/visible.ts'
+import { version } from '../../version.ts'
+import { type Control, controlOverSocket } from '../control-client.ts'
+import { shownConfiguration } from '../doctor/configuration.ts'
+import { problemsPart, runPart, statusPart, unservedPart } from '../doctor/parts.ts'
+import { createScrub, type Scrub } from '../doctor/scrub.ts'
+import { findDaemon } from '../find-daemon.ts'
+import { createOutput } from '../output.ts'
+import { counted, type Paint, shown } from '../render/text.ts'
+import { type CommonOptions, configOf } from '../session.ts'
+import { listenForStop } from '../stop-signal.ts'
+
+const runsKept = 50
+const entriesLookedAt = 1000
+
+export type Doctored = {
+  readonly file: string
+  readonly parts: readonly { readonly name: string; readonly failed: string | null }[]
+}
+
+/**
+ * Writes one file with what somebody needs who helps: no value of a person and no secret. A part that cannot be had says why, and the
+ * others are there all the same.
+ */
+export async function doctor(file: string | undefined, options: CommonOptions): Promise<number> {
+  const output = createOutput(options)
+  using stop = listenForStop()
+  const config = await configOf(options, { secrets: 'when needed' })
+  const places = {
+    [config.dataDir]: '(data folder)',
+    [config.folder]: '(folder of the configuration)',
+    [homedir()]: '(home)',
+  }
+  const scrub = createScrub(await secretsOf(config), places)
+  const parts = await gather(config, scrub, stop.signal)
+  const target = file ?? `rollcall-doctor-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}.zip`
+  await write(target, await zip(parts, scrub))
+  const document: Doctored = { file: target, parts: parts.map(({ name, failed }) => ({ name, failed })) }
+  output.result(document, renderDoctored)
+  return 0
+}
+
+export function renderDoctored({ file, parts }: Doctored, paint: Paint): string {
+  const missing = parts.flatMap(({ name, failed }) =>
+    failed === null ? [] : [`${paint('yellow', '!')} ${name}: ${shown(failed)}`],
+  )
+  return [
+    `${paint('green', '✔')} ${shown(file)} has ${counted(parts.length, 'part')}: no values of people and no secrets. Look into it before you send it.`,
+    ...missing,
+  ].join('\n')
+}
+
+type Part = { readonly name: string; readonly content: string; readonly failed: string | null }
+
+async function gather(config: Config, scrub: Scrub, signal: AbortSignal): Promise<Part[]> {
+  const parts: Part[] = []
+  async function add(name: string, content: () => Promise<unknown>): Promise<void> {
+    try {
+      const found = await content()
+      const text = typeof found === 'string' ? found : `${visibleJson(JSON.stringify(found, null, 2))}\n`
+      parts.push({ name, content: text, failed: null })
+    } catch (error) {
+      signal.throwIfAborted()
+      const failed = scrub.text(
+        error instanceof Failure ? `${error.code}: ${error.message}` : `unexpected: ${errorCode(error) ?? 'an error'}`,
+      )
+      parts.push({ name, content: `this part cannot be had: ${failed}\n`, failed })
+    }
+  }
+
+  await add('about.txt', async () => about)
+  await add('versions.json', async () => machine())
+  await add('environment.json', async () => Object.keys(process.env).sort())
+  await add('configuration.yaml', async () => shownConfiguration(await readFile(config.file, 'utf8'), scrub))
+  await add('check.json', async () => await checks(config, scrub, signal))
+  await using opened = await openControl(config, signal).catch((error: unknown) => ({
+    control: () => {
+      throw error
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }))
+  const control = (): Control => opened.control()
+  await add('status.json', async () => statusPart(await control().status({}), scrub))
+  await add('runs.json', async () =>
+    (await control().listRuns({ query: { limit: runsKept } })).data.map((run) => runPart(run, scrub)),
+  )
+  await add('problems.json', async () =>
+    problemsPart((await control().listProblems({ query: { limit: entriesLookedAt } })).data, scrub),
+  )
+  await add('unserved.json', async () =>
+    unservedPart((await control().listUnserved({ query: { limit: entriesLookedAt } })).data, scrub),
+  )
+  await add('store.json', async () => await control().diagnose({}))
+  return parts
+}
+
+async function openControl(config: Config, signal: AbortSignal) {
+  const daemon = await findDaemon(config)
+  if (daemon) return { control: () => controlOverSocket(daemon), [Symbol.asyncDispose]: async () => undefined }
+  const { openHere } = await import('../here.ts')
+  const here = await openHere(config, { works: false, signal })
+  return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
+}
+
+/** What was tested, in words of ours: what a message quotes comes from a source or from the platform. */
+async function checks(config: Config, scrub: Scrub, signal: AbortSignal) {
+  const found = []
+  const findAsked = async () => {
+    const daemon = await findDaemon(config)
+    const control = daemon && controlOverSocket(daemon)
+    return (
+      control && { classed: async (connection: string) => (await control.listValues({ params: { connection } })).data }
+    )
+  }
+  const about = { connection: undefined, findDaemon: findAsked, events: silentEvents(), now: () => new Date(), signal }
+  for await (const { name, level, code, message } of checkAll(config, about))
+    found.push({ name: scrub.text(name), level, code, message: checkText({ name, level, message }, scrub) })
+  return found
+}
+
+/** A warning, and what fails about a source, is told in words that stand in the source, its name or its address; its code says what it is. */
+function checkText({ name, level, message }: Pick<Check, 'name' | 'level' | 'message'>, scrub: Scrub): string | null {
+  if (level === 'warning') return null
+  if (!name.startsWith('source of ') || level === 'rejected') return scrub.text(message)
+  return level === 'ok' ? (/\d+ rows, .*$/.exec(message)?.[0] ?? null) : null
+}
+
+function machine() {
+  const { node, openssl } = process.versions
+  return {
+    rollcall: version,
+    ...{ node, openssl },
+    system: `${process.platform} ${process.arch} ${release()}`,
+    processors: availableParallelism(),
+    memoryBytes: totalmem(),
+    freeBytes: freemem(),
+    timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    at: new Date().toISOString(),
+    uptimeSeconds: Math.round(process.uptime()),
+  }
+}
+
+/** The secrets that can be read, so that none of them leaves in whatever text it stands. */
+async function secretsOf({ platform, database, queue, server, audit, alerts, connections }: Config): Promise<string[]> {
+  const ofChannels = alerts.channels.flatMap((channel) => Object.values(channel).flatMap(secretsIn))
+  const ofConnections = [...connections.values()].flatMap(({ source, webhook }) => [
+    ...(source?.secrets.values() ?? []),
+    ...(webhook?.secrets ?? []),
+  ])
+  const all = [platform.apiKey, database, queue, server.token, audit.signingKey, ...ofChannels, ...ofConnections]
+  const read = await Promise.all(
+    all.map(async (secret) => {
+      try {
+        return (await secret?.read()) ?? ''
+      } catch {
+        return ''
+      }
+    }),
+  )
+  // What stands in a file ends with a line break, which is none of the secret.
+  return read.flatMap((secret) => [secret, secret.trim()])
+}
+
+function secretsIn(value: unknown): Secret[] {
+  if (typeof value !== 'object' || value === null) return []
+  return 'read' in value && typeof value.read === 'function'
+    ? [value as Secret]
+    : Object.values(value).flatMap(secretsIn)
+}
+
+async function zip(parts: readonly Part[], scrub: Scrub): Promise<Buffer> {
+  const archive = new ZipFile()
+  for (const { name, content } of parts) archive.addBuffer(Buffer.from(scrub.file(visibleLines(content))), name)
+  archive.end()
+  return await buffer(archive.outputStream)
+}
+
+async function write(file: string, content: Uint8Array): Promise<void> {
+  try {
+    await writeFile(file, content, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    throw new Failure('usage', `${file} cannot be written (${errorCode(error)}): name a file that is not there yet`, {
+      cause: error,
+    })
+  }
+}
+
+const about = `What "rollcall doctor" wrote, for somebody who helps.
+
+It holds no value of a person and no secret. People appear as "person-" and a digest whose key was made for this file and forgotten: the same
+person has the same name in all parts of this file, and in no other. Texts that HR, the platform or an operator has written are left out or
+counted. Of the configuration, texts that are not words of Rollcall or names of columns are left out. Of the environment, only names are here.
+Rollcall writes its log to standard error, and keeps none: add what your system has of it, such as journalctl -u rollcall, and read it before.
+`

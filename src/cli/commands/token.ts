@@ -1,0 +1,53 @@
+import type { Role } from '../../contract/control/access.ts'
+import { Failure } from '../../errors.ts'
+import { renderNewToken, renderRevokedToken, renderTokens } from '../render/tokens.ts'
+import { type CommonOptions, withSession } from '../session.ts'
+
+export type TokenCreateOptions = CommonOptions & {
+  readonly by: string
+  readonly name: string
+  readonly role: Role
+  readonly expires?: string
+}
+export type TokenRevokeOptions = CommonOptions & { readonly by: string }
+
+const hourMs = 60 * 60 * 1000
+const unitMs: Readonly<Record<string, number>> = { h: hourMs, d: 24 * hourMs }
+
+/** Makes a token and shows it, this once. */
+export async function tokenCreate(options: TokenCreateOptions): Promise<number> {
+  const { by, name, role, expires } = options
+  const expiresAt = expires === undefined ? undefined : expiryOf(expires, new Date())
+  return await withSession(options, {}, async ({ control, output }) => {
+    const body = { name, role, ...(expiresAt !== undefined && { expiresAt }), by }
+    output.result(await control.createToken({ body }), renderNewToken)
+    return 0
+  })
+}
+
+export async function tokenList(options: CommonOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    const { data } = await control.listTokens({})
+    output.result({ tokens: data }, renderTokens)
+    return 0
+  })
+}
+
+export async function tokenRevoke(name: string, options: TokenRevokeOptions): Promise<number> {
+  return await withSession(options, {}, async ({ control, output }) => {
+    output.result(await control.revokeToken({ params: { name }, body: { by: options.by } }), renderRevokedToken)
+    return 0
+  })
+}
+
+/** `90d` and `12h` count from now; a day ends as it begins, in UTC. */
+export function expiryOf(text: string, now: Date): string {
+  const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(text) ?? []
+  if (count !== undefined) return new Date(now.getTime() + Number(count) * (unitMs[unit] ?? 0)).toISOString()
+  const at = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.test(text) ? new Date(text) : null
+  // A day that is not in the calendar is taken for the first of the next month by some.
+  if (at === null || Number.isNaN(at.getTime()) || !at.toISOString().startsWith(text.slice(0, 'yyyy-mm-dd'.length))) {
+    throw new Failure('usage', `--expires: "${text}" is none of 90d, 12h, 2027-01-31 and 2027-01-31T12:00Z`)
+  }
+  return at.toISOString()
+}

@@ -1,0 +1,121 @@
+import type { Command } from 'commander'
+
+/** A command line as a person types it, and what it is for. */
+type Example = readonly [line: string, about: string]
+
+/** Examples of each command, by its name. A test gives each of them to the commands. */
+export const examples: Readonly<Record<string, readonly Example[]>> = {
+  demo: [['rollcall demo --once', 'run the demo and leave nothing behind']],
+  init: [
+    ['rollcall init --source exports/people.csv', 'look at an export, ask what it cannot say, and write rollcall.yaml'],
+    ['rollcall init --source exports --key-file key --yes', 'take what is proposed, without a question'],
+  ],
+  check: [
+    ['rollcall check', 'test everything before the first run'],
+    ['rollcall check --connection hr --json', 'test one connection, for a program'],
+  ],
+  plan: [
+    ['rollcall plan', 'what a run would do now'],
+    ['rollcall plan --person "Ana Silva" --show-values', 'why one person would be changed'],
+    ['rollcall plan --out tonight.plan', 'keep the plan, to deliver exactly it later'],
+  ],
+  sync: [
+    ['rollcall sync', 'read the source and deliver'],
+    ['rollcall sync --person ana.silva@example.com', 'deliver one person now'],
+    ['rollcall sync --plan tonight.plan', 'deliver the plan that was kept, or nothing'],
+  ],
+  resync: [['rollcall resync --verify', 'compare with the platform and repair every difference']],
+  serve: [['rollcall serve --config /etc/rollcall/rollcall.yaml', 'run as a daemon with this configuration']],
+  status: [
+    ['rollcall status', 'how every connection stands'],
+    ['rollcall status --watch', 'the same, kept up to date until q is pressed'],
+  ],
+  alerts: [['rollcall alerts', 'what needs attention']],
+  'alerts test': [['rollcall alerts test --channel on-call', 'send a test message through one channel']],
+  runs: [
+    ['rollcall runs --limit 50', 'the newest fifty runs'],
+    ['rollcall runs --follow', 'runs as they come'],
+  ],
+  run: [
+    ['rollcall run last', 'the newest run'],
+    ['rollcall run @held --show-values', 'the held run, with names'],
+    ['rollcall run 5f0c5a52 --follow', 'stay until the run has come to rest'],
+  ],
+  problems: [['rollcall problems', 'who is not served, and why']],
+  unblock: [['rollcall unblock --connection hr', 'try the platform again now']],
+  pause: [
+    ['rollcall pause hr --reason "HR moves to another system" --until 2026-12-01', 'let no schedule start a run'],
+  ],
+  resume: [['rollcall resume hr', 'let the schedule start runs again']],
+  'webhook test': [['rollcall webhook test hr', 'send a signed sample to the daemon']],
+  'accept-status': [
+    ['rollcall accept-status', 'what was said so far'],
+    ['rollcall accept-status "On sabbatical" --as employed', 'say what a status means'],
+  ],
+  alias: [
+    ['rollcall alias', 'the keys that look re-issued'],
+    ['rollcall alias E1001 N-2001', 'HR names E1001 by N-2001 now'],
+    ['rollcall alias --run @held --all', 'the same of all clear pairs of the held run'],
+  ],
+  events: [['rollcall events --state rejected', 'events that could not be understood']],
+  'retry-events': [['rollcall retry-events', 'read all rejected events again']],
+  'dismiss-events': [['rollcall dismiss-events 17 18', 'let two rejected events go']],
+  approve: [
+    ['rollcall approve @held', 'show the held plan and ask'],
+    ['rollcall approve 5f0c5a52 --yes --reason "the office in Bern closed"', 'approve it as it stands'],
+  ],
+  reject: [['rollcall reject @held --reason "the export was cut short"', 'drop the held plan']],
+  cancel: [['rollcall cancel 5f0c5a52', 'end the run']],
+  revert: [['rollcall revert last --reason "HR sent the export of last year"', 'take back what the newest run did']],
+  person: [
+    ['rollcall person E1001', 'what HR says of a person, and what the platform has'],
+    ['rollcall person "Ana Silva" --show-values', 'the same by name, with values'],
+  ],
+  'report leavers': [
+    ['rollcall report leavers', 'the departures of the last ninety days'],
+    ['rollcall report leavers --from 2026-07-01 --to 2026-09-30 --out leavers.csv', 'those of a quarter, as a table'],
+    ['rollcall report leavers --pack audit.zip', 'the report with the proof of it'],
+  ],
+  retract: [
+    ['rollcall retract E1001 --reason "a test row of HR"', 'take back a person who was sent in error'],
+    ['rollcall retract E1001 --undo', 'send the person again'],
+  ],
+  'hold-back': [
+    ['rollcall hold-back', 'whose leaving is held back'],
+    ['rollcall hold-back E1001 --until 2026-12-31 --reason "HR mends it in December"', 'keep a person'],
+    ['rollcall hold-back E1001 --end', 'let what HR says count now'],
+  ],
+  forget: [['rollcall forget E1001 --reason "asked for erasure"', 'remove what is kept of a person who has left']],
+  backup: [['rollcall backup /var/backups/rollcall.backup', 'write the store into a file']],
+  restore: [['rollcall restore /var/backups/rollcall.backup --reason "the machine died"', 'put it back']],
+  move: [[`rollcall move --to '\${env:DATABASE_URL}'`, 'carry the store to PostgreSQL']],
+  'accept-store': [['rollcall accept-store --reason "begun again on purpose"', 'let the store that is there count']],
+  'audit verify': [['rollcall audit verify', 'go over the whole trail']],
+  'audit export': [
+    ['rollcall audit export --from 2026-11-01 > november.jsonl', 'the acts since a day'],
+    ['rollcall audit export --run last', 'those of the newest run'],
+  ],
+  'audit new-key': [['rollcall audit new-key --reason "the old one was seen"', 'sign with a new key']],
+  'token create': [['rollcall token create --name ci --role viewer', 'let a program look']],
+  'token list': [['rollcall token list', 'who is let in']],
+  'token revoke': [['rollcall token revoke ci', 'let it in no more']],
+  doctor: [['rollcall doctor', 'write a file that can be sent to a helper']],
+  completion: [['rollcall completion bash > /etc/bash_completion.d/rollcall', 'complete words in bash']],
+}
+
+/** Puts its examples below the help of each command. */
+export function withExamples(program: Command): Command {
+  for (const [name, command] of namedCommands(program)) {
+    const lines = examples[name]?.map(([line, about]) => `  ${line}\n      ${about}`)
+    if (lines) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+  }
+  return program
+}
+
+/** Every command by its name, such as `audit export`, that does something by itself. */
+export function namedCommands(command: Command, above = ''): [string, Command][] {
+  return command.commands.flatMap((one): [string, Command][] => {
+    const name = `${above} ${one.name()}`.trim()
+    return [[name, one], ...namedCommands(one, name)]
+  })
+}

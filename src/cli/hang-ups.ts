@@ -1,0 +1,41 @@
+import { closeSync, openSync } from 'node:fs'
+
+export type HangUps = Disposable & {
+  /** Resolves at the next SIGHUP that asks for another look at the configuration. One that came before counts once. */
+  next(): Promise<void>
+  /** Asks for that look from within the process. */
+  ask(): void
+}
+
+/**
+ * Listens for SIGHUP. It comes for two reasons: somebody asks a daemon to read its configuration again, or the terminal is gone that the
+ * process runs in. In the latter case `gone` is called.
+ */
+export function listenForHangUp(gone: () => void): HangUps {
+  let asked = Promise.withResolvers<void>()
+  const hasTerminal = process.stdin.isTTY === true
+
+  function onHangUp(): void {
+    if (hasTerminal && isTerminalGone()) gone()
+    else asked.resolve()
+  }
+
+  process.on('SIGHUP', onHangUp)
+  return {
+    async next() {
+      await asked.promise
+      asked = Promise.withResolvers<void>()
+    },
+    ask: () => asked.resolve(),
+    [Symbol.dispose]: () => process.off('SIGHUP', onHangUp),
+  }
+}
+
+function isTerminalGone(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return false
+  } catch {
+    return true
+  }
+}

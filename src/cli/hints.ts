@@ -1,0 +1,76 @@
+import { delimiter, join } from 'node:path'
+
+/** The commands that take --config; a hint that names one of them is made to fit the command that prints it. */
+export const hinted = [
+  'accept-status',
+  'accept-store',
+  'alerts',
+  'alias',
+  'approve',
+  'audit',
+  'backup',
+  'cancel',
+  'check',
+  'dismiss-events',
+  'doctor',
+  'events',
+  'forget',
+  'hold-back',
+  'move',
+  'pause',
+  'person',
+  'plan',
+  'problems',
+  'reject',
+  'report',
+  'restore',
+  'resume',
+  'resync',
+  'retract',
+  'retry-events',
+  'revert',
+  'run',
+  'runs',
+  'serve',
+  'status',
+  'sync',
+  'token',
+  'unblock',
+  'webhook',
+] as const
+
+const others = ['demo', 'init', 'platform'] as const
+const plainWord = /^[\w./@%+=:,-]+$/
+const configured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${hinted.join('|')})(?![\w-]))`, 'g')
+const unconfigured = new RegExp(String.raw`(?<![\w/.-])rollcall (?=(?:${others.join('|')})(?![\w-]))`, 'g')
+
+export type HintOptions = {
+  /** What `--config` named. */
+  readonly config?: string | undefined
+  /** How the program was called, and where programs are looked for. */
+  readonly env?: { readonly ROLLCALL_SELF?: string | undefined; readonly PATH?: string | undefined }
+}
+
+/** A text whose commands can be pasted as they stand: by the name under which this program was called, with its --config. */
+export function pasteable(text: string, { config, env = process.env }: HintOptions): string {
+  const name = nameOf(env)
+  const named = config === undefined ? name : `${name} --config ${quotedForShell(config)}`
+  return text.replaceAll(configured, () => `${named} `).replaceAll(unconfigured, () => `${name} `)
+}
+
+/** What --config names on a command line that may not be understood otherwise. */
+export function configIn(args: readonly string[]): string | undefined {
+  const joined = args.find((arg) => arg.startsWith('--config='))
+  const at = args.indexOf('--config')
+  return joined?.slice('--config='.length) ?? (at < 0 ? undefined : args[at + 1])
+}
+
+function nameOf({ ROLLCALL_SELF: self, PATH = '' }: NonNullable<HintOptions['env']>): string {
+  if (!self || PATH.split(delimiter).some((folder) => folder !== '' && join(folder, 'rollcall') === self))
+    return 'rollcall'
+  return quotedForShell(self)
+}
+
+function quotedForShell(word: string): string {
+  return plainWord.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}

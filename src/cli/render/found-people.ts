@@ -1,0 +1,20 @@
+import type { FoundPerson } from '../../contract/control/people.ts'
+import { aligned, type Paint, roomIn, shown } from './text.ts'
+
+/** People whom a name may mean, with what tells them apart. */
+export function renderFoundPeople(people: readonly FoundPerson[], paint: Paint): string {
+  const rows = people.map(({ identityId, connection, state, person }) => {
+    const text = (name: string) => (typeof person[name] === 'string' ? shown(person[name]) : '')
+    return [
+      shown(identityId),
+      connection,
+      state,
+      `${text('firstName')} ${text('lastName')}`.trim(),
+      text('jobTitle'),
+      text('email'),
+    ]
+  })
+  return aligned(rows, (cell, _row, column) => (column === 0 ? paint('bold', cell) : cell), roomIn(paint, 2))
+    .map((line) => `  ${line}`)
+    .join('\n')
+}

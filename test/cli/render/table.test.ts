@@ -1,0 +1,94 @@
+import { Writable } from 'node:stream'
+import tty from 'node:tty'
+import { expect, test } from 'vitest'
+import { aligned, displayWidth } from '../../../src/cli/render/table.ts'
+import { levelMark, plain } from '../../../src/cli/render/text.ts'
+import { paintFor } from '../../../src/text/print.ts'
+
+const asItIs = (cell: string) => cell
+const head = ['CONNECTION', 'KEY', 'STATE', 'MESSAGE']
+const row = [
+  'acme',
+  '1222',
+  'refused',
+  'the platform has another person with the address of this one: ask them to be merged',
+]
+
+test('a table has its natural width where there is room, and in a file', () => {
+  const lines = ['CONNECTION  KEY   STATE    MESSAGE', `acme        1222  refused  ${row[3]}`]
+
+  expect(aligned([head, row], asItIs)).toEqual(lines)
+  expect(aligned([head, row], asItIs, 200)).toEqual(lines)
+})
+
+test('the last cell is broken between words where the row leaves room for it', () => {
+  expect(aligned([head, row], asItIs, 80)).toEqual([
+    'CONNECTION  KEY   STATE    MESSAGE',
+    'acme        1222  refused  the platform has another person with the address of',
+    '                           this one: ask them to be merged',
+  ])
+})
+
+test('where it does not, it stands below the row, and the widest columns are made narrower', () => {
+  const wide = ['a-connection-with-a-long-name', '1222', 'refused', 'not today, thank you, says the platform']
+
+  expect(aligned([wide], asItIs, 40)).toEqual([
+    'a-connection-with-a-long-  1222  refused',
+    'name',
+    '  not today, thank you, says the',
+    '  platform',
+  ])
+})
+
+test.each([80, 60, 40, 20])('no line is wider than %i columns, and nothing is cut off', (room) => {
+  const rows = [
+    head,
+    row,
+    ['グローベックス', '山田太郎-0001', '👩‍👩‍👧 held', '日本語の長い説明文です。 もう一つの文。'],
+  ]
+
+  const lines = aligned(rows, asItIs, room)
+
+  expect(lines.filter((line) => displayWidth(line) > Math.max(room, 28))).toEqual([])
+  const letters = (texts: readonly string[]) => [...texts.join('').replaceAll(/\s/g, '')].sort().join('')
+  expect(letters(lines)).toBe(letters(rows.flat()))
+})
+
+test('East Asian characters, pictures and accents take the columns that a terminal gives them', () => {
+  const rows = [
+    ['日本', '|'],
+    ['👨‍👩‍👧', '|'],
+    ['e\u0301', '|'],
+    ['abcd', '|'],
+  ]
+
+  const columns = aligned(rows, asItIs).map((line) => displayWidth(line.slice(0, line.indexOf('|'))))
+
+  expect(columns).toEqual([6, 6, 6, 6])
+})
+
+test('a level has a sign of its own, and a colour where colours have a place', () => {
+  const levels = ['ok', 'warning', 'rejected', 'failed'] as const
+
+  expect(levels.map((level) => levelMark(level, plain))).toEqual(['✔', '!', '⊘', '✖'])
+})
+
+test.each([
+  ['a terminal', { isTTY: true }, { TERM: 'xterm' }, true],
+  ['a file', { isTTY: false }, { TERM: 'xterm' }, false],
+  ['a terminal with NO_COLOR', { isTTY: true }, { TERM: 'xterm', NO_COLOR: '1' }, false],
+  ['a dumb terminal', { isTTY: true }, { TERM: 'dumb' }, false],
+  ['a file with FORCE_COLOR', { isTTY: false }, { TERM: 'xterm', FORCE_COLOR: '1' }, true],
+  ['a terminal with FORCE_COLOR=0', { isTTY: true }, { TERM: 'xterm', FORCE_COLOR: '0' }, false],
+])('colours on %s', (_what, stream, env, isColoured) => {
+  const before = { ...process.env }
+  for (const name of ['NO_COLOR', 'FORCE_COLOR', 'NODE_DISABLE_COLORS', 'TERM', 'COLORTERM', 'CI'])
+    delete process.env[name]
+  Object.assign(process.env, env)
+  const getColorDepth = () => tty.WriteStream.prototype.getColorDepth(process.env)
+
+  const painted = paintFor(Object.assign(new Writable(), stream, { getColorDepth }))('red', 'x')
+  process.env = before
+
+  expect(painted.includes('\u001b')).toBe(isColoured)
+})
