@@ -16,6 +16,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
     retry: 0,
     tags: [{ name: 'full', description: 'What `npm test` leaves out and `npm run test:full` does not.' }],
   },

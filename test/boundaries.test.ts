@@ -129,7 +129,7 @@ const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly 
   {
     what: 'the terminal',
     use: /\bprocess\s*\.\s*(?:stdout|stderr)\b|\{[^}]*\bstd(?:out|err)\b[^}]*\}\s*=\s*process\b|\bconsole\s*\./,
-    files: ['main.ts', 'telemetry/log.ts', 'text/json-output.ts', 'text/print.ts'],
+    files: ['cli/prompts.ts', 'main.ts', 'telemetry/log.ts', 'text/json-output.ts', 'text/print.ts'],
   },
   { what: 'colours', use: /\bstyleText\b/, files: ['telemetry/log.ts', 'text/print.ts'] },
   { what: 'the log', use: /\bpino\(/, files: ['telemetry/log.ts'] },
@@ -140,10 +140,11 @@ const waysOut: readonly { readonly what: string; readonly use: RegExp; readonly 
     files: [
       'http/server/app.ts',
       'http/server/broken-request.ts',
-      'platform/core/reference-page.ts',
+      'http/server/reference-page.ts',
       'platform/operators/serve.ts',
-      'platform/page/serve.ts',
       'platform/start.ts',
+      'web/assets.ts',
+      'web/send.ts',
     ],
   },
 ]

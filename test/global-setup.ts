@@ -3,6 +3,7 @@ import { nextLine, startDetachedChild } from './helpers/servers/children.ts'
 import { foreseeChromium } from './helpers/servers/chromium-program.ts'
 import { foreseePgBouncer } from './helpers/servers/pgbouncer.ts'
 import { foreseeServers } from './helpers/servers/servers.ts'
+import { foreseeTool } from './helpers/servers/tools.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,7 +17,13 @@ declare module 'vitest' {
  * interrupted or killed run does not come to its teardown.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [servers, ...others] = await Promise.all([foreseeServers(), foreseeChromium(), foreseePgBouncer()])
+  const [servers, ...others] = await Promise.all([
+    foreseeServers(),
+    foreseeChromium(),
+    foreseePgBouncer(),
+    foreseeTool('promtool'),
+    foreseeTool('systemd-analyze'),
+  ])
   process.stderr.write(`what the tests ask for: ${[...servers, ...others].join('; ')}\n`)
   const provider = startDetachedChild(new URL('./helpers/servers/provider-process.ts', import.meta.url))
   project.provide('provider', await nextLine(provider))

@@ -8,11 +8,13 @@ import { createProgram } from '../src/cli/program.ts'
 import { control } from '../src/contract/control/control.ts'
 import { failures } from '../src/errors.ts'
 import { moves } from '../src/store/runs/runs.ts'
+import { accessPage } from './helpers/pages/access.ts'
 import { auditPage } from './helpers/pages/audit.ts'
 import { deliveriesPage } from './helpers/pages/deliveries.ts'
 import { designPage } from './helpers/pages/design.ts'
 import { evidencePage } from './helpers/pages/evidence.ts'
 import { guardsPage } from './helpers/pages/guards.ts'
+import { metricsPage } from './helpers/pages/metrics.ts'
 import { securityPage } from './helpers/pages/security.ts'
 import { settingsPage } from './helpers/pages/settings.ts'
 import { Results, testingPage } from './helpers/pages/testing.ts'
@@ -151,6 +153,18 @@ describe('the documentation', () => {
     const page = auditPage(await readPage('docs/audit.md'))
 
     await expect(page).toMatchFileSnapshot('../docs/audit.md')
+  })
+
+  test('shows what each role may do as the operations say it', async () => {
+    const page = accessPage(await readPage('docs/access.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/access.md')
+  })
+
+  test('shows the metrics as their catalogue has them', async () => {
+    const page = metricsPage(await readPage('docs/metrics.md'))
+
+    await expect(page).toMatchFileSnapshot('../docs/metrics.md')
   })
 
   test('shows the limits as the guards hold them', async () => {

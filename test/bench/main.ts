@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
+import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
@@ -9,20 +10,25 @@ import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
 const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
+npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
 npm run bench -- start [--rounds 10] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
-const benches: Readonly<Record<string, typeof benchPlan>> = { plan: benchPlan, deliver: benchDeliver }
+const benches: Readonly<Record<string, typeof benchPlan>> = {
+  plan: benchPlan,
+  deliver: benchDeliver,
+  console: benchConsole,
+}
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     sizes: { type: 'string', default: '10000,100000' },
     stores: { type: 'string', default: stores.join(',') },
-    rate: { type: 'string', default: '2000' },
+    rate: { type: 'string' },
     seconds: { type: 'string', default: '30' },
     identities: { type: 'string', default: '1000000' },
     assets: { type: 'string', default: '100000' },
@@ -33,11 +39,13 @@ const { positionals, values } = parseArgs({
   },
 })
 const bench = benches[positionals[0] ?? '']
+const isDelivering = bench === benchDeliver || bench === benchConsole
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
 // In life the platform is another machine, and takes no time from whoever sends to it.
-const cores = positionals[0] === 'deliver' && !values.together ? halvesOfCores() : null
-const load = { rate: Number(values.rate), seconds: Number(values.seconds) }
+const cores = isDelivering && !values.together ? halvesOfCores() : null
+const load = { rate: Number(values.rate ?? 2000), seconds: Number(values.seconds) }
+const visitsPerSecond = Number(values.rate ?? 200)
 const amounts = {
   identities: Number(values.identities),
   assets: Number(values.assets),
@@ -129,6 +137,26 @@ async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<R
       'bare MiB': Math.round(bare.peakMiB),
       'time / bare': ratio(delivery.seconds, bare.seconds),
       'speed / bare': ratio(bare.seconds, delivery.seconds),
+    },
+  ]
+}
+
+/** Deliveries of everybody with and without people who look at the console of the same process meanwhile. */
+async function benchConsole(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
+  if (!isCount(visitsPerSecond)) throw new Error(usage)
+  await using place = await openPlace(options)
+  const { alone, beside, visits } = await deliverBesideVisits(place, visitsPerSecond)
+  const aloneSeconds = alone.reduce((sum, { seconds }) => sum + seconds, 0) / alone.length
+  return [
+    {
+      platform: cores === null ? 'together' : 'apart',
+      ...figures(beside, 'people/s'),
+      'alone people/s': rate({ ...beside, seconds: aloneSeconds }),
+      'time / alone': ratio(beside.seconds, aloneSeconds),
+      'pages/s': Math.round(visits.perSecond),
+      'not shown': visits.asked - visits.shown,
+      'p50 ms': round(visits.p50Ms),
+      'p99 ms': round(visits.p99Ms),
     },
   ]
 }

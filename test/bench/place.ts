@@ -36,6 +36,7 @@ platform:
 database: \${env:BENCH_DATABASE:-}
 queue: \${env:BENCH_QUEUE:-}
 dataDir: ./data
+server: { host: 127.0.0.1, port: 0, token: '\${env:BENCH_TOKEN}' }
 connections:
   hr:
     target: { name: HR }
@@ -77,7 +78,12 @@ export async function openPlace({
   await writeFile(files.csv, toCsv(company({ seed: 1, size: people, today })))
   await writeFile(emptyCsv, toCsv([]))
   await writeFile(files.config, configText)
-  const env = { BENCH_PLATFORM: platform.baseUrl, BENCH_DATABASE: store, BENCH_QUEUE: redis ?? '' }
+  const env = {
+    BENCH_PLATFORM: platform.baseUrl,
+    BENCH_DATABASE: store,
+    BENCH_QUEUE: redis ?? '',
+    BENCH_TOKEN: randomUUID(),
+  }
   const opened = opening.move()
   return { ...files, emptyCsv, env, cores, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

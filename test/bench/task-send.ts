@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import { namedRecipe } from '../../src/connectors/webhook/recipes.ts'
 import { signWebhook } from '../../src/connectors/webhook/sign.ts'
+import { quantile } from './quantile.ts'
 
 // Sends signed events to an address: as many a second as asked for whatever the answers (`--rate`), or as fast as they are
 // answered. Prints how many were accepted, and the times from when each was due to the end of its answer.
@@ -32,9 +33,9 @@ process.stdout.write(
     sent: measured.length,
     accepted: times.length,
     perSecond: times.length / tookSeconds,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
-    maxMs: quantile(1),
+    p50Ms: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
+    maxMs: quantile(times, 1),
   })}\n`,
 )
 
@@ -96,8 +97,4 @@ async function send({ body, headers }: Prepared, dueMs: number): Promise<Sent> {
   const answer = await pool.request({ path: url.pathname, method: 'POST', headers, body })
   await answer.body.dump()
   return { accepted: answer.statusCode === 200, ms: performance.now() - dueMs }
-}
-
-function quantile(share: number): number {
-  return times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
 }

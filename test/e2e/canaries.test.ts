@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startCollector } from '../helpers/collector.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { alertSecret, startAlertReceiver } from '../helpers/sources/alert-receiver.ts'
 import { startHrServer } from '../helpers/sources/hr-server.ts'
@@ -30,7 +31,7 @@ function people(
   return `${[header, ...rows].join('\n')}\n`
 }
 
-test('no personal value and no secret is in logs, queue payloads, alerts, mails, the audit trail or what commands say', async () => {
+test('no personal value and no secret is in logs, queue payloads, alerts, mails, traces, the audit trail or what commands say', async () => {
   await using stack = new AsyncDisposableStack()
   const place = stack.use(await postgresPlace())
   const pager = stack.use(await startAlertReceiver())
@@ -42,13 +43,15 @@ test('no personal value and no secret is in logs, queue payloads, alerts, mails,
       response.end('ok')
     }),
   )
+  const collector = stack.use(await startCollector())
   const { key } = await host.tenant()
   const work = stack.use(
     await openWorkplace({
       baseUrl: host.platform.baseUrl,
       key,
       database: place.at,
-      extra: `alerts:
+      extra: `traces: { endpoint: '${collector.url}', headers: { authorization: '\${file:pager-secret}' } }
+alerts:
   channels:
     pager: { type: webhook, url: '${pager.url}?token=canary', secret: '\${file:pager-secret}' }
     chat: { type: slack, url: '\${file:chat-address}', allowPrivate: true, insecure: true }
@@ -110,6 +113,7 @@ test('no personal value and no secret is in logs, queue payloads, alerts, mails,
 
   expect(mail.received.length).toBeGreaterThan(0)
   expect(posted.length).toBeGreaterThan(0)
+  expect(collector.spans().map(({ name }) => name)).toContain('run')
   const places = {
     log: [stdout, stderr],
     'what commands say': said,
@@ -118,6 +122,7 @@ test('no personal value and no secret is in logs, queue payloads, alerts, mails,
     pager: pager.received.map((one) => one.text),
     chat: posted,
     mail: mail.received.map(({ raw }) => raw),
+    traces: collector.bodies,
   }
   for (const [name, texts] of Object.entries(places))
     expect({ name, found: found(texts, key) }).toEqual({ name, found: [] })

@@ -29,6 +29,10 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
     state: 'unchanged',
     sent: { upsert: { requests: 0 }, update: { requests: 0 }, delete: { requests: 0 } },
   })
+  expect(summary.cut.held).toMatchObject({ state: 'held', sent: { upsert: { requests: 0 }, update: { requests: 0 } } })
+  expect(summary.cut.held.changes.filter(({ kind }) => kind === 'leave').length).toBeGreaterThan(50)
+  expect(summary.cut.rejected).toMatchObject({ state: 'rejected', decidedReason: 'the export was cut short' })
+  expect(summary.cut.repaired).toMatchObject({ state: 'unchanged', sent: { update: { requests: 0 } } })
   expect(summary.arrival).toMatchObject({ arrived: 256, missing: [] })
   expect(second?.identitySync?.counts).toMatchObject({
     CURRENT_EMPLOYEE: expect.any(Number),
@@ -37,10 +41,17 @@ test('the demo brings two nights to the platform, sends nothing for the same exp
   expect(await left()).toEqual(before)
 })
 
-test('told for people, the demo says what happened to whom and why', async () => {
-  const { exit, stdout } = await rollcall(['demo', '--once'])
+test('told for people, the demo begins at once, and says what happened to whom and why', async () => {
+  const { exit, stdout, stderr } = await rollcall(['demo', '--once'])
 
   expect(exit).toBe(0)
+  expect(stderr).toMatch(
+    /^A platform, a company of 250 invented people, two nights of HR exports, and an export that is cut short\./,
+  )
+  expect(stdout).toMatch(/Held, and nothing was sent\n +✖ /)
+  expect(stdout).toMatch(/Leavers \(\d{2,3}\)\n +- W\d{5} .*\n +\p{L}+ .* · .* · manager .*@example\.com/u)
+  expect(stdout).toMatch(/rollcall reject @held --reason "the export was cut short"\n +- acme: rejected by the demo/)
+  expect(stdout).toContain('0 requests sent, and nobody was separated by mistake')
   expect(stdout).toMatch(/Leavers \(5\)/)
   expect(stdout).toMatch(/W\d{5} +is missing from the export.*FORMER_(EMPLOYEE|CONTRACTOR), left \d{4}-\d{2}-\d{2}/)
   expect(stdout).toMatch(/W\d{5} +has a leaving date ahead: it waits until that day +CURRENT_/)

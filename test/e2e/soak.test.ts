@@ -7,6 +7,7 @@ import type { CrashDaemon } from '../helpers/crash/crashes.ts'
 import { openStory, type Story, sizes } from '../helpers/crash/story.ts'
 import { createDice, type Dice } from '../helpers/dice.ts'
 import { tell } from '../helpers/tried.ts'
+import { openVisitor } from '../helpers/visitor.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const minutes = Number(process.env.ROLLCALL_SOAK_MINUTES ?? 2)
@@ -19,7 +20,27 @@ type Held = {
   readonly openFiles: number
   readonly redisKeys: number
   readonly storeMebibytes: number
+  /** Sign-ins that the store keeps; those of an embedded one can be counted by its daemon alone. */
+  readonly sessions: number | null
 }
+
+/** What the visitor of the console looks at each night. */
+const pages = [
+  '/',
+  '/overview',
+  '/runs',
+  '/people',
+  '/problems',
+  '/sources',
+  '/events',
+  '/schedules',
+  '/audit',
+  '/reports',
+]
+/** After so long without a visit a sign-in is over; the next one removes it. */
+const idleMinutes = 2
+/** So much later than that, at most, it is gone. */
+const slackMs = 120_000
 
 let host: Host
 beforeAll(async () => {
@@ -27,6 +48,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
+// While nights pass, somebody uses the console.
 describe.concurrent.each(sizes(redisDatabase))(
   'one daemon that works through night after night, $name',
   { tags: ['full'] },
@@ -35,15 +57,22 @@ describe.concurrent.each(sizes(redisDatabase))(
       timeout: (minutes + 10) * 60_000,
     }, async ({ task, expect }) => {
       const dice = createDice(`${seed} ${size.name}`)
-      await using story = await openStory(host, size)
+      await using story = await openStory(host, size, { server: `, sessions: { idleMinutes: ${idleMinutes} }` })
       const daemon = await story.daemon()
+      const { token } = await (await daemon.control()).createToken({ body: { name: 'ana', role: 'approver' } })
+      await using visitor = await openVisitor(daemon.url(), token)
       const nights: Held[] = []
       const end = performance.now() + minutes * 60_000
 
       while (performance.now() < end) {
-        await night(story, daemon, dice)
+        await Promise.all([night(story, daemon, dice), visitor.come(pages)])
         nights.push(await held(story, daemon))
+        const { sessions } = nights.at(-1) ?? {}
+        const lately = performance.now() - idleMinutes * 60_000 - slackMs
+        if (sessions) expect(sessions).toBeLessThanOrEqual(visitor.signIns.filter((at) => at > lately).length)
       }
+      expect(visitor.heard).toBeGreaterThan(nights.length)
+      await visitor[Symbol.asyncDispose]()
       await story.tidyNight(dice)
       await story.ask(daemon)
       await daemon.atRest()
@@ -60,8 +89,8 @@ describe.concurrent.each(sizes(redisDatabase))(
       // History is kept for years, so that each night adds to the store, but not more than the one before.
       expect(growth(last)).toBeLessThan(growth(second) * 1.5 + 0.1)
       tell(task, {
-        what: `a daemon that is left alone, ${size.name}`,
-        times: `${nights.length} nights in ${minutes} minutes (seed ${seed})`,
+        what: `a daemon whose console is in use, ${size.name}`,
+        times: `${nights.length} nights in ${minutes} minutes, ${visitor.pages} pages, ${visitor.heard} live events (seed ${seed})`,
         found: `nobody lost; from the second quarter to the last: ${said(before)} → ${said(after)}`,
       })
     })
@@ -89,6 +118,7 @@ async function held({ place }: Story, { pid, weigh }: CrashDaemon): Promise<Held
     memoryMebibytes: (await weigh()) / 2 ** 20,
     openFiles: (await readdir(`/proc/${pid}/fd`)).length,
     redisKeys: place.queue ? await keysOf(place.queue) : 0,
+    sessions: place.database ? await countedIn(place.database, 'rollcall.access_sessions') : null,
     storeMebibytes: (place.database ? await bytesOf(place.database) : await bytesIn(place.store)) / 2 ** 20,
   }
 }
@@ -102,12 +132,20 @@ async function keysOf(queue: string): Promise<number> {
   }
 }
 
-async function bytesOf(database: string): Promise<number> {
+function bytesOf(database: string): Promise<number> {
+  return numberOf(database, 'SELECT pg_database_size(current_database())::float8 AS number')
+}
+
+function countedIn(database: string, table: string): Promise<number> {
+  return numberOf(database, `SELECT count(*)::float8 AS number FROM ${table}`)
+}
+
+async function numberOf(database: string, query: string): Promise<number> {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
   try {
-    const { rows } = await client.query('SELECT pg_database_size(current_database())::float8 AS bytes')
-    return rows[0].bytes
+    const { rows } = await client.query<{ number: number }>(query)
+    return rows[0]?.number ?? Number.NaN
   } finally {
     await client.end()
   }
@@ -135,6 +173,7 @@ function typical(nights: readonly Held[]): Held {
     memoryMebibytes: median((night) => night.memoryMebibytes),
     openFiles: median((night) => night.openFiles),
     redisKeys: median((night) => night.redisKeys),
+    sessions: nights[0]?.sessions === null ? null : median((night) => night.sessions ?? Number.NaN),
     storeMebibytes: median((night) => night.storeMebibytes),
   }
 }
@@ -145,6 +184,6 @@ function growth(nights: readonly Held[]): number {
   return first && last ? (last.storeMebibytes - first.storeMebibytes) / nights.length : Number.NaN
 }
 
-function said({ memoryMebibytes, openFiles, redisKeys, storeMebibytes }: Held): string {
-  return `${memoryMebibytes.toFixed(0)} MiB, ${openFiles} open files, ${redisKeys} keys in Redis, store ${storeMebibytes.toFixed(1)} MiB`
+function said({ memoryMebibytes, openFiles, redisKeys, storeMebibytes, sessions }: Held): string {
+  return `${sessions === null ? '' : `${sessions} sign-ins kept, `}${memoryMebibytes.toFixed(0)} MiB, ${openFiles} open files, ${redisKeys} keys in Redis, store ${storeMebibytes.toFixed(1)} MiB`
 }

@@ -6,6 +6,7 @@ import { alertSecret } from './sources/alert-receiver.ts'
 export const quietAlerts: AlertSettings = {
   link: null,
   overdueMinutes: 60,
+  pausedHours: 24,
   freshHours: null,
   remindHours: 24,
   channels: [],

@@ -8,6 +8,8 @@ export type Asked = {
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly input: string
+  /** The folder that the command is called in. */
+  readonly cwd: string
 }
 /** What it sends back. */
 export type Answered = Ended
@@ -22,7 +24,11 @@ const idle: ChildProcess[] = []
  */
 export async function call(
   args: readonly string[],
-  { env = { ...process.env, NO_COLOR: '1' }, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+  {
+    env = { ...process.env, NO_COLOR: '1' },
+    input = '',
+    cwd = process.cwd(),
+  }: { env?: NodeJS.ProcessEnv; input?: string; cwd?: string } = {},
 ): Promise<Ended> {
   const host = idle.pop() ?? startHost()
   host.ref()
@@ -32,7 +38,7 @@ export async function call(
     throw new Error(`the process of the command "${args.join(' ')}" ended with ${code}`)
   })
   gone.catch(() => undefined)
-  host.send({ args, env, input } satisfies Asked)
+  host.send({ args, env, input, cwd } satisfies Asked)
   const ended = await Promise.race([answer, gone])
   host.unref()
   host.channel?.unref()

@@ -12,9 +12,10 @@ const said = { stdout: '', stderr: '' }
 capture('stdout')
 capture('stderr')
 
-process.on('message', async ({ args, env, input }: Asked) => {
+process.on('message', async ({ args, env, input, cwd }: Asked) => {
   Object.assign(said, { stdout: '', stderr: '' })
   process.env = { ...env }
+  process.chdir(cwd)
   Object.defineProperty(process, 'stdin', { value: Readable.from(Buffer.from(input)), configurable: true })
   const answer = await answerAtOnce(args)
   if (answer !== null) standardOutput.print(answer)

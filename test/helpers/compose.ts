@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { vi } from 'vitest'
 import { freePort } from './servers/free-port.ts'
 
 const run = promisify(execFile)
@@ -28,33 +29,65 @@ export async function findCompose(): Promise<Compose | string> {
 export type Project = AsyncDisposable & {
   readonly platformPort: number
   readonly daemonPort: number
-  /** Of the control API on that port. */
-  readonly token: string
   /** Runs a subcommand of Compose on the project; answers what it printed. */
   compose(...args: string[]): Promise<string>
+  /** Removes what it holds, and starts it as a first trial does, which names no folder of exports and no configuration. */
+  beginAgain(): Promise<void>
+  /** Kills one container, by its id. */
+  kill(container: string): Promise<void>
+  /** The ids of the containers of these services. */
+  containers(...services: string[]): Promise<string[]>
+  /**
+   * Has the processes of these containers die of SIGKILL, as if of themselves: what `docker kill` ends was wanted to end, and the engine
+   * does not start it again.
+   */
+  crash(...containers: string[]): Promise<void>
+  /** How often the engine has started each of them again. */
+  restarts(...containers: string[]): Promise<number[]>
+  /** Whether the engine finds each of them healthy. */
+  areHealthy(...containers: string[]): Promise<boolean>
+  /** Stops a container in order and starts it again. */
+  restart(container: string): Promise<void>
+  /** What the engine knows of the image: the labels, and the commands that made its layers. */
+  image(): Promise<{ readonly labels: Readonly<Record<string, string>>; readonly history: readonly string[] }>
+  /** Runs a program in a new container of the image, as root; answers what it printed. */
+  inImage(...command: string[]): Promise<string>
+  /** Has the processes of a service stand still, so that it takes requests and answers none. Disposing lets them go on. */
+  freeze(service: string): Promise<AsyncDisposable>
   /** Runs a program inside the container of a service; answers what it printed. */
   inside(service: string, ...command: string[]): Promise<string>
 }
 
-/** Builds the image and starts the project; the folder holds the exports. */
-export async function startProject([program, ...words]: Compose, exports: string): Promise<Project> {
+/** Builds the image and starts the project, with this folder of exports and this configuration of Rollcall. */
+export async function startProject(
+  [program, ...words]: Compose,
+  { exports, config }: { readonly exports: string; readonly config: string },
+): Promise<Project> {
   const name = `rollcall-${randomUUID().slice(0, 8)}`
   const image = `${name}:test`
-  const token = randomUUID()
   const [platformPort, daemonPort] = [await freePort(), await freePort()]
-  const env = {
+  const env: NodeJS.ProcessEnv = {
     ...process.env,
     ROLLCALL_IMAGE: image,
     ROLLCALL_EXPORTS: exports,
+    ROLLCALL_CONFIG_FILE: config,
     ROLLCALL_PORT: String(daemonPort),
     PLATFORM_PORT: String(platformPort),
-    ROLLCALL_TOKEN: token,
   }
+  const limits = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 }
   async function compose(...args: string[]): Promise<string> {
-    const limits = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 }
     const { stdout } = await run(program, [...words, '-p', name, ...args], limits)
     return stdout
   }
+  /** Asks the engine itself, which Compose of the first generation does in seconds. */
+  const containersOf = async (service: string): Promise<string[]> => {
+    const labels = [`com.docker.compose.project=${name}`, `com.docker.compose.service=${service}`]
+    const filters = labels.flatMap((label) => ['--filter', `label=${label}`])
+    return (await docker('ps', '--all', '--quiet', ...filters)).split('\n').filter((id) => id !== '')
+  }
+  const docker = async (...args: string[]): Promise<string> => (await run('docker', args)).stdout.trim()
+  const inspect = async (format: string, containers: readonly string[]): Promise<string[]> =>
+    (await docker('inspect', '--format', format, ...containers)).split('\n')
 
   await using starting = new AsyncDisposableStack()
   starting.defer(() => run('docker', ['image', 'rm', '--force', image]).then(() => {}))
@@ -64,9 +97,42 @@ export async function startProject([program, ...words]: Compose, exports: string
   return {
     platformPort,
     daemonPort,
-    token,
     compose,
-    inside: (service, ...command) => compose('exec', '-T', service, ...command),
+    async beginAgain() {
+      await compose('down', '--volumes', '--timeout', '5')
+      delete env.ROLLCALL_EXPORTS
+      delete env.ROLLCALL_CONFIG_FILE
+      await compose('up', '--detach')
+    },
+    kill: (container) => docker('kill', container).then(() => {}),
+    containers: async (...services) => (await Promise.all(services.map(containersOf))).flat(),
+    async crash(...containers) {
+      const pids = await inspect('{{.State.Pid}}', containers)
+      const killing = 'for (const pid of process.argv.slice(1)) process.kill(Number(pid), "SIGKILL")'
+      await docker('run', '--rm', '--pid=host', '--user=root', '--entrypoint=node', image, '-e', killing, ...pids)
+    },
+    restarts: async (...containers) => (await inspect('{{.RestartCount}}', containers)).map(Number),
+    areHealthy: async (...containers) =>
+      (await inspect('{{.State.Health.Status}}', containers)).every((status) => status === 'healthy'),
+    restart: (container) => docker('restart', '--time', '30', container).then(() => {}),
+    async image() {
+      const labels: Record<string, string> = JSON.parse(
+        await docker('image', 'inspect', '--format', '{{json .Config.Labels}}', image),
+      )
+      const history = (await docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', image)).split('\n')
+      return { labels, history }
+    },
+    inImage: (name, ...args) => docker('run', '--rm', '--user=root', `--entrypoint=${name}`, image, ...args),
+    async inside(service, ...command) {
+      const [container = ''] = await containersOf(service)
+      return (await run('docker', ['exec', container, ...command], limits)).stdout
+    },
+    async freeze(service) {
+      const containers = await containersOf(service)
+      // A container in which a program begins at this very moment cannot be frozen.
+      await vi.waitFor(() => docker('pause', ...containers), { timeout: 30_000, interval: 500 })
+      return { [Symbol.asyncDispose]: () => docker('unpause', ...containers).then(() => {}) }
+    },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }

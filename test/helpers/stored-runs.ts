@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../../src/store/schema.ts'
 
 export type StoredRun = {
+  readonly id?: string
   readonly connection?: string
   readonly feed?: 'source' | 'webhook' | 'roster'
+  readonly trigger?: 'schedule' | 'operator' | 'file'
   readonly state: string
   /** When it was asked for, began, and where it has ended, ended. */
   readonly at: Date
@@ -23,8 +25,10 @@ export type StoredRun = {
 export async function storeRun(
   db: Db,
   {
+    id = randomUUID(),
     connection = 'acme',
     feed = 'source',
+    trigger = 'schedule',
     state,
     at,
     digest,
@@ -36,7 +40,6 @@ export async function storeRun(
     ...texts
   }: StoredRun,
 ): Promise<string> {
-  const id = randomUUID()
   const isOver = !['held', 'delivering'].includes(state)
   await db
     .insertInto('runs')
@@ -44,7 +47,7 @@ export async function storeRun(
       id,
       connection,
       feed,
-      trigger: 'schedule',
+      trigger,
       state,
       options: JSON.stringify(options),
       digest: digest === undefined ? (state === 'failed' ? null : 'sha256:abc') : digest,

@@ -28,7 +28,9 @@ export type WorkplaceOptions = {
   /** What stands in `connections.acme.source` besides the file and the mode. */
   readonly source?: string
   readonly extra?: string
-  /** Lines below `connections.acme`, indented by four. */
+  /** What stands in `server` besides the address, behind a comma. */
+  readonly server?: string
+  /** Lines below `connections.acme`, indented by four. Without one of `verify`, nothing is read back by itself at a time of the day. */
   readonly connection?: string
 }
 
@@ -57,6 +59,7 @@ export async function openWorkplace(
         path,
         source = 'preset: generic',
         extra = '',
+        server = '',
         connection = '',
       } = {
         ...defaults,
@@ -72,12 +75,12 @@ export async function openWorkplace(
   apiKey: \${file:key}
   requestsPerMinute: 100000
 ${database ? 'database: ${file:database}\n' : ''}${queue ? 'queue: ${file:queue}\n' : ''}dataDir: ./data
-server: { host: 127.0.0.1, port: 0 }
+server: { host: 127.0.0.1, port: 0${server} }
 ${extra}connections:
   acme:
     target: ${target}
     source: { type: csv, path: '${path ?? 'exports/*.csv'}', mode: snapshot, complete: { quietSeconds: 0 }, ${source} }
-${connection}`,
+${connection}${connection.includes('verify:') ? '' : '\n    verify: never\n'}`,
       )
     },
     async drop(name, content) {

@@ -18,6 +18,7 @@ import type { PlatformClient, SourceFeed, SyncConnection, SyncContext, WebhookFe
 import { createPace } from '../../src/sync/deliver/pace.ts'
 import { readBackInDoubt, requestRun, sweep, syncWorkers } from '../../src/sync/sync.ts'
 import { createEvents } from '../../src/telemetry/events.ts'
+import { noTraces } from '../../src/telemetry/traces.ts'
 import { postgresPlace } from './servers/databases.ts'
 
 export const headers = [
@@ -201,6 +202,7 @@ export async function openWorld({
       }),
     },
     events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
+    traces: noTraces,
     now: () => clock.now,
     startedBy: null,
   }

@@ -33,6 +33,8 @@ export type CrashDaemon = AsyncDisposable & {
   /** How much memory it needs, in bytes, after everything else was collected. */
   weigh(): Promise<number>
   kill(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
+  /** Where a daemon that serves has its console. */
+  url(): string
   /** The control API of a daemon that serves. */
   control(): Promise<Control>
   /** Resolves when every run has come to rest. */
@@ -109,6 +111,7 @@ export function prepareDaemon({ folder, configFile }: Workplace): CrashDaemon {
       state.lives = false
       return await ended
     },
+    url: () => String(addressOf() ?? ''),
     async control() {
       // One for all, as each keeps connections of its own open.
       control ??= readAddress(`${folder}/data`).then((address) =>

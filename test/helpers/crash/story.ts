@@ -101,14 +101,15 @@ export type Story = AsyncDisposable & {
   account(): Promise<string[]>
 }
 
-export async function openStory(host: Host, size: Size): Promise<Story> {
+/** `server`: what the configuration says below `server` besides the address. */
+export async function openStory(host: Host, size: Size, { server = '' }: { server?: string } = {}): Promise<Story> {
   await using opening = new AsyncDisposableStack()
   const { key, client } = await host.tenant()
   const proxy = opening.use(await startFaultProxy({ target: host.platform.baseUrl }))
   const place = await size.open(opening)
   const settings = { baseUrl: proxy.baseUrl, key, ...place }
   const work = opening.use(await install(settings, { hasStore: place.database === undefined }))
-  await work.configure({ connection })
+  await work.configure({ connection, server })
   const hr = createHr(staff)
   const clerks = createClerks(hr)
   const exports: Untidy[] = []

@@ -22,9 +22,12 @@ export function createClerks(hr: Hr) {
   return {
     faults: faults as Faults,
 
-    /** Mends some rows and spoils others, those of leavers before others. `unlisted`: also by statuses that no list holds. */
+    /**
+     * Mends some rows and spoils others, those of leavers before others. `unlisted`: also by statuses that no list holds; without, those
+     * of earlier nights are mended, since one who leaves meanwhile would have another.
+     */
     blunder(dice: Dice, { leavers, unlisted }: { leavers: readonly string[]; unlisted: boolean }): void {
-      for (const id of faults.keys()) if (dice.chance(1 / 4)) faults.delete(id)
+      for (const [id, fault] of faults) if (dice.chance(1 / 4) || (!unlisted && isUnlisted(fault))) faults.delete(id)
       const spoil = (kind: Fault['kind']) => {
         const tidy = hr.rows().flatMap(({ id }) => (faults.has(id) ? [] : [id]))
         const ofLeavers = tidy.filter((id) => leavers.includes(id))

@@ -83,7 +83,11 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
   }
 
   // The platform's wishes are waited for by the world's clock, and failures open no circuit unless a test is about that.
-  const plainPace: Pace = { send: async (request) => await request(), pause: async () => {} }
+  const plainPace: Pace = {
+    send: async (request) => await request(),
+    pause: async () => {},
+    standing: async () => ({ remaining: 1, isOpen: false }),
+  }
   use({ pace: plainPace })
 
   return {

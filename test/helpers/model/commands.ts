@@ -162,11 +162,12 @@ const operatorActs: readonly fc.Arbitrary<Command>[] = [
     }),
   ),
   place.map((at) =>
-    command(`the retraction of no. ${at} is taken back`, async ({ withheld }, { world }) => {
+    command(`the retraction of no. ${at} is taken back`, async ({ withheld, restored }, { world }) => {
       const identityId = pick([...withheld], at)
       if (identityId === undefined) return
       await restorePerson(world.sync, { connection: 'acme', identityId, by: 'ana' })
       withheld.delete(identityId)
+      restored.add(identityId)
     }),
   ),
 ]

@@ -21,6 +21,8 @@ export type Model = {
   readonly sayable: Map<string, ExpectedPerson[]>
   /** Whom somebody else has changed on the platform. */
   readonly tampered: Set<string>
+  /** Whose retraction an operator has taken back. */
+  readonly restored: Set<string>
 }
 
 export function createModel({ people, leavers }: Setup): Model {
@@ -35,6 +37,7 @@ export function createModel({ people, leavers }: Setup): Model {
     received: new Map(),
     sayable: new Map(),
     tampered: new Set(),
+    restored: new Set(),
   }
 }
 
@@ -58,7 +61,7 @@ export async function deliverWhatIsLeft(model: Model, trial: Trial): Promise<voi
   await requestRun(trial.world.sync, { connection: 'acme', feed: 'roster', trigger: 'operator', options })
   await trial.calm()
   await listen(model, trial)
-  if (trial.keepsValues || !options.verify) return
+  if (trial.keepsValues || (!options.verify && model.restored.size === 0)) return
   // What is not kept has to be said once more.
   await takeExport(model, trial, options)
   await trial.calm()
@@ -109,12 +112,14 @@ export async function findings(model: Model, { client, world, keepsValues }: Tri
      then 'forgotten' else inbox.state end as state from inbox left join runs on runs.id = inbox.run_id`,
   )
   const states = new Map(events.map(({ dedup_key, state }) => [dedup_key, state]))
-  // Values that are not kept come from the newest export alone: it mends what others did on the platform, if it was accepted.
+  // Values that are not kept come from the newest export alone: if it was accepted, it mends what others did on the platform, and
+  // brings back whose retraction was taken back.
   const newest = model.hr.nights.at(-1)
   const isAccepted = model.told.some((told) => told === newest)
   const listed = new Set(isAccepted ? newest?.rows.map(({ id }) => id) : [])
   const isLost = (finding: string) =>
-    !keepsValues && [...model.tampered].some((id) => !listed.has(id) && new RegExp(`^${id}\\b`).test(finding))
+    !keepsValues &&
+    [...model.tampered, ...model.restored].some((id) => !listed.has(id) && new RegExp(`^${id}\\b`).test(finding))
   return [
     ...judged.filter((finding) => !isLost(finding)),
     ...failed.map(({ id, reason }) => `run ${id} failed: ${reason}`),

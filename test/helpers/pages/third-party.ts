@@ -16,7 +16,8 @@ Made from \`package-lock.json\` by \`npx vitest run test/packages/packages.test.
 `
 
 const optional = `
-These are installed where the machine can use them, and left out of the container image. Rollcall works without all but a Node.
+These are installed where the machine can use them, unless \`npm ci --omit=optional\` leaves them out; their folders hold the words too. The container
+image has all of them that fit it but the Node, which is its own there.
 
 | Package | Version | Licence |
 |---|---|---|

@@ -8,10 +8,11 @@ const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-s
 
 /**
  * The Chromium of this machine, without a window and with a profile of its own. Disposing ends it. One that hangs while it starts, as
- * it rarely does on a busy machine, is given up for a second one: it is the tool here and not what is tested.
+ * it rarely does on a busy machine, is given up for a second one: it is the tool here and not what is tested. Outside of a test run
+ * `program` says which.
  */
-export async function startChromium(): Promise<AsyncDisposable & { readonly browser: Browser }> {
-  const executablePath = await chromiumProgram()
+export async function startChromium(program?: string): Promise<AsyncDisposable & { readonly browser: Browser }> {
+  const executablePath = program ?? (await chromiumProgram())
   try {
     return await startOnce(executablePath)
   } catch (error) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GenericContainer, StartedTestContainer } from 'testcontainers'
+import { vi } from 'vitest'
 import { freePort } from './free-port.ts'
 import type { ServerKind, StartedServer } from './servers.ts'
 import { durable, postgresSettings, type Use } from './use.ts'
@@ -8,6 +9,7 @@ import { durable, postgresSettings, type Use } from './use.ts'
 const pullLimitMs = 120_000
 const readyLimitMs = 60_000
 const askAgainMs = 100
+const freezing = { timeout: 30_000, interval: askAgainMs }
 const images = { redis: 'redis:8-alpine', postgres: 'postgres:18-alpine' } as const
 
 /** Starts a server in a container, or says why it cannot. */
@@ -111,7 +113,8 @@ async function handle(
       const limit = AbortSignal.timeout(readyLimitMs)
       while ((await started.exec(isReady)).exitCode !== 0) await pause(askAgainMs, undefined, { signal: limit })
     },
-    pause: () => container.pause(),
+    // A container in which a program begins at this very moment cannot be frozen.
+    pause: () => vi.waitFor(() => container.pause(), freezing),
     resume: () => container.unpause(),
     keepOn: (processors) => container.update({ CpusetCpus: processors }),
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,110 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Role } from '../../src/contract/control/access.ts'
+import { Upload } from '../../src/contract/control/first-visit.ts'
+import { NewToken } from '../../src/contract/control/tokens.ts'
+import { loadConfig } from '../../src/daemon/config/config.ts'
+import type { UploadLimits } from '../../src/daemon/proposal/uploads.ts'
+import { startDaemon } from '../../src/daemon/start.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { createVisitor } from './console.ts'
+import { postgresPlace } from './servers/databases.ts'
+
+const adminToken = 'token-of-the-one-who-sets-it-up'
+
+/** A daemon whose configuration has no connection yet, with a store of its own. */
+export async function openEmptyDaemon({
+  baseUrl = 'http://127.0.0.1:9/public/v2',
+  limits = { mostBytes: 1024 * 1024, mostUploads: 4, keptMs: 60_000 },
+}: {
+  baseUrl?: string
+  limits?: UploadLimits
+} = {}) {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const place = opening.use(await postgresPlace())
+  const file = join(folder, 'rollcall.yaml')
+  const text = `# Kept as it is.
+platform:
+  baseUrl: ${baseUrl} # ours
+  apiKey: \${file:platform.key}
+database: \${file:database}
+server: { host: 127.0.0.1, port: 0, token: '\${file:token}' }
+`
+  await writeFile(join(folder, 'database'), place.at)
+  await writeFile(join(folder, 'token'), adminToken)
+  await writeFile(file, text)
+  const asks: string[] = []
+  const reloads = { last: null, ask: () => void asks.push('reload') }
+  const daemon = opening.use(
+    await startDaemon(await loadConfig(file, {}), { events: silentEvents(), uploadLimits: limits, reloads }),
+  )
+  const api = (path: string, init: RequestInit = {}, token = adminToken) =>
+    fetch(`${daemon.url}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
+  const post = async (path: string, body: object, token?: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await api(path, { method: 'POST', headers, body: JSON.stringify(body) }, token)
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+  const opened = opening.move()
+  return {
+    ...{ folder, file, text, url: daemon.url, asks, api, post, adminToken },
+    async newToken(name: string, role: Role): Promise<string> {
+      return NewToken.parse((await post('/tokens', { name, role })).body).token
+    },
+    /** Gives an export as a program does; answers its id. */
+    async upload(name: string, content: string, token?: string): Promise<string> {
+      const headers = { 'content-type': 'application/octet-stream' }
+      const answer = await api(`/first-visit/exports?name=${name}`, { method: 'POST', body: content, headers }, token)
+      return Upload.parse(await answer.json()).id
+    },
+    uploads: () => readdir(join(folder, 'data', 'uploads')).catch(() => []),
+    config: () => readFile(file, 'utf8'),
+    /** Somebody who is signed in to the console. */
+    visitor: (token = adminToken) => signedIn(daemon.url, token),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+export type EmptyDaemon = Awaited<ReturnType<typeof openEmptyDaemon>>
+
+export const exportHeader = 'Employee ID,Email,First Name,Last Name,Start Date,Status'
+
+/** An export of so many people whom every preset reads. */
+export function exportOf(count: number): string {
+  const row = (at: number) => `E${at},p${at}@example.com,Ana,Berg,2024-01-15,Active`
+  return [exportHeader, ...Array.from({ length: count }, (_, at) => row(at)), ''].join('\n')
+}
+
+async function signedIn(url: string, access: string) {
+  const visitor = createVisitor(url, null)
+  const form = await visitor.get('/sign-in')
+  await visitor.post('/sign-in', { token: tokenIn(form.text), to: '/', access })
+  return {
+    ...visitor,
+    /** Sends a file with the form of the first page, as a browser does. */
+    async give(name: string, content: string | Uint8Array<ArrayBuffer>, fields: Readonly<Record<string, string>> = {}) {
+      const form = new FormData()
+      const { text } = await visitor.get('/connect')
+      for (const [field, value] of Object.entries({ token: tokenIn(text), ...fields })) form.set(field, value)
+      form.set('export', new Blob([content]), name)
+      const cookie = [...visitor.cookies].map(([key, value]) => `${key}=${value}`).join('; ')
+      const init = { method: 'POST', body: form, redirect: 'manual', headers: { cookie, accept: 'text/html' } } as const
+      const answer = await fetch(`${url}/connect/export`, init)
+      const page = await answer.text()
+      return { status: answer.status, location: answer.headers.get('location'), page, said: noticeIn(page) }
+    },
+  }
+}
+
+export function tokenIn(page: string): string {
+  return /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+}
+
+/** What a page says in its notice, as a person reads it. */
+export function noticeIn(page: string): string {
+  const [, text = ''] = /<p class="notice[^>]*>([\s\S]*?)<\/p>/.exec(page) ?? []
+  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').trim()
+}
