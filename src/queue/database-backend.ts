@@ -1,7 +1,7 @@
 import { createPostgresBackend, type PgPool, type PgPoolClient, runMigrations, withBackend } from 'bullmq'
 import type { Pool, PoolClient, Queryable } from '../database/pool.ts'
 import { lacksRight, missingRight } from '../database/rights.ts'
-import { Failure } from '../errors.ts'
+import { errorCode, Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
@@ -19,8 +19,9 @@ export async function openDatabaseBackend(
   events: Events,
 ): Promise<Backend> {
   const { place } = database
-  const pool = lendPool(database.pool)
   const report = createConnectionReport(place, events)
+  const pool = lendPool(database.pool)
+  const insistent = lendPool(database.pool, insisting(report.failed))
   await prepareTables(database.pool, place)
 
   return {
@@ -29,7 +30,7 @@ export async function openDatabaseBackend(
       return new BullQueue(name, { ...producerOptions(retry), connection: pool }).on('error', report.failed)
     },
     createConsumer(name, processor, settings) {
-      const worker = new BullWorker(name, processor, { ...consumerOptions(settings), connection: pool })
+      const worker = new BullWorker(name, processor, { ...consumerOptions(settings), connection: insistent })
       worker.on('error', report.failed).on('active', report.connected).on('drained', report.connected)
       return { worker, [Symbol.dispose]: () => {} }
     },
@@ -41,21 +42,52 @@ export async function openDatabaseBackend(
   }
 }
 
+type Asking = <T>(answer: Promise<T>) => Promise<T>
+
 /**
  * A pool as BullMQ may use it. BullMQ adds listeners to a pool and never removes them, so this one takes none: BullMQ learns of a
  * lost connection where it uses that connection, and the pool's owner listens to the rest.
  */
-function lendPool(pool: Pool): PgPool {
-  const queryable: Queryable = pool
+function lendPool(pool: Pool, ask: Asking = (answer) => answer): PgPool {
   const lent: PgPool = {
-    // BullMQ describes a node-postgres client with overloads that the compiler does not find in its generic `on`.
-    connect: () => pool.connect() as Promise<PgPoolClient>,
-    query: <R>(text: string, params?: readonly unknown[]) => queryable.query<R>(text, params),
+    connect: async () => {
+      const client = await pool.connect()
+      return withQuery(client, (text, params) => ask(asked(client, text, params)))
+    },
+    query: <R>(text: string, params?: readonly unknown[]) => ask(asked<R>(pool, text, params)),
     end: async () => {},
     on: () => lent,
     removeAllListeners: () => lent,
   }
   return lent
+}
+
+function asked<R>(where: Queryable, text: string, params?: readonly unknown[]): ReturnType<typeof where.query<R>> {
+  return where.query<R>(text, params)
+}
+
+/** BullMQ describes a node-postgres client with overloads that the compiler does not find in its generic `on`. */
+function withQuery(client: PoolClient, query: Queryable['query']): PgPoolClient {
+  return new Proxy(client, { get: (own, name) => (name === 'query' ? query : Reflect.get(own, name)) }) as PgPoolClient
+}
+
+/** What a server says that is there and takes no writes, as with a full disk. */
+const takesNoWrites = /^(?:53100|ENOSPC|EDQUOT|25006)$/
+
+/**
+ * Has BullMQ note the end of a job again until the server takes it. It does so only where no connection could be made; after any other
+ * error the job would belong to this worker until its lock is over, although nobody works on it.
+ */
+function insisting(failed: (error: Error) => void): Asking {
+  return async (answer) => {
+    try {
+      return await answer
+    } catch (error) {
+      if (!(error instanceof Error) || !takesNoWrites.test(errorCode(error) ?? '')) throw error
+      failed(error)
+      throw Object.assign(new Error('the server takes no writes', { cause: error }), { code: 'ECONNREFUSED' })
+    }
+  }
 }
 
 async function prepareTables(pool: Pool, place: string): Promise<void> {
@@ -84,8 +116,7 @@ async function prepareTables(pool: Pool, place: string): Promise<void> {
 async function withoutNeedlessSchema(client: PoolClient): Promise<PgPoolClient> {
   const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [schema])
   if (!rows[0].isThere) return client as PgPoolClient
-  const queryable: Queryable = client
   const query: Queryable['query'] = async (text, params) =>
-    text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await queryable.query(text, params)
-  return new Proxy(client, { get: (own, name) => (name === 'query' ? query : Reflect.get(own, name)) }) as PgPoolClient
+    text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await asked(client, text, params)
+  return withQuery(client, query)
 }

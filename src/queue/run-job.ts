@@ -1,4 +1,5 @@
 import { ZodError } from 'zod'
+import { databaseFailure } from '../database/failures.ts'
 import { Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type BoundWorkers, isJobName, type JobName, Postponed, parsePayload } from './jobs.ts'
@@ -93,8 +94,9 @@ function failed(error: unknown, job: HandedOut, events: Events): JobOutcome {
   if (error instanceof PayloadInvalid) {
     return { kind: 'failed', final: true, code: 'payload_invalid', reason: error.message }
   }
-  if (error instanceof Failure) {
-    return { kind: 'failed', final: isLast || !error.retry, code: error.code, reason: error.message }
+  const failure = error instanceof Failure ? error : databaseFailure(error)
+  if (failure !== null) {
+    return { kind: 'failed', final: isLast || !failure.retry, code: failure.code, reason: failure.message }
   }
   events.unexpected({ during: `job ${job.name} ${job.id}`, error })
   return { kind: 'failed', final: isLast, code: 'unexpected', reason: 'an unexpected error' }
