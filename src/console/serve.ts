@@ -5,9 +5,10 @@ import { Failure } from '../errors.ts'
 import { failureStatuses } from '../http/server/failure-statuses.ts'
 import { Refusal } from '../http/server/refusal.ts'
 import { serveAssets } from '../web/assets.ts'
-import { problemCard } from '../web/layout.ts'
+import { html } from '../web/html.ts'
+import { notice, problemCard } from '../web/layout.ts'
 import { pageHeaders, sendPage } from '../web/send.ts'
-import { documentOf, scripts } from './frame.ts'
+import { type Content, documentOf, scripts } from './frame.ts'
 import { auditPages } from './pages/audit.ts'
 import { eventPages } from './pages/events.ts'
 import { firstVisitPages } from './pages/first-visit.ts'
@@ -48,7 +49,8 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
   }
   await app.register(cookie)
   const assets = await serveAssets(app, { prefix: '', names: ['style.css', 'icon.svg', ...scripts] })
-  const send: Send = (reply, content, visit) => sendPage(reply, documentOf(content, visit, assets))
+  const send: Send = (reply, content, visit, done = null) =>
+    sendPage(reply, documentOf(done === null ? content : withNews(content, done), visit, assets))
 
   // A browser that looks for a page of the console that is not there gets a page, and a program gets what the interfaces answer.
   app.addHook('onRequest', async (request, reply) => {
@@ -84,6 +86,11 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
     auditPages(site)
     settingsPages(site)
   })
+}
+
+/** A page that begins with what its reader has just done. */
+function withNews(page: Content, done: string): Content {
+  return { ...page, content: html`${notice(done)}${page.content}` }
 }
 
 function looksForPage({ method, url, headers }: FastifyRequest): boolean {

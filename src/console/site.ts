@@ -9,8 +9,8 @@ import { Refusal, refuse } from '../http/server/refusal.ts'
 import { address } from '../web/address.ts'
 import { type Confirmation, confirmation } from '../web/forms.ts'
 import { type Html, html } from '../web/html.ts'
-import { notice } from '../web/layout.ts'
 import { type Download, sendDownload, sendPage } from '../web/send.ts'
+import { type Common, createCommon } from './common.ts'
 import { type Control, notAllowed } from './control.ts'
 import type { Content, Section } from './frame.ts'
 import { createNews } from './news.ts'
@@ -29,19 +29,24 @@ export type SiteOptions = {
   readonly unexpected: (error: unknown, route: string) => void
 }
 
-export type Send = (reply: FastifyReply, content: Content, visit: Visit | null) => FastifyReply
+/** Sends a page. `done`: what the visitor has just done; null: nothing. */
+export type Send = (reply: FastifyReply, content: Content, visit: Visit | null, done?: string | null) => FastifyReply
 
-/** A visitor who is signed in, and what a page of theirs is made with. */
-export type Guest = {
-  readonly caller: Caller
-  readonly formToken: string
+/** Anybody with a role, and what pages are made with that are the same for all of them. */
+export type Reader = {
   readonly control: Control
   readonly now: Date
-  /** What was just done, as the first part of a page; null: nothing. */
-  readonly news: Html | null
   /** Why the visitor may not do this; null if they may. */
   readonly notAllowed: (operation: keyof typeof control) => string | null
 }
+
+/** A visitor who is signed in, and what a page of theirs is made with. */
+export type Guest = Reader & {
+  readonly caller: Caller
+  readonly formToken: string
+}
+
+type Shown = Content | { readonly to: string } | null
 
 /** What the address, or a form, says under a name; empty where it says nothing. */
 export type Fields = (name: string) => string
@@ -69,9 +74,16 @@ export type Take = {
 
 export type Site = {
   /** A page. `null` from it: there is no such page. */
-  page(path: string, show: (guest: Guest, fields: Fields) => Promise<Content | { readonly to: string } | null>): void
+  page(path: string, show: (guest: Guest, fields: Fields) => Promise<Shown>): void
+  /**
+   * A page without personal values, each look at which would be recorded. Everybody with the role shares one that is a second old at
+   * most. Who has just done something, or loads the page again, sees a new one.
+   */
+  commonPage(path: string, show: (reader: Reader, fields: Fields) => Promise<Shown>): void
   /** A part of a page that is asked for again and again. Where it answers null, the browser loads the whole page. */
   part(path: string, show: (guest: Guest, fields: Fields) => Promise<Html | null>): void
+  /** A part that is shared as a common page is. */
+  commonPart(path: string, show: (reader: Reader, fields: Fields) => Promise<Html | null>): void
   act(path: string, act: Act): void
   upload(path: string, take: Take): void
   /** A page that answers a form which changes nothing. Loading it by its address leads to the page above it. */
@@ -87,6 +99,7 @@ const Values = z.record(z.string(), z.unknown())
 export function createSite(app: FastifyInstance, options: SiteOptions & { readonly send: Send }): Site {
   const { access, send } = options
   const news = createNews(access)
+  const common = { pages: createCommon<Shown>(), parts: createCommon<Html | null>() }
 
   type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
   const signedIn = (work: Work) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -95,40 +108,59 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
     const to = request.method === 'GET' && request.url !== '/' ? request.url : null
     return reply.redirect(address('/sign-in', { to }), 303)
   }
-  const guestOf = ({ caller, formToken }: Visit, told: string | null): Guest => ({
+  const guestOf = ({ caller, formToken }: Visit): Guest => ({
     caller,
     formToken,
     control: options.control(caller),
     now: options.now(),
-    news: told === null ? null : notice(told),
     notAllowed: (operation) => notAllowed(caller, operation),
   })
 
+  type Showing<T> = (request: FastifyRequest, visit: Visit, isNew: boolean) => Promise<T>
+  const addPage = (path: string, show: Showing<Shown>) => {
+    app.get(
+      path,
+      signedIn(async (request, reply, visit) => {
+        const done = news.hear(request, reply, visit)
+        const shown = await show(request, visit, done !== null)
+        if (shown === null) throw refuse('NotFound', 'There is no such page.')
+        return 'to' in shown ? reply.redirect(shown.to, 303) : send(reply, shown, visit, done)
+      }),
+    )
+  }
+  const addPart = (path: string, show: Showing<Html | null>) => {
+    app.get(path, async (request, reply) => {
+      // A page that renews itself is no sign of a person. Without a visit the whole page is loaded, which leads to the sign-in.
+      const visit = await access.find(request, { isUse: false })
+      const shown = visit && (await show(request, visit, false))
+      if (shown === null) reply.header('hx-refresh', 'true')
+      return sendPage(reply, shown ?? html``)
+    })
+  }
+  type Show<T> = (guest: Guest, fields: Fields) => Promise<T>
+  const showTo =
+    <T>(show: Show<T>): Showing<T> =>
+    (request, visit) =>
+      show(guestOf(visit), fieldsOf(request))
+  const showToAll =
+    <T>(show: Show<T>, answers: Common<T>): Showing<T> =>
+    (request, visit, isNew) => {
+      const make = () => show(guestOf(visit), fieldsOf(request))
+      // A browser sends this header where a person loads the page again.
+      if (isNew || request.headers['cache-control'] !== undefined) return make()
+      return answers.recall(`${visit.caller.role} ${request.url}`, make)
+    }
+
   return {
-    page(path, show) {
-      app.get(
-        path,
-        signedIn(async (request, reply, visit) => {
-          const shown = await show(guestOf(visit, news.hear(request, reply, visit)), fieldsOf(request))
-          if (shown === null) throw refuse('NotFound', 'There is no such page.')
-          return 'to' in shown ? reply.redirect(shown.to, 303) : send(reply, shown, visit)
-        }),
-      )
-    },
-    part(path, show) {
-      app.get(path, async (request, reply) => {
-        // A page that renews itself is no sign of a person. Without a visit the whole page is loaded, which leads to the sign-in.
-        const visit = await access.find(request, { isUse: false })
-        const shown = visit && (await show(guestOf(visit, null), fieldsOf(request)))
-        if (shown === null) reply.header('hx-refresh', 'true')
-        return sendPage(reply, shown ?? html``)
-      })
-    },
+    page: (path, show) => addPage(path, showTo(show)),
+    commonPage: (path, show) => addPage(path, showToAll(show, common.pages)),
+    part: (path, show) => addPart(path, showTo(show)),
+    commonPart: (path, show) => addPart(path, showToAll(show, common.parts)),
     file(path, show) {
       app.get(
         path,
         signedIn(async (request, reply, visit) => {
-          const file = await show(guestOf(visit, null), fieldsOf(request))
+          const file = await show(guestOf(visit), fieldsOf(request))
           if (file === null) throw refuse('NotFound', 'There is no such file.')
           return sendDownload(reply, file)
         }),
@@ -143,13 +175,13 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
         path,
         signedIn(async (request, reply, visit) => {
           checkFormToken(request, visit.formToken)
-          return send(reply, await show(guestOf(visit, null), fieldsOf(request)), visit)
+          return send(reply, await show(guestOf(visit), fieldsOf(request)), visit)
         }),
       )
     },
     upload(path, { operation, take, again }) {
       const work = signedIn(async (request, reply, visit) => {
-        const guest = guestOf(visit, null)
+        const guest = guestOf(visit)
         allowed(guest, operation)
         const file = await arrivingFile(request)
         checkFormToken(request, visit.formToken)
@@ -175,7 +207,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
       app.get(
         path,
         signedIn(async (request, reply, visit) => {
-          const guest = guestOf(visit, null)
+          const guest = guestOf(visit)
           allowed(guest, operation)
           return send(reply, await question(guest, request, null), visit)
         }),
@@ -184,10 +216,11 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
         path,
         signedIn(async (request, reply, visit) => {
           checkFormToken(request, visit.formToken)
-          const guest = guestOf(visit, null)
+          const guest = guestOf(visit)
           allowed(guest, operation)
           try {
             const { to, done } = await perform(guest, fieldsOf(request))
+            for (const answers of Object.values(common)) answers.forget()
             news.tell(reply, visit, done)
             return reply.redirect(to, 303)
           } catch (error) {

@@ -2,7 +2,8 @@
 // clock while there is no stream. What a part shows comes from the server; an event says no more than that it is worth asking.
 
 const events = ['snapshot', 'run', 'alert']
-const gatherMs = 250
+// What is shared by many is up to a second old when it is sent.
+const gatherMs = 1000
 const tickMs = 1000
 // A connection can be dead without either end being told.
 const longestMs = 60_000

@@ -319,3 +319,25 @@ test('a store that is away is a page with a sentence, and no detail of the failu
 function keysOn(text: string): string[] {
   return [...text.matchAll(/<a class="key" href="\/person[^"]*">([^<]*)<\/a>/g)].map(([, key = '']) => key)
 }
+
+test('a page that many share is that of a role, and new for whoever has just done something', async () => {
+  const [ana, ben] = [visitor('ana'), visitor('ben', 'viewer')]
+  const paths = ['/', '/overview', '/schedules', '/runs', '/sources', '/events', '/problems/current']
+  for (const path of paths) {
+    const [hers, his] = [await ana.follow(path), await ben.follow(path)]
+    const foreign = hers.text.match(/href="\/connections\/acme\/sync"/)
+    expect([hers.status, his.status], path).toEqual([200, 200])
+    if (foreign !== null) expect(his.text, path).not.toContain(foreign[0])
+    expect(`${hers.text}${his.text}`, path).not.toMatch(/Ada|acme\.example/)
+  }
+  for (const path of ['/runs', '/runs/list']) await ana.follow(path)
+  const token = { token: 'token of ana' }
+
+  const asked = await ana.post('/connections/acme/sync', { ...token, how: 'changes' })
+  const runId = (asked.location ?? '').split('/').at(-1) ?? ''
+  const after = [await ana.follow('/runs'), await ana.follow('/runs/list')]
+  const cancelled = await ana.post(`/runs/${runId}/cancellation`, token)
+
+  expect([asked.status, cancelled.status]).toEqual([303, 303])
+  for (const { text } of after) expect(text).toContain(runId)
+})

@@ -176,7 +176,11 @@ export function createVisitor(url: string, who: string | null) {
   }
   return {
     cookies,
-    get: (path: string, headers: Readonly<Record<string, string>> = {}) => ask(path, { headers }),
+    /** Asks for what is there now, as a browser does that loads a page again. */
+    get: (path: string, headers: Readonly<Record<string, string>> = {}) =>
+      ask(path, { headers: { 'cache-control': 'max-age=0', ...headers } }),
+    /** Asks for what may be shared with others, as a browser does that follows a link. */
+    follow: (path: string) => ask(path, {}),
     post: (path: string, fields: Readonly<Record<string, string>>) =>
       ask(path, { method: 'POST', body: new URLSearchParams(fields) }),
   }

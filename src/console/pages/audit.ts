@@ -15,7 +15,7 @@ const mostNames = 10
 
 /** The audit trail as people read it. */
 export function auditPages(site: Site): void {
-  site.page('/audit', async ({ control, news }, fields) => {
+  site.page('/audit', async ({ control }, fields) => {
     const { connections } = await control.status({})
     const chosen = { act: fields('act'), by: fields('by'), connection: fields('connection'), person: fields('person') }
     const { act, by, connection, person } = chosen
@@ -30,11 +30,10 @@ export function auditPages(site: Site): void {
       },
     })
     const isNarrowed = Object.values(chosen).some((value) => value !== '')
-    const content = html`${news}
-${heading({
-  title: 'Audit trail',
-  lead: html`Who did what and when, the newest first. <code>rollcall audit export</code> writes it with what proves it.`,
-})}
+    const content = html`${heading({
+      title: 'Audit trail',
+      lead: html`Who did what and when, the newest first. <code>rollcall audit export</code> writes it with what proves it.`,
+    })}
 ${filterForm({
   action: '/audit',
   label: 'Audit trail',

@@ -6,7 +6,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, moment, nearness } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
+import type { Reader, Site } from '../site.ts'
 import { runHref } from '../words.ts'
 
 const perPage = 50
@@ -22,12 +22,12 @@ const states: Readonly<Record<EventState, { readonly name: string; readonly tone
 
 /** The events that came in by webhook, and what a person does about those that could not be read. */
 export function eventPages(site: Site): void {
-  site.page('/events', async (guest, fields) => {
-    const { control, news, notAllowed } = guest
+  site.commonPage('/events', async (guest, fields) => {
+    const { control, notAllowed } = guest
     const { connections } = await control.status({})
     const webhooks = connections.filter(({ inbox }) => inbox !== null)
     const connection = fields('connection') || (webhooks[0]?.name ?? '')
-    if (connection === '') return { title: 'Webhooks', content: withoutWebhook(news), section: 'events' }
+    if (connection === '') return { title: 'Webhooks', content: withoutWebhook(), section: 'events' }
     const state = EventState.safeParse(fields('state')).data
     const chosen = { connection, state }
     const { data, next } = await control.listEvents({
@@ -40,8 +40,7 @@ export function eventPages(site: Site): void {
       },
     })
     const rejected = webhooks.find(({ name }) => name === connection)?.inbox?.rejected ?? 0
-    const content = html`${news}
-${heading({ title: 'Webhooks', lead: 'The events that came in, the newest first.' })}
+    const content = html`${heading({ title: 'Webhooks', lead: 'The events that came in, the newest first.' })}
 ${
   rejected > 0 &&
   card({
@@ -125,13 +124,12 @@ ${paging({
   })
 }
 
-function withoutWebhook(news: Html | null): Html {
-  return html`${news}
-${heading({ title: 'Webhooks' })}
+function withoutWebhook(): Html {
+  return html`${heading({ title: 'Webhooks' })}
 <p class="empty" role="status">No connection has a webhook.</p>`
 }
 
-function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Guest): Html {
+function eventsTable(events: readonly InboxEvent[], { now, notAllowed }: Reader): Html {
   const columns: readonly Column<InboxEvent>[] = [
     {
       name: 'Event',

@@ -44,7 +44,7 @@ export function readingPages(site: Site): void {
     const found = await proposedFor(guest, fields)
     if (found === null) return { to: goneHref }
     const title = `How ${found.proposed.upload.name} is read`
-    const content = html`${guest.news}${found.refused && notice(found.refused, 'bad')}
+    const content = html`${found.refused && notice(found.refused, 'bad')}
 ${heading({
   title,
   crumbs: [{ name: 'Connect an HR export', href: firstVisitHref }],

@@ -63,7 +63,7 @@ export function firstVisitPages(site: Site): void {
     if (waiting === null) return { to: '/' }
     return {
       title,
-      content: html`${guest.news}${heading({ title: 'Nearly there' })}${waiting}`,
+      content: html`${heading({ title: 'Nearly there' })}${waiting}`,
       section: 'overview',
     }
   })
@@ -88,7 +88,7 @@ async function isConnected({ control }: Guest): Promise<boolean> {
 
 async function startPage(guest: Guest, fields: Fields, refused: string | null): Promise<Content> {
   const refusal = guest.notAllowed('uploadExport')
-  const content = html`${guest.news}${refused && notice(refused, 'bad')}
+  const content = html`${refused && notice(refused, 'bad')}
 ${heading({ title, lead: 'Rollcall has no connection yet: it reads no export, and sends nothing.' })}
 ${
   refusal === null

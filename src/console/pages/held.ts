@@ -25,15 +25,14 @@ export function heldPages(site: Site): void {
     if (run.state !== 'held') return { to: runHref(run.id) }
     const connection = await connectionOf(guest, run)
     const failed = (run.guards ?? []).filter(({ ok }) => !ok)
-    const content = html`${guest.news}
-${heading({
-  title: html`Held plan of ${run.connection}`,
-  crumbs: [
-    { name: 'Runs', href: '/runs' },
-    { name: 'The run', href: runHref(run.id) },
-  ],
-  lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${moment(run.asOf)}`}`,
-})}
+    const content = html`${heading({
+      title: html`Held plan of ${run.connection}`,
+      crumbs: [
+        { name: 'Runs', href: '/runs' },
+        { name: 'The run', href: runHref(run.id) },
+      ],
+      lead: html`${run.source === null ? 'Nothing new was read' : run.source.name}${run.asOf && html` · as of ${moment(run.asOf)}`}`,
+    })}
 ${decisionPart(run, guest, connection)}
 ${card({
   title: failed.length === 0 ? 'What the guards found' : 'Why it is held',

@@ -9,14 +9,14 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, figures, live, type Tone } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
+import type { Reader, Site } from '../site.ts'
 import { alertTitles, changesIn, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../words.ts'
 
 const renewSeconds = 10
 
 /** Every connection, with what needs a person now on top. */
 export function overviewPages(site: Site): void {
-  site.page('/', async (guest) => {
+  site.commonPage('/', async (guest) => {
     const status = await guest.control.status({})
     if (status.connections.length === 0) return { to: firstVisitHref }
     const clocks = await leaverClocks(guest)
@@ -27,13 +27,12 @@ export function overviewPages(site: Site): void {
         ),
       ),
     )
-    const content = html`${guest.news}
-${heading({ title: 'Overview', lead: aboutText(status, guest.now) })}
+    const content = html`${heading({ title: 'Overview', lead: aboutText(status, guest.now) })}
 ${live({ id: 'overview', href: '/overview', everySeconds: renewSeconds, content: overview(status, guest, charts) })}`
     return { title: 'Overview', content, section: 'overview', follows: {} }
   })
 
-  site.part('/overview', async (guest) => {
+  site.commonPart('/overview', async (guest) => {
     const status = await guest.control.status({})
     return live({
       id: 'overview',
@@ -102,7 +101,7 @@ ${active && html`<p>A run is ${runStates[active.state].name.toLowerCase()} alrea
   })
 }
 
-async function connectionOf({ control }: Guest, name: string): Promise<ConnectionStatus> {
+async function connectionOf({ control }: Reader, name: string): Promise<ConnectionStatus> {
   const { connections } = await control.status({})
   const found = connections.find((one) => one.name === name)
   if (found) return found
@@ -120,7 +119,7 @@ type Charts = ReadonlyMap<string, Html>
 /** A part that renews itself leaves the charts as they are. */
 const noCharts: Charts = new Map()
 
-function overview(status: Status, guest: Guest, charts: Charts): Html {
+function overview(status: Status, guest: Reader, charts: Charts): Html {
   const { alerts, connections, unsigned } = status
   return html`${needs(alerts, unsigned, guest)}
 ${connections.map((connection) => connectionCard(connection, alerts, guest, charts))}`
@@ -140,7 +139,7 @@ const urgency: readonly Alert['kind'][] = [
   'paused',
 ]
 
-function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Guest): Html {
+function needs(alerts: readonly Alert[], unsigned: string | undefined, guest: Reader): Html {
   if (alerts.length === 0 && unsigned === undefined) {
     return html`<p class="notice good calm">Nothing needs a person now.</p>`
   }
@@ -167,7 +166,7 @@ function peopleText({ people, leavers }: Alert): Html | null {
 }
 
 /** Where a person goes on who wants to do something about it. */
-function answerTo(alert: Alert, guest: Guest): Shown {
+function answerTo(alert: Alert, guest: Reader): Shown {
   const { connection, kind, runId } = alert
   switch (kind) {
     case 'held':
@@ -206,7 +205,7 @@ function answerTo(alert: Alert, guest: Guest): Shown {
   }
 }
 
-function connectionCard(connection: ConnectionStatus, alerts: readonly Alert[], guest: Guest, charts: Charts): Html {
+function connectionCard(connection: ConnectionStatus, alerts: readonly Alert[], guest: Reader, charts: Charts): Html {
   const { name, target, people, last, active, nextAt, nextVerifyAt, inbox } = connection
   const { text, tone, state } = standing(connection, guest.now, alerts)
   const trouble = connection.problems.refused.people + connection.problems.undelivered.people
@@ -269,7 +268,7 @@ const clockDays = 7
 const dayMs = 86_400_000
 
 /** How long departures of the last days took, a sentence for each connection. */
-async function leaverClocks({ control, now }: Guest): Promise<ReadonlyMap<string, Html>> {
+async function leaverClocks({ control, now }: Reader): Promise<ReadonlyMap<string, Html>> {
   const day = (at: number) => new Date(at).toISOString().slice(0, 'yyyy-mm-dd'.length)
   const period = { from: day(now.getTime() - (clockDays - 1) * dayMs), to: day(now.getTime()) }
   const { connections } = await control.reportLeavers({ query: { ...period, values: false } })
@@ -288,7 +287,7 @@ function clockText({ people, acknowledged, late, notEffective, boundHours, ourSe
 const historyDays = 90
 
 /** How many people the connection had on each day, and what changed. */
-async function chartsOf({ control }: Guest, connection: string): Promise<Html> {
+async function chartsOf({ control }: Reader, connection: string): Promise<Html> {
   const { days } = await control.connectionHistory({ params: { connection }, query: { days: historyDays } })
   const employed = days.flatMap(({ day, people, separated }) =>
     people === null ? [] : [{ at: new Date(`${day}T00:00:00Z`), value: people - (separated ?? 0) }],

@@ -17,8 +17,7 @@ export function peoplePages(site: Site): void {
     const { connections } = await guest.control.status({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
     const why = guest.notAllowed('searchPeople')
-    const content = html`${guest.news}
-${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
+    const content = html`${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
 ${
   why === null &&
   filterForm({

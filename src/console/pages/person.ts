@@ -32,16 +32,15 @@ export function personPages(site: Site): void {
     const { connection, identityId } = person
     const known = person.wanted ?? person.confirmed
     const [name, key] = [nameOf(known), html`<span class="key">${identityId}</span>`]
-    const content = html`${guest.news}
-${heading({
-  title: name === null ? key : html`${name} ${key}`,
-  crumbs: [
-    { name: 'People', href: '/people' },
-    { name: connection, href: address('/people', { connection }) },
-  ],
-  lead: html`${aboutText(known)}${person.asOf && html`<span>HR’s facts are of ${moment(person.asOf)}</span>`}`,
-  actions: actionsFor(person, guest),
-})}
+    const content = html`${heading({
+      title: name === null ? key : html`${name} ${key}`,
+      crumbs: [
+        { name: 'People', href: '/people' },
+        { name: connection, href: address('/people', { connection }) },
+      ],
+      lead: html`${aboutText(known)}${person.asOf && html`<span>HR’s facts are of ${moment(person.asOf)}</span>`}`,
+      actions: actionsFor(person, guest),
+    })}
 ${notes(person)}
 ${card({
   title: 'HR and the platform',

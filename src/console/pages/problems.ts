@@ -9,7 +9,7 @@ import { span } from '../../web/span.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
-import type { Fields, Guest, Site } from '../site.ts'
+import type { Fields, Reader, Site } from '../site.ts'
 import { capital, kindBadge, personLink, runHref } from '../words.ts'
 
 const perPage = 50
@@ -18,14 +18,13 @@ const renewSeconds = 10
 /** The people for whom something does not come to pass, and why. */
 export function problemPages(site: Site): void {
   site.page('/problems', async (guest, fields) => {
-    const { control, caller, news } = guest
+    const { control, caller } = guest
     const status = await control.status({})
     const connection = fields('connection')
     const leavers = await control.listNotEffective({
       query: { ...pageOf('leavers', fields), values: seesValues(caller) },
     })
-    const content = html`${news}
-${heading({ title: 'Problems', lead: 'The people who are not on the platform as HR says, and why.' })}
+    const content = html`${heading({ title: 'Problems', lead: 'The people who are not on the platform as HR says, and why.' })}
 ${filterForm({
   action: '/problems',
   label: 'Problems',
@@ -50,7 +49,9 @@ ${card({
     return { title: 'Problems', content, section: 'problems', follows: isKnown ? { connection } : {} }
   })
 
-  site.part('/problems/current', async (guest, fields) => currentPart(guest, fields, await guest.control.status({})))
+  site.commonPart('/problems/current', async (reader, fields) =>
+    currentPart(reader, fields, await reader.control.status({})),
+  )
 }
 
 type List = 'problems' | 'unserved' | 'leavers'
@@ -72,7 +73,7 @@ function pages(name: List, next: string | null, fields: Fields): Html | null {
 }
 
 /** What moves while runs deliver. The leavers stand apart: they are shown with names, and each look at those is recorded. */
-async function currentPart(guest: Guest, fields: Fields, status: Status): Promise<Html> {
+async function currentPart(guest: Reader, fields: Fields, status: Status): Promise<Html> {
   const { control } = guest
   const connection = fields('connection')
   const [{ data: failures }, problems, unserved] = await Promise.all([
@@ -123,7 +124,7 @@ function totalsOf({ connections }: Status, connection: string): { problems: numb
   }
 }
 
-function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Guest): Html {
+function problemsTable(problems: readonly Problem[], failures: readonly FailureView[], { now }: Reader): Html {
   const helps = new Map(failures.map(({ code, helps }) => [code, helps]))
   const columns: readonly Column<Problem>[] = [
     {
@@ -149,7 +150,7 @@ function problemsTable(problems: readonly Problem[], failures: readonly FailureV
   return table({ caption: 'Problems by connection and key', columns, rows: problems, empty: 'No one.' })
 }
 
-function unservedTable(unserved: readonly Unserved[], { now }: Guest): Html {
+function unservedTable(unserved: readonly Unserved[], { now }: Reader): Html {
   const columns: readonly Column<Unserved>[] = [
     {
       name: 'Person',
@@ -182,7 +183,7 @@ function unservedTable(unserved: readonly Unserved[], { now }: Guest): Html {
   })
 }
 
-function leaversTable(leavers: readonly Leaver[], { now }: Guest): Html {
+function leaversTable(leavers: readonly Leaver[], { now }: Reader): Html {
   const columns: readonly Column<Leaver>[] = [
     {
       name: 'Person',

@@ -37,13 +37,12 @@ const downloads = {
 /** What became of the departures of a period, with what proves it. */
 export function reportPages(site: Site): void {
   site.page('/reports', async (guest, fields) => {
-    const { control, news } = guest
+    const { control } = guest
     const { connections } = await control.status({})
     const wanted = wantedOf(guest, fields)
     const report = await control.reportLeavers({ query: wanted })
     const { from, to, connection = '', values } = wanted
-    const content = html`${news}
-${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
+    const content = html`${heading({ title: 'Reports', lead: 'What became of every departure whose last day lies in a period, and how long it took.' })}
 ${filterForm({
   action: '/reports',
   label: 'Period',

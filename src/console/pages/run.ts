@@ -9,7 +9,7 @@ import { definitions, figures, joined, live, type Moment, type Tone, timeline } 
 import { paging } from '../../web/tables.ts'
 import { counted, duration, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
-import { type Fields, type Guest, type Site, shortId } from '../site.ts'
+import { type Fields, type Guest, type Reader, type Site, shortId } from '../site.ts'
 import {
   capital,
   changesIn,
@@ -32,16 +32,15 @@ const renewSeconds = 2
 export function runPages(site: Site): void {
   site.page('/runs/:runId', async (guest, fields) => {
     const run = await runOf(guest, fields)
-    const content = html`${guest.news}
-${heading({
-  title: html`Run of ${run.connection}`,
-  crumbs: [
-    { name: 'Runs', href: '/runs' },
-    { name: run.connection, href: address('/runs', { connection: run.connection }) },
-  ],
-  lead: html`${moment(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
-  actions: actionsFor(run, guest),
-})}
+    const content = html`${heading({
+      title: html`Run of ${run.connection}`,
+      crumbs: [
+        { name: 'Runs', href: '/runs' },
+        { name: run.connection, href: address('/runs', { connection: run.connection }) },
+      ],
+      lead: html`${moment(run.createdAt)}, started by ${joined(run.requestedBy.length > 0 ? run.requestedBy : [triggers[run.trigger]])}${optionsText(run)} · <span class="key">${run.id}</span>`,
+      actions: actionsFor(run, guest),
+    })}
 ${progressPart(run, guest)}
 ${run.guards !== null && run.guards.length > 0 && card({ title: 'Guards', id: 'guards', content: verdictsParts(run.guards, run.connection) })}
 ${run.warnings.length > 0 && card({ title: 'To look at in the source', id: 'warnings', content: html`<ul class="lines">${run.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>` })}
@@ -58,7 +57,7 @@ ${factsPart(run)}`
     }
   })
 
-  site.part('/runs/:runId/progress', async (guest, fields) => {
+  site.commonPart('/runs/:runId/progress', async (guest, fields) => {
     const run = await runOf(guest, fields)
     return isResting(run) ? null : progressPart(run, guest)
   })
@@ -123,7 +122,7 @@ export function reasonField(fields: Fields): Html {
 }
 
 /** The run that the address names. */
-export async function runOf({ control }: Guest, fields: Fields): Promise<Run> {
+export async function runOf({ control }: Reader, fields: Fields): Promise<Run> {
   const runId = fields('runId')
   if (!/^[\da-f-]{36}$/i.test(runId)) throw new Failure('not_found', `there is no run "${runId}"`)
   return await control.getRun({ params: { runId } })
@@ -183,7 +182,7 @@ function optionsText({ options }: Run): Html | null {
 }
 
 /** How far the run is, renewed until it rests. */
-function progressPart(run: Run, guest: Guest): Html {
+function progressPart(run: Run, guest: Reader): Html {
   const all = changesIn(run.counts)
   const content = html`<section class="card" aria-labelledby="progress">
 <div class="heading"><h2 id="progress">${stateBadge(run)}</h2>${run.durationMs !== null && html`<span class="faint">took ${duration(run.durationMs)}</span>`}</div>

@@ -7,7 +7,7 @@ import { heading } from '../../web/layout.ts'
 import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { duration, moment, nearness } from '../../web/words.ts'
-import { type Fields, type Guest, type Site, shortId } from '../site.ts'
+import { type Fields, type Reader, type Site, shortId } from '../site.ts'
 import { capital, countsText, runHref, runStates, stateBadge, triggers } from '../words.ts'
 
 const perPage = 50
@@ -15,11 +15,10 @@ const renewSeconds = 10
 
 /** The runs of all connections, the newest first. */
 export function runsPages(site: Site): void {
-  site.page('/runs', async (guest, fields) => {
+  site.commonPage('/runs', async (guest, fields) => {
     const { connections } = await guest.control.status({})
     const chosen = chosenBy(fields)
-    const content = html`${guest.news}
-${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
+    const content = html`${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
 ${filter(chosen, connections)}
 ${await list(guest, fields)}`
     const { connection } = chosen
@@ -27,7 +26,7 @@ ${await list(guest, fields)}`
     return { title: 'Runs', content, section: 'runs', follows: isKnown ? { connection } : {} }
   })
 
-  site.part('/runs/list', list)
+  site.commonPart('/runs/list', list)
 }
 
 type Chosen = {
@@ -79,7 +78,7 @@ function filter(chosen: Chosen, connections: readonly ConnectionStatus[]): Html 
 }
 
 /** One page of the list, which renews itself. */
-async function list({ control, now }: Guest, fields: Fields): Promise<Html> {
+async function list({ control, now }: Reader, fields: Fields): Promise<Html> {
   const chosen = chosenBy(fields)
   const { connection, state, trigger } = chosen
   const after = fields('after')

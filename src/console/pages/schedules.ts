@@ -4,7 +4,7 @@ import { html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions } from '../../web/parts.ts'
 import { counted, moment, nearness } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
+import type { Reader, Site } from '../site.ts'
 
 const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
   read: 'Reads the source',
@@ -14,12 +14,11 @@ const purposes: Readonly<Record<ScheduleView['purpose'], string>> = {
 
 /** What happens by itself, and how a person pauses it. */
 export function schedulePages(site: Site): void {
-  site.page('/schedules', async (guest) => {
-    const { control, news } = guest
+  site.commonPage('/schedules', async (guest) => {
+    const { control } = guest
     const { data } = await control.listSchedules({ query: {} })
     const byConnection = [...Map.groupBy(data, ({ connection }) => connection)]
-    const content = html`${news}
-${heading({ title: 'Schedules', lead: 'What each connection does by itself, and the next ten times of it.' })}
+    const content = html`${heading({ title: 'Schedules', lead: 'What each connection does by itself, and the next ten times of it.' })}
 ${byConnection.length === 0 && html`<p class="empty" role="status">No connection has a schedule: runs begin when a file or an event comes, or a person asks.</p>`}
 ${byConnection.map(([connection, schedules]) => connectionCard(connection, schedules, guest))}`
     return { title: 'Schedules', content, section: 'schedules' }
@@ -80,7 +79,7 @@ ${byConnection.map(([connection, schedules]) => connectionCard(connection, sched
   })
 }
 
-function connectionCard(connection: string, schedules: readonly ScheduleView[], { now, notAllowed }: Guest) {
+function connectionCard(connection: string, schedules: readonly ScheduleView[], { now, notAllowed }: Reader) {
   const paused = schedules[0]?.paused ?? null
   const at = `/schedules/${encodeURIComponent(connection)}/pause`
   return card({

@@ -17,19 +17,18 @@ const levels: Readonly<Record<CheckView['level'], { readonly name: string; reado
 /** The configuration in effect, and what a check of it says now. */
 export function settingsPages(site: Site): void {
   site.page('/settings', async (guest) => {
-    const { control, news } = guest
+    const { control } = guest
     const refusal = guest.notAllowed('getSettings')
     if (refusal !== null) {
       const content = html`${heading({ title: 'Settings' })}<p class="empty" role="status">You cannot see the settings: ${refusal}.</p>`
       return { title: 'Settings', content, section: 'settings' }
     }
     const { file, readAt, data } = await control.getSettings({})
-    const content = html`${news}
-${heading({
-  title: 'Settings',
-  lead: html`<code>${file}</code>, as it was changed last ${moment(readAt)}`,
-  actions: checkForm(guest),
-})}
+    const content = html`${heading({
+      title: 'Settings',
+      lead: html`<code>${file}</code>, as it was changed last ${moment(readAt)}`,
+      actions: checkForm(guest),
+    })}
 ${groupsOf(data).map(({ title, settings }) => groupCard(title, settings))}`
     return { title: 'Settings', content, section: 'settings' }
   })

@@ -6,7 +6,7 @@ import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { moment, nearness, number } from '../../web/words.ts'
-import type { Guest, Site } from '../site.ts'
+import type { Reader, Site } from '../site.ts'
 import { capital, fieldName, runHref, triggers } from '../words.ts'
 
 const perPage = 50
@@ -24,8 +24,8 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
 
 /** Which exports came, what became of each, and what was read of one. */
 export function sourcePages(site: Site): void {
-  site.page('/sources', async (guest, fields) => {
-    const { control, news } = guest
+  site.commonPage('/sources', async (guest, fields) => {
+    const { control } = guest
     const { connections } = await control.status({})
     const chosen = { connection: fields('connection') }
     const { data, next } = await control.listSources({
@@ -35,8 +35,7 @@ export function sourcePages(site: Site): void {
         limit: perPage,
       },
     })
-    const content = html`${news}
-${heading({ title: 'Sources', lead: 'The exports and listings that came, the newest first, and what became of each.' })}
+    const content = html`${heading({ title: 'Sources', lead: 'The exports and listings that came, the newest first, and what became of each.' })}
 ${filterForm({
   action: '/sources',
   label: 'Sources',
@@ -60,16 +59,15 @@ ${paging({
     return { title: 'Sources', content, section: 'sources' }
   })
 
-  site.page('/sources/:runId', async ({ control, news }, fields) => {
+  site.commonPage('/sources/:runId', async ({ control }, fields) => {
     const source = await control.getSource({ params: { runId: fields('runId') } })
     const { header, warnings } = source
     const title = source.name ?? 'No export'
-    const content = html`${news}
-${heading({
-  title,
-  crumbs: [{ name: 'Sources', href: '/sources' }],
-  lead: capital(`${sourceOutcomes[source.outcome]}.`),
-})}
+    const content = html`${heading({
+      title,
+      crumbs: [{ name: 'Sources', href: '/sources' }],
+      lead: capital(`${sourceOutcomes[source.outcome]}.`),
+    })}
 <section class="card" aria-label="What was read">
 ${definitions([
   ['Connection', source.connection],
@@ -126,7 +124,7 @@ ${
   })
 }
 
-function sourcesTable(readings: readonly SourceReading[], { now }: Guest): Html {
+function sourcesTable(readings: readonly SourceReading[], { now }: Reader): Html {
   const columns: readonly Column<SourceReading>[] = [
     {
       name: 'Export',
