@@ -1,5 +1,6 @@
 import type { Alert } from '../contract/control/alerts.ts'
 import type { ChangeView, Counts, FieldChange, PersonChange, RecordView, Run } from '../contract/control/shapes.ts'
+import { selectField } from '../web/forms.ts'
 import { type Html, html, type Shown } from '../web/html.ts'
 import { badge, difference, joined, type Tone } from '../web/parts.ts'
 import { counted, day, moment, number } from '../web/words.ts'
@@ -197,4 +198,15 @@ export function capital(text: string): string {
 /** `3 of 12,000`; the number alone where there is no other. */
 export function among(part: number, whole: number | null): string {
   return whole === null ? number(part) : `${number(part)} of ${number(whole)}`
+}
+
+/** Narrows a list to one connection: of those that there are, or of one that was. */
+export function connectionField(connections: readonly string[], chosen: string): Html {
+  const names = new Set(chosen === '' ? connections : [...connections, chosen])
+  return selectField({
+    name: 'connection',
+    label: 'Connection',
+    options: [{ value: '', name: 'All' }, ...[...names].map((name) => ({ value: name, name }))],
+    value: chosen,
+  })
 }

@@ -1,13 +1,13 @@
 import type { TrailEntry } from '../../contract/control/trail.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, selectField, textField } from '../../web/forms.ts'
+import { filterForm, textField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { joined } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { moment } from '../../web/words.ts'
 import type { Site } from '../site.ts'
-import { personLink, runHref } from '../words.ts'
+import { connectionField, personLink, runHref } from '../words.ts'
 
 const perPage = 50
 /** Details with more names than this are shown in part; the export has all of them. */
@@ -16,7 +16,7 @@ const mostNames = 10
 /** The audit trail as people read it. */
 export function auditPages(site: Site): void {
   site.page('/audit', async ({ control }, fields) => {
-    const { connections } = await control.status({})
+    const { connections } = await control.about({})
     const chosen = { act: fields('act'), by: fields('by'), connection: fields('connection'), person: fields('person') }
     const { act, by, connection, person } = chosen
     const { data, next } = await control.readAudit({
@@ -46,12 +46,7 @@ ${filterForm({
       value: by,
       maxLength: 191,
     },
-  )}${selectField({
-    name: 'connection',
-    label: 'Connection',
-    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
-    value: connection,
-  })}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
+  )}${connectionField(connections, connection)}${textField({ name: 'person', label: 'Key of a person', value: person, maxLength: 320 })}`,
 })}
 <section class="card" id="entries" aria-label="Acts">
 ${entriesTable(data, next !== null)}

@@ -83,7 +83,7 @@ function withoutBlanks<T extends Readonly<Record<string, string>>>(values: T): T
 }
 
 async function isConnected({ control }: Guest): Promise<boolean> {
-  return (await control.status({})).connections.length > 0
+  return (await control.about({})).connections.length > 0
 }
 
 async function startPage(guest: Guest, fields: Fields, refused: string | null): Promise<Content> {

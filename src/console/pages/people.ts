@@ -1,20 +1,20 @@
 import type { FoundPerson } from '../../contract/control/people.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, selectField, textField } from '../../web/forms.ts'
+import { filterForm, textField } from '../../web/forms.ts'
 import { html } from '../../web/html.ts'
 import { heading } from '../../web/layout.ts'
 import { badge, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { day } from '../../web/words.ts'
 import type { Guest, Site } from '../site.ts'
-import { capital, whoText } from '../words.ts'
+import { capital, connectionField, whoText } from '../words.ts'
 
 const perPage = 50
 
 /** The people of all connections, and where one of them is looked up. */
 export function peoplePages(site: Site): void {
   site.page('/people', async (guest, fields) => {
-    const { connections } = await guest.control.status({})
+    const { connections } = await guest.control.about({})
     const [connection, search, after] = [fields('connection'), fields('q'), fields('after')]
     const why = guest.notAllowed('searchPeople')
     const content = html`${heading({ title: 'People', lead: 'What HR says of a person, and what the platform has.' })}
@@ -25,14 +25,7 @@ ${
     label: 'People',
     part: 'people',
     all: search === '' && connection === '' ? null : '/people',
-    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'How it begins' })}${selectField(
-      {
-        name: 'connection',
-        label: 'Connection',
-        options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
-        value: connection,
-      },
-    )}`,
+    fields: html`${textField({ name: 'q', label: 'Key, e-mail or name', type: 'search', value: search, maxLength: 320, placeholder: 'How it begins' })}${connectionField(connections, connection)}`,
   })
 }
 <section class="card" id="people" aria-label="People">

@@ -1,7 +1,7 @@
 import type { Leaver } from '../../contract/control/leavers.ts'
 import type { FailureView, Problem, Status, Unserved } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, selectField } from '../../web/forms.ts'
+import { filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, live } from '../../web/parts.ts'
@@ -10,7 +10,7 @@ import { type Column, paging, table } from '../../web/tables.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
 import type { Fields, Reader, Site } from '../site.ts'
-import { capital, kindBadge, personLink, runHref } from '../words.ts'
+import { capital, connectionField, kindBadge, personLink, runHref } from '../words.ts'
 
 const perPage = 50
 const renewSeconds = 10
@@ -30,12 +30,10 @@ ${filterForm({
   label: 'Problems',
   part: 'lists',
   all: connection === '' ? null : '/problems',
-  fields: selectField({
-    name: 'connection',
-    label: 'Connection',
-    options: [{ value: '', name: 'All' }, ...status.connections.map(({ name }) => ({ value: name, name }))],
-    value: connection,
-  }),
+  fields: connectionField(
+    status.connections.map(({ name }) => name),
+    connection,
+  ),
 })}
 <div id="lists" class="live">
 ${await currentPart(guest, fields, status)}

@@ -8,7 +8,7 @@ import {
   leaverStates,
 } from '../../contract/control/leavers.ts'
 import { address } from '../../web/address.ts'
-import { checkField, filterForm, selectField, textField } from '../../web/forms.ts'
+import { checkField, filterForm, textField } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge } from '../../web/parts.ts'
@@ -17,7 +17,7 @@ import { type Column, table } from '../../web/tables.ts'
 import { counted, moment, number } from '../../web/words.ts'
 import { seesValues } from '../control.ts'
 import type { Fields, Guest, Site } from '../site.ts'
-import { capital, personLink } from '../words.ts'
+import { capital, connectionField, personLink } from '../words.ts'
 
 const defaultDays = 90
 /** So many departures are shown; the files hold all of them. */
@@ -38,7 +38,7 @@ const downloads = {
 export function reportPages(site: Site): void {
   site.page('/reports', async (guest, fields) => {
     const { control } = guest
-    const { connections } = await control.status({})
+    const { connections } = await control.about({})
     const wanted = wantedOf(guest, fields)
     const report = await control.reportLeavers({ query: wanted })
     const { from, to, connection = '', values } = wanted
@@ -53,12 +53,7 @@ ${filterForm({
     label: 'To',
     type: 'date',
     value: to,
-  })}${selectField({
-    name: 'connection',
-    label: 'Connection',
-    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
-    value: connection,
-  })}${seesValues(guest.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
+  })}${connectionField(connections, connection)}${seesValues(guest.caller) && checkField({ name: 'values', label: 'With names', checked: values })}`,
 })}
 <div id="report" class="live">
 ${card({ title: 'In short', id: 'short', content: summariesTable(report) })}

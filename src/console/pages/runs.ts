@@ -1,4 +1,3 @@
-import type { ConnectionStatus } from '../../contract/control/shapes.ts'
 import { Run, RunState } from '../../contract/control/shapes.ts'
 import { address } from '../../web/address.ts'
 import { filterForm, selectField } from '../../web/forms.ts'
@@ -8,7 +7,7 @@ import { joined, live } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { duration, moment, nearness } from '../../web/words.ts'
 import { type Fields, type Reader, type Site, shortId } from '../site.ts'
-import { capital, countsText, runHref, runStates, stateBadge, triggers } from '../words.ts'
+import { capital, connectionField, countsText, runHref, runStates, stateBadge, triggers } from '../words.ts'
 
 const perPage = 50
 const renewSeconds = 10
@@ -16,13 +15,13 @@ const renewSeconds = 10
 /** The runs of all connections, the newest first. */
 export function runsPages(site: Site): void {
   site.commonPage('/runs', async (guest, fields) => {
-    const { connections } = await guest.control.status({})
+    const { connections } = await guest.control.about({})
     const chosen = chosenBy(fields)
     const content = html`${heading({ title: 'Runs', lead: 'What Rollcall has done: the newest first.' })}
 ${filter(chosen, connections)}
 ${await list(guest, fields)}`
     const { connection } = chosen
-    const isKnown = connections.some(({ name }) => name === connection)
+    const isKnown = connections.includes(connection)
     return { title: 'Runs', content, section: 'runs', follows: isKnown ? { connection } : {} }
   })
 
@@ -45,19 +44,13 @@ function isNarrowed({ connection, state, trigger }: Chosen): boolean {
   return connection !== '' || state !== undefined || trigger !== undefined
 }
 
-function filter(chosen: Chosen, connections: readonly ConnectionStatus[]): Html {
-  const names = [...new Set([...connections.map(({ name }) => name), chosen.connection])].filter(Boolean)
+function filter(chosen: Chosen, connections: readonly string[]): Html {
   return filterForm({
     action: '/runs',
     label: 'Runs',
     part: 'runs',
     all: isNarrowed(chosen) ? '/runs' : null,
-    fields: html`${selectField({
-      name: 'connection',
-      label: 'Connection',
-      options: [{ value: '', name: 'All' }, ...names.map((name) => ({ value: name, name }))],
-      value: chosen.connection,
-    })}${selectField({
+    fields: html`${connectionField(connections, chosen.connection)}${selectField({
       name: 'state',
       label: 'State',
       options: [

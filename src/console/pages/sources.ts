@@ -1,13 +1,13 @@
 import { type SourceOutcome, type SourceReading, sourceOutcomes } from '../../contract/control/sources.ts'
 import { address } from '../../web/address.ts'
-import { filterForm, selectField } from '../../web/forms.ts'
+import { filterForm } from '../../web/forms.ts'
 import { type Html, html } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
 import { badge, definitions, type Tone } from '../../web/parts.ts'
 import { type Column, paging, table } from '../../web/tables.ts'
 import { moment, nearness, number } from '../../web/words.ts'
 import type { Reader, Site } from '../site.ts'
-import { capital, fieldName, runHref, triggers } from '../words.ts'
+import { capital, connectionField, fieldName, runHref, triggers } from '../words.ts'
 
 const perPage = 50
 
@@ -26,7 +26,7 @@ const outcomes: Readonly<Record<SourceOutcome, { readonly name: string; readonly
 export function sourcePages(site: Site): void {
   site.commonPage('/sources', async (guest, fields) => {
     const { control } = guest
-    const { connections } = await control.status({})
+    const { connections } = await control.about({})
     const chosen = { connection: fields('connection') }
     const { data, next } = await control.listSources({
       query: {
@@ -41,12 +41,7 @@ ${filterForm({
   label: 'Sources',
   part: 'sources',
   all: chosen.connection === '' ? null : '/sources',
-  fields: selectField({
-    name: 'connection',
-    label: 'Connection',
-    options: [{ value: '', name: 'All' }, ...connections.map(({ name }) => ({ value: name, name }))],
-    value: chosen.connection,
-  }),
+  fields: connectionField(connections, chosen.connection),
 })}
 <section class="card" id="sources" aria-label="Sources">
 ${sourcesTable(data, guest)}

@@ -16,6 +16,7 @@ import { runNameOperations } from './run-names.ts'
 import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
 import {
+  About,
   ChangeKind,
   ChangeView,
   ClassedValue,
@@ -95,7 +96,7 @@ export const control = operations({
     path: '/about',
     permission: 'viewer',
     summary: 'What runs here. It is answered without a look into the store.',
-    success: { 200: Status.pick({ version: true, daemon: true }).meta({ id: 'About' }) },
+    success: { 200: About },
     errors: [401, 500],
   },
   status: {

@@ -634,3 +634,7 @@ export const Status = z
   })
   .meta({ id: 'Status' })
 export type Status = z.infer<typeof Status>
+
+export const About = Status.pick({ version: true, daemon: true })
+  .extend({ connections: z.array(z.string()).describe('The names of all connections.') })
+  .meta({ id: 'About' })

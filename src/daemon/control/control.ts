@@ -134,8 +134,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   ...settingsHandlers,
   ...firstVisitHandlers,
 
-  async about({ about: { version, daemon } }) {
-    return { status: 200, body: { version, daemon } }
+  async about({ about: { version, daemon }, sync }) {
+    return { status: 200, body: { version, daemon, connections: [...sync.connections.keys()] } }
   },
 
   async status(ctx) {
