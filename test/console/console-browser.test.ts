@@ -1,15 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import type { AxeResults } from 'axe-core'
-import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { excessOf, screens, violationsOn } from '../helpers/axe.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
-import { isFull } from '../helpers/tier.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 import { type Company, openCompany } from './company.ts'
 import { newWindow, textOf } from './windows.ts'
-
-const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 let host: Host
 let company: Company
@@ -25,13 +19,6 @@ afterAll(async () => {
   await company[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
-
-/** What a reader of screens would stumble over, as axe finds it. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-}
 
 function pathsOf({ settled, held }: Company): string[] {
   return [
@@ -169,13 +156,6 @@ test('the keyboard alone leads to everything on a held plan, and what has the fo
   expect(unseen).toEqual([])
 })
 
-const screens = [
-  ['dark', 360],
-  ['light', 1440],
-  ...(isFull ? ([360, 768] as const).map((width) => ['light', width] as const) : []),
-  ...(isFull ? ([768, 1440] as const).map((width) => ['dark', width] as const) : []),
-] as const
-
 test.each(screens)(
   'axe finds nothing in %s on a screen %d pixels wide, and no page is wider',
   async (scheme, width) => {
@@ -184,15 +164,26 @@ test.each(screens)(
     await page.setViewport({ width, height: 900 })
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
     const found: (readonly [string, string[]])[] = []
-
-    for (const path of pathsOf(company)) {
-      await go(path)
+    const look = async (path: string) => {
       await page.$$eval('details', (all) => {
         for (const one of all) one.open = true
       })
-      const wider = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-      found.push([path, [...(await violations(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
+      const wider = await excessOf(page)
+      found.push([path, [...(await violationsOn(page)), ...(wider === 0 ? [] : [`wider by ${wider}`])]])
     }
+
+    for (const path of pathsOf(company)) {
+      await go(path)
+      await look(path)
+    }
+    await window.leave()
+    for (const path of ['/sign-in?to=%2Fruns', '/sign-in?out=1']) {
+      await go(path)
+      await look(path)
+    }
+    await page.type('::-p-aria(Token)', 'a wrong one')
+    await window.press('Sign in')
+    await look('a refused sign-in')
 
     expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
   },

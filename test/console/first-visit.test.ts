@@ -2,21 +2,18 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import type { AxeResults } from 'axe-core'
-import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig } from '../../src/daemon/config/config.ts'
+import { excessOf, screens, violationsOn } from '../helpers/axe.ts'
 import { call } from '../helpers/called.ts'
 import { type EmptyDaemon, exportHeader, exportOf, noticeIn, openEmptyDaemon, tokenIn } from '../helpers/first-visit.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
 import { gzipOfZeros } from '../helpers/sources/hostile-files.ts'
 import { zipOf } from '../helpers/sources/zip.ts'
-import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const samples = fileURLToPath(new URL('../../config/samples/', import.meta.url))
-const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 const mebibyte = 1024 * 1024
 
 let host: Host
@@ -32,14 +29,6 @@ afterAll(async () => {
   await empty[Symbol.asyncDispose]()
   await host[Symbol.asyncDispose]()
 })
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-}
-
-const looks = [360, 768, 1440].flatMap((width) => ['light', 'dark'].map((theme) => ({ width, theme })))
 
 /** A window in which an admin is signed in. */
 async function newWindow({ url, adminToken }: EmptyDaemon, { scripts }: { scripts: boolean }) {
@@ -68,11 +57,10 @@ test('every step can be read on each screen, in light and dark, with a reader of
   const { page, press, choose } = window
   const found: string[] = []
   const look = async () => {
-    for (const { width, theme } of isFull ? looks : looks.filter((_, at) => at % 3 === 0)) {
+    for (const [theme, width] of screens) {
       await page.setViewport({ width, height: 900 })
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }])
-      const isCut = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')
-      const faults = [...(await violations(page)), ...(isCut ? ['wider than the screen'] : [])]
+      const faults = [...(await violationsOn(page)), ...((await excessOf(page)) > 0 ? ['wider than the screen'] : [])]
       found.push(...faults.map((fault) => `${new URL(page.url()).pathname} ${width} ${theme}: ${fault}`))
     }
   }

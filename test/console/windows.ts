@@ -19,6 +19,8 @@ export async function newWindow(
     page,
     complaints,
     go: (path: string) => page.goto(url + path),
+    /** Ana is not signed in any more. */
+    leave: () => context.deleteMatchingCookies({ name: visitorCookie }),
     press: (name: string) => leave(page, async () => (await shown(page, `::-p-aria(${name})`)).click()),
     [Symbol.asyncDispose]: () => context.close(),
   }

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import type { AxeResults } from 'axe-core'
 import { parse } from 'csv-parse/sync'
 import { describe, expect, test } from 'vitest'
 import { leaversCsv } from '../../../src/daemon/reports/leavers-csv.ts'
 import { leaversPage } from '../../../src/daemon/reports/leavers-page.ts'
+import { violationsOn } from '../../helpers/axe.ts'
 import { leaverDocument, reportDocument } from '../../helpers/leaver-documents.ts'
 import { startChromium } from '../../helpers/servers/chromium.ts'
 
@@ -55,7 +53,6 @@ describe('the table', () => {
 describe('the page', () => {
   test('opens in a browser as text alone: it runs nothing, asks for nothing and can be read by everybody', async () => {
     await using chromium = await startChromium()
-    const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
     const page = await chromium.browser.newPage()
     const asked: string[] = []
     const complaints: string[] = []
@@ -71,12 +68,10 @@ describe('the page', () => {
       styled: getComputedStyle(document.querySelector('.bar.good')).fill,
       handlers: [...document.querySelectorAll('*')].filter((one) => [...one.attributes].some(({ name }) => name.startsWith('on'))).length,
     })`)
-    const faults = []
+    const faults: string[] = []
     for (const value of ['light', 'dark']) {
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
-      await page.evaluate(axe)
-      const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-      faults.push(...violations.map(({ id, nodes }) => `${value} ${id}: ${nodes[0]?.html}`))
+      for (const fault of await violationsOn(page)) faults.push(`${value} ${fault}`)
     }
 
     expect(found).toEqual({

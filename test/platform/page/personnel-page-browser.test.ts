@@ -1,15 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { excessOf, screens, violationsOn } from '../../helpers/axe.ts'
 import { startChromium } from '../../helpers/servers/chromium.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
-import { isFull } from '../../helpers/tier.ts'
 import { newPageCompany, password } from '../helpers/page-visitors.ts'
 import { openTestPlatform, type TestPlatform } from '../helpers/platforms.ts'
 
-const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 /** Run in the page. */
 const whatHasTheFocus = `(() => {
   const element = document.activeElement
@@ -83,13 +79,6 @@ async function signIn(window: Awaited<ReturnType<typeof newWindow>>): Promise<vo
 
 function textOf(page: Page, selector: string): Promise<string> {
   return page.$eval(selector, (element) => element.textContent.replaceAll(/\s+/g, ' ').trim())
-}
-
-/** What a reader of screens would stumble over, as axe finds it. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
 }
 
 describe.each([
@@ -221,13 +210,6 @@ test('the keyboard alone leads to everything, and what has the focus shows it', 
   expect(await page.evaluate('document.activeElement.textContent')).toBe('The next sync looks after 1 person again.')
 })
 
-const screens = [
-  ['dark', 360],
-  ['light', 1440],
-  ...(isFull ? ([360, 768] as const).map((width) => ['light', width] as const) : []),
-  ...(isFull ? ([768, 1440] as const).map((width) => ['dark', width] as const) : []),
-] as const
-
 test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (scheme, width) => {
   const acme = await newPageCompany(opened)
   await using window = await newWindow()
@@ -238,13 +220,13 @@ test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (
     { name: 'prefers-reduced-motion', value: 'reduce' },
   ])
   await go('/personnel/sign-in')
-  const found: (readonly [string, string[]])[] = [['sign-in', await violations(page)]]
+  const found: (readonly [string, string[]])[] = [['sign-in', await violationsOn(page)]]
   await page.type('::-p-aria(Name)', 'ana')
   await page.type('::-p-aria(Password)', 'wrong horse battery')
   await window.press('Sign in')
-  found.push(['refused', await violations(page)])
+  found.push(['refused', await violationsOn(page)])
   await signIn(window)
-  found.push(['accounts', await violations(page)])
+  found.push(['accounts', await violationsOn(page)])
   const started_at = opened.clock.now()
   const syncs = opened.platform.database.db.insertInto('identity_sync_attempts')
   const attempt = { account_id: acme.id, trigger: 'schedule', started_by: null, started_at } as const
@@ -257,17 +239,16 @@ test.each(screens)('axe finds nothing in %s on a screen %d pixels wide', async (
     '/personnel/nothing',
   ]) {
     await go(path)
-    found.push([path, await violations(page)])
+    found.push([path, await violationsOn(page)])
   }
   await syncs.values(attempt).execute()
   await go(`/personnel?account=${acme.id}&source=by-hand`)
-  found.push(['running', await violations(page)])
+  found.push(['running', await violationsOn(page)])
   await window.press('Reset Front Desk')
-  found.push(['told', await violations(page)])
+  found.push(['told', await violationsOn(page)])
 
   expect(found.filter(([, problems]) => problems.length > 0)).toEqual([])
-  const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-  expect(overflow).toBe(0)
+  expect(await excessOf(page)).toBe(0)
 })
 
 test.each([
