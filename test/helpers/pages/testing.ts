@@ -17,7 +17,8 @@ const title = '## What was run\n'
 const end = '\n## Writing a test\n'
 
 const note = `
-Made from \`test/nightly/results.json\`, which \`npm run results\` writes from the reports of such runs. Each row is the last time that it was run.
+Made from \`test/nightly/results.json\`, which \`npm run results\` writes from the reports of such runs. Each row is the last time that
+it was run; of what is tried at random, the last time that it was tried so often.
 `
 
 /** The page docs/testing.md, with the table of what was run made from the results. */
