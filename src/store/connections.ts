@@ -38,20 +38,11 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     .selectFrom('connections')
     .selectAll()
     .select((eb) => [
-      eb
-        .selectFrom('roster')
-        .select(
-          sql<Record<string, number>>`json_build_object(
-          'people', count(*) filter (where wanted is not null and retracted_at is null),
-          'separated', count(*) filter (where wanted ->> 'separatedAt' is not null and retracted_at is null),
-          'outOfSync', (
-            select count(*) from out_of_sync join roster late using (connection, identity_id)
-            where out_of_sync.connection = connections.name and late.wanted is not null and late.retracted_at is null))`.as(
-            'tally',
-          ),
-        )
-        .whereRef('roster.connection', '=', 'connections.name')
-        .as('tally'),
+      sql<number>`(
+        select count(*)::int from out_of_sync join roster late using (connection, identity_id)
+        where out_of_sync.connection = connections.name and late.wanted is not null and late.retracted_at is null)`.as(
+        'out_of_sync',
+      ),
       eb
         .selectFrom('inbox')
         .select(
@@ -65,7 +56,9 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
     ])
     .orderBy('name')
   if (name !== undefined) query = query.where('name', '=', name)
-  return (await query.execute()).map((row) => ({
+  const rows = await query.execute()
+  const headcounts = await headcountsOf(db, rows)
+  return rows.map((row) => ({
     name: row.name,
     targetKey: row.target_key,
     targetId: row.target_id,
@@ -81,13 +74,44 @@ export async function connectionStates(db: Db, name?: string): Promise<Connectio
             probeAt: row.probe_at?.toISOString() ?? null,
           }
         : null,
-    people: row.tally?.people ?? 0,
-    separated: row.tally?.separated ?? 0,
-    outOfSync: row.tally?.outOfSync ?? 0,
+    people: headcounts.get(row.name)?.people ?? 0,
+    separated: headcounts.get(row.name)?.separated ?? 0,
+    outOfSync: row.out_of_sync,
     pendingEvents: row.inbox?.pending ?? 0,
     heldEvents: row.inbox?.held ?? 0,
     rejectedEvents: row.inbox?.rejected ?? 0,
   }))
+}
+
+type Headcount = { readonly version: number; readonly people: number; readonly separated: number }
+
+/** What this process has counted last, by database and connection. */
+const counted = new WeakMap<Db, Map<string, Headcount>>()
+
+/** How many people there are in each connection. Their rows are read only where the roster has another version than when they were counted. */
+async function headcountsOf(
+  db: Db,
+  connections: readonly { readonly name: string; readonly roster_version: number }[],
+): Promise<ReadonlyMap<string, Headcount>> {
+  const known = counted.get(db) ?? new Map<string, Headcount>()
+  counted.set(db, known)
+  for (const { name, roster_version } of connections) {
+    if (known.get(name)?.version === roster_version) continue
+    // The version of the very moment that is counted in: the roster may have changed since the connection was read.
+    const { rows } = await sql<Headcount>`
+      select roster_version as version, people, separated from connections, lateral (
+        select (count(*) filter (where wanted is not null))::int as people,
+          (count(*) filter (where wanted ->> 'separatedAt' is not null))::int as separated
+        from roster where connection = connections.name and retracted_at is null) as headcount
+      where name = ${name}`.execute(db)
+    for (const found of rows) known.set(name, found)
+  }
+  return known
+}
+
+/** Says that who is wanted, or who has left, is about to change. First in a transaction, as whoever accepts a plan does it. */
+export async function changeRoster(tx: Db, connection: string): Promise<void> {
+  await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
 }
 
 export type Target = { readonly key: string | null; readonly id: number | null; readonly lacksUpdate: boolean }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { IdentityRecord, Traits } from '../identity/record.ts'
+import { changeRoster } from './connections.ts'
 import type { Db } from './schema.ts'
 
 /** Which installation a store is of. */
@@ -97,6 +98,7 @@ export async function noteLearned(
   { connection, learned, knownUntil }: { connection: string; learned: readonly Learned[]; knownUntil: Date },
 ): Promise<void> {
   if (learned.length === 0) return
+  await changeRoster(tx, connection)
   await sql`
     update roster set wanted = told.record, traits = told.traits, inferred = told."isNewLeaver" or roster.inferred,
       as_of = greatest(roster.as_of, ${knownUntil}), employment_as_of = greatest(roster.employment_as_of, ${knownUntil}),

@@ -268,6 +268,7 @@ export type StoreSchema = {
     accepted_rows: number | null
     accepted_end: NullableJson<readonly string[]>
     exports_accepted: Generated<number>
+    roster_version: Generated<number>
     keeps_values: Generated<boolean>
     digests_since: Date | null
     digest_key: string | null

@@ -48,8 +48,19 @@ export function latestSlot(schedule: Schedule, now: Date): Slot | null {
   }
 }
 
+/** What was found last for a schedule, which holds from then until that time. To look at a cron line takes milliseconds. */
+const foundNext = new WeakMap<Schedule, { readonly from: Date; readonly at: Date | null }>()
+
 /** When the schedule is due next; null for one that never is again. */
 export function nextSlotAt(schedule: Schedule, now: Date): Date | null {
+  const found = foundNext.get(schedule)
+  if (found && found.from <= now && (found.at === null || now < found.at)) return found.at
+  const at = lookForNext(schedule, now)
+  foundNext.set(schedule, { from: now, at })
+  return at
+}
+
+function lookForNext(schedule: Schedule, now: Date): Date | null {
   const cron = cronOf(schedule)
   const [last] = cron.previousRuns(1, new Date(now.getTime() + 1))
   const pending = last && slotOf(schedule, last)

@@ -16,6 +16,7 @@ import { inDoubt } from './0017-in-doubt.ts'
 import { access } from './0018-access.ts'
 import { sourceHeaders } from './0019-source-headers.ts'
 import { pauses } from './0020-pauses.ts'
+import { headcounts } from './0021-headcounts.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   access,
   sourceHeaders,
   pauses,
+  headcounts,
 ]

@@ -8,6 +8,7 @@ import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
+import { changeRoster } from '../connections.ts'
 import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
@@ -280,6 +281,7 @@ export async function commitPlan(
     now: Date
   },
 ): Promise<number> {
+  await changeRoster(tx, connection)
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
   await acceptStanding(tx, { runId, connection, now })

@@ -227,7 +227,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'the newest accepted export, the keys at its end, and what blocks the connection',
       until: forEver,
       columns: named(
-        'name target_key target_id target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by keeps_values digests_since digest_key digested_to',
+        'name target_key target_id target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by keeps_values digests_since digest_key digested_to',
       ),
     },
   ],

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { timesSpokenOf } from '../../identity/field-times.ts'
 import type { FieldTimes, HeldLeaving, IdentityRecord, RosterEntry, Traits } from '../../identity/record.ts'
 import { isDigest, recognised, type Stated } from '../../identity/value-digests.ts'
+import { changeRoster } from '../connections.ts'
 import type { Db, KnownPeople } from '../schema.ts'
 import { valueDigests } from './value-digests.ts'
 
@@ -194,6 +195,7 @@ export async function unretract(
   db: Db,
   { connection, identityId }: { connection: string; identityId: string },
 ): Promise<boolean> {
+  await changeRoster(db, connection)
   const restored = await db
     .updateTable('roster')
     .set({
