@@ -1,10 +1,13 @@
-/** No answer that several people share is older than this when it is sent. `live.js` waits as long after an event before it asks. */
-const forMs = 1000
+/**
+ * No answer that several people share is older than this when it is given. A page that is shared is made of shared answers, so what it
+ * shows is twice as old at most; `live.js` waits for as long after an event before it asks.
+ */
+const forMs = 500
 const mostAddresses = 200
 
 /** What is the same for many who look at once. */
 export type Common<T> = {
-  /** What `make` answers, or has answered within the last second under the same key. It works for one key only once at a time. */
+  /** What `make` answers, or has answered half a second ago under the same key. It works for one key only once at a time. */
   recall(key: string, make: () => Promise<T>): Promise<T>
   /** Nothing that is begun from now on is answered from before. */
   forget(): void

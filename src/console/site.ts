@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../contract/control/access.ts'
 import type { control } from '../contract/control/control.ts'
+import type { Status } from '../contract/control/shapes.ts'
 import { Failure } from '../errors.ts'
 import { failureStatuses } from '../http/server/failure-statuses.ts'
 import { checkFormToken } from '../http/server/form-tokens.ts'
@@ -99,7 +100,7 @@ const Values = z.record(z.string(), z.unknown())
 export function createSite(app: FastifyInstance, options: SiteOptions & { readonly send: Send }): Site {
   const { access, send } = options
   const news = createNews(access)
-  const common = { pages: createCommon<Shown>(), parts: createCommon<Html | null>() }
+  const common = { pages: createCommon<Shown>(), parts: createCommon<Html | null>(), status: createCommon<Status>() }
 
   type Work = (request: FastifyRequest, reply: FastifyReply, visit: Visit) => Promise<FastifyReply>
   const signedIn = (work: Work) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -108,13 +109,19 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
     const to = request.method === 'GET' && request.url !== '/' ? request.url : null
     return reply.redirect(address('/sign-in', { to }), 303)
   }
-  const guestOf = ({ caller, formToken }: Visit): Guest => ({
-    caller,
-    formToken,
-    control: options.control(caller),
-    now: options.now(),
-    notAllowed: (operation) => notAllowed(caller, operation),
-  })
+  const guestOf = ({ caller, formToken }: Visit, isNew: boolean): Guest => {
+    const own = options.control(caller)
+    // Most pages say how the connections stand, and finding that out costs more than all else on them. It holds no personal value.
+    const status: Control['status'] = () =>
+      isNew ? own.status({}) : common.status.recall(caller.role, () => own.status({}))
+    return {
+      caller,
+      formToken,
+      control: { ...own, status },
+      now: options.now(),
+      notAllowed: (operation) => notAllowed(caller, operation),
+    }
+  }
 
   type Showing<T> = (request: FastifyRequest, visit: Visit, isNew: boolean) => Promise<T>
   const addPage = (path: string, show: Showing<Shown>) => {
@@ -122,7 +129,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
       path,
       signedIn(async (request, reply, visit) => {
         const done = news.hear(request, reply, visit)
-        const shown = await show(request, visit, done !== null)
+        const shown = await show(request, visit, done !== null || isAgain(request))
         if (shown === null) throw refuse('NotFound', 'There is no such page.')
         return 'to' in shown ? reply.redirect(shown.to, 303) : send(reply, shown, visit, done)
       }),
@@ -132,7 +139,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
     app.get(path, async (request, reply) => {
       // A page that renews itself is no sign of a person. Without a visit the whole page is loaded, which leads to the sign-in.
       const visit = await access.find(request, { isUse: false })
-      const shown = visit && (await show(request, visit, false))
+      const shown = visit && (await show(request, visit, isAgain(request)))
       if (shown === null) reply.header('hx-refresh', 'true')
       return sendPage(reply, shown ?? html``)
     })
@@ -140,15 +147,13 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
   type Show<T> = (guest: Guest, fields: Fields) => Promise<T>
   const showTo =
     <T>(show: Show<T>): Showing<T> =>
-    (request, visit) =>
-      show(guestOf(visit), fieldsOf(request))
+    (request, visit, isNew) =>
+      show(guestOf(visit, isNew), fieldsOf(request))
   const showToAll =
     <T>(show: Show<T>, answers: Common<T>): Showing<T> =>
     (request, visit, isNew) => {
-      const make = () => show(guestOf(visit), fieldsOf(request))
-      // A browser sends this header where a person loads the page again.
-      if (isNew || request.headers['cache-control'] !== undefined) return make()
-      return answers.recall(`${visit.caller.role} ${request.url}`, make)
+      const make = () => show(guestOf(visit, isNew), fieldsOf(request))
+      return isNew ? make() : answers.recall(`${visit.caller.role} ${request.url}`, make)
     }
 
   return {
@@ -160,7 +165,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
       app.get(
         path,
         signedIn(async (request, reply, visit) => {
-          const file = await show(guestOf(visit), fieldsOf(request))
+          const file = await show(guestOf(visit, true), fieldsOf(request))
           if (file === null) throw refuse('NotFound', 'There is no such file.')
           return sendDownload(reply, file)
         }),
@@ -175,13 +180,13 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
         path,
         signedIn(async (request, reply, visit) => {
           checkFormToken(request, visit.formToken)
-          return send(reply, await show(guestOf(visit), fieldsOf(request)), visit)
+          return send(reply, await show(guestOf(visit, true), fieldsOf(request)), visit)
         }),
       )
     },
     upload(path, { operation, take, again }) {
       const work = signedIn(async (request, reply, visit) => {
-        const guest = guestOf(visit)
+        const guest = guestOf(visit, true)
         allowed(guest, operation)
         const file = await arrivingFile(request)
         checkFormToken(request, visit.formToken)
@@ -207,7 +212,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
       app.get(
         path,
         signedIn(async (request, reply, visit) => {
-          const guest = guestOf(visit)
+          const guest = guestOf(visit, true)
           allowed(guest, operation)
           return send(reply, await question(guest, request, null), visit)
         }),
@@ -216,7 +221,7 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
         path,
         signedIn(async (request, reply, visit) => {
           checkFormToken(request, visit.formToken)
-          const guest = guestOf(visit)
+          const guest = guestOf(visit, true)
           allowed(guest, operation)
           try {
             const { to, done } = await perform(guest, fieldsOf(request))
@@ -232,6 +237,11 @@ export function createSite(app: FastifyInstance, options: SiteOptions & { readon
       )
     },
   }
+}
+
+/** Whether a person has a page loaded again: browsers say so by this header. */
+function isAgain({ headers }: FastifyRequest): boolean {
+  return headers['cache-control'] !== undefined
 }
 
 function allowed(guest: Guest, operation: keyof typeof control): void {

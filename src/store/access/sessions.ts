@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Role } from '../../contract/control/access.ts'
+import { prepared } from '../../database/prepared.ts'
 import { record } from '../audit/trail.ts'
 import type { Db } from '../schema.ts'
 
@@ -57,19 +59,18 @@ export async function findSession(
   secret: string,
   { limits, isUse, now }: { limits: SessionLimits; isUse: boolean; now: Date },
 ): Promise<Session | null> {
-  const row = await db
-    .selectFrom('access_sessions as session')
-    .leftJoin('access_tokens as token', 'token.id', 'session.token_id')
-    .select(['session.name', 'session.role', 'session.principal', 'session.seen_at'])
-    .select('token.revoked_at as token_revoked_at')
-    .where('session.hash', '=', hashOf(secret))
-    .where('session.expires_at', '>', now)
-    .where('session.seen_at', '>', new Date(now.getTime() - limits.idleMinutes * minuteMs))
-    .executeTakeFirst()
+  const idleSince = new Date(now.getTime() - limits.idleMinutes * minuteMs)
+  const { rows } = await sql<Session & { readonly seenAt: Date; readonly revokedAt: Date | null }>`${sql.raw(prepared)}
+    select session.name, session.role, session.principal, session.seen_at as "seenAt", token.revoked_at as "revokedAt"
+    from access_sessions session left join access_tokens token on token.id = session.token_id
+    where session.hash = ${hashOf(secret)} and session.expires_at > ${now} and session.seen_at > ${idleSince}`.execute(
+    db,
+  )
+  const [row] = rows
   // Revoking a token ends its sessions, but for one that begins at that very moment.
-  if (!row || row.token_revoked_at !== null) return null
+  if (!row || row.revokedAt !== null) return null
   const unwrittenMs = Math.min(minuteMs, (limits.idleMinutes * minuteMs) / 10)
-  if (isUse && now.getTime() - row.seen_at.getTime() >= unwrittenMs) {
+  if (isUse && now.getTime() - row.seenAt.getTime() >= unwrittenMs) {
     await db.updateTable('access_sessions').set({ seen_at: now }).where('hash', '=', hashOf(secret)).execute()
   }
   return { name: row.name, role: row.role, principal: row.principal }
