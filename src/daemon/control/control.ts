@@ -178,7 +178,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
 
   async getRun(ctx, { params }) {
     const run = await existingRun(ctx, params.runId)
-    const moved = run.moved ?? ((await hasMovedBasis(ctx.sync, run)) ? movedBasis : null)
+    const hasMoved = run.state === 'held' && run.moved === null && (await hasMovedBasis(ctx.sync, run))
+    const moved = hasMoved ? movedBasis : run.moved
     return { status: 200, body: { ...run, moved } }
   },
 
