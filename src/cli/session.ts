@@ -1,10 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, type LoadOptions, loadConfig } from '../daemon/config/config.ts'
 import { findConfig } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
 import { type Control, controlOverSocket } from './control-client.ts'
-import { findDaemon } from './find-daemon.ts'
+import { type FoundDaemon, findDaemon } from './find-daemon.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
+
+const beginsWithinMs = 5000
+const lookAgainMs = 250
 
 export type CommonOptions = {
   readonly config?: string
@@ -58,11 +62,33 @@ export async function withSession(
     if (config.platform.isReadable) output.note(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
     const complete = works ? await configOf({ ...options, verbose: false }) : config
-    await using here = await openHere(complete, { works, signal: stop.signal })
+    const opened = await openHere(complete, { works, signal: stop.signal }).catch(async (error: unknown) => {
+      const begun = await daemonBehind(error, config, stop.signal)
+      if (begun === null) throw error
+      return begun
+    })
+    if (!('control' in opened))
+      return await command({ config, output, control: controlOverSocket(opened), signal: stop.signal })
+    await using here = opened
     return await command({ config: complete, output, control: here.control, signal: stop.signal })
   } catch (error) {
     return stopped(error, stop, output)
   }
+}
+
+/**
+ * The daemon that has an embedded store in use, once it answers; null if none does soon. One that starts, or takes up a configuration
+ * that was changed, has its store some seconds before it answers.
+ */
+async function daemonBehind(error: unknown, config: Config, signal: AbortSignal): Promise<FoundDaemon | null> {
+  if (!(error instanceof Failure) || error.code !== 'already_active') return null
+  const until = performance.now() + beginsWithinMs
+  while (performance.now() < until && !signal.aborted) {
+    await pause(lookAgainMs)
+    const daemon = await findDaemon(config)
+    if (daemon) return daemon
+  }
+  return null
 }
 
 /** Said of an http:// address of another machine, which `platform.insecure` allows. */
