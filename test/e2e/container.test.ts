@@ -18,6 +18,7 @@ import {
   untilState,
   waiting,
 } from '../helpers/composed.ts'
+import { followPage } from '../helpers/first-connection.ts'
 import { startChromium } from '../helpers/servers/chromium.ts'
 import { type ExportFolder, exportFolder } from '../helpers/sources/exports.ts'
 
@@ -185,6 +186,28 @@ if (typeof compose !== 'string') {
       })
       expect(history.join('\n')).toContain('npm ci --omit=dev')
       expect(history.join('\n')).not.toMatch(/password|token|secret/i)
+    })
+
+    test('leads through the first connection in a clean container, word for word', {
+      timeout: testLimitMs,
+    }, async () => {
+      await using container = await project.newContainer()
+      const folder = '/opt/rollcall'
+      await container.run(`mkdir ${folder} && ln -s /app/bin /app/config ${folder}`, '/')
+      const isReady =
+        'timeout 120 bash -c "until [ -s platform.key ] && (: < /dev/tcp/127.0.0.1/4010) 2> /dev/null; do sleep 0.2; done"'
+
+      const commands = await followPage({
+        folder,
+        run: container.run,
+        async platform(line, at) {
+          await container.start(line, at)
+          expect(await container.run(isReady, at)).toMatchObject({ exit: 0 })
+          return 'http://127.0.0.1:4010/public/v2'
+        },
+      })
+
+      expect(commands).toBe(13)
     })
 
     test('delivers an export that was dropped into its folder', { timeout: testLimitMs }, async () => {

@@ -1,31 +1,19 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { call } from '../helpers/called.ts'
+import { followPage, type Told } from '../helpers/first-connection.ts'
 import { freePort } from '../helpers/servers/free-port.ts'
 import { isFull } from '../helpers/tier.ts'
 import { startHost } from '../helpers/world.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const page = join(root, 'docs/first-connection.md')
 const readyMs = 120_000
-
-type Block = { readonly kind: 'sh' | 'text'; readonly lines: readonly string[]; readonly above: string }
-
-/** The blocks of the page, each with the text above it. */
-function blocksOf(text: string): Block[] {
-  const found = [...text.matchAll(/([\s\S]*?)^```(sh|text)\n([\s\S]*?)^```$/gm)]
-  return found.map(([, above = '', kind, lines = '']) => ({
-    kind: kind as Block['kind'],
-    lines: lines.trimEnd().split('\n'),
-    above,
-  }))
-}
 
 /** A folder of Rollcall as the page begins in, which is gone afterwards. */
 async function checkout() {
@@ -34,10 +22,8 @@ async function checkout() {
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
-type Ended = { readonly exit: number; readonly output: string }
-
 /** Runs a line as the shell does. */
-async function inShell(line: string, cwd: string): Promise<Ended> {
+async function inShell(line: string, cwd: string): Promise<Told> {
   return await new Promise((resolve) => {
     execFile('bash', ['-c', line], { cwd, env: { ...process.env, NO_COLOR: '1' } }, (error, stdout, stderr) =>
       resolve({ exit: error ? Number(error.code) : 0, output: stdout + stderr }),
@@ -46,7 +32,7 @@ async function inShell(line: string, cwd: string): Promise<Ended> {
 }
 
 /** Runs a command of Rollcall: as the shell does, or, which is cheaper, in a process that stays. */
-async function command(line: string, cwd: string): Promise<Ended> {
+async function command(line: string, cwd: string): Promise<Told> {
   if (isFull) return await inShell(line, cwd)
   const words = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', `printf '%s\\0' ${line}`], (_error, stdout) => resolve(stdout))
@@ -88,54 +74,17 @@ async function platform(line: string, { cwd, port }: { cwd: string; port: number
   }
 }
 
-/** Dates the exports back, in their order, so that no command waits until they have been quiet for a while. */
-async function letSettle(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => [])
-  const anHourAgo = Date.now() / 1000 - 3600
-  for (const [index, name] of names.sort().entries())
-    await utimes(join(folder, name), anHourAgo + index * 60, anHourAgo + index * 60)
-}
-
-/** A line of the page as a pattern: … stands for whatever the machine and the day put there. */
-function patternOf(line: string): RegExp {
-  return new RegExp(line.split('…').map(RegExp.escape).join('.*'))
-}
-
 test('the page on the first connection is true, word for word but for the port', async () => {
   await using at = await checkout()
   await using open = new AsyncDisposableStack()
-  const blocks = blocksOf(await readFile(page, 'utf8'))
-  let cwd = at.folder
-  let baseUrl = ''
-  let output = ''
-  let commands = 0
 
-  for (const { kind, lines, above } of blocks) {
-    if (kind === 'text') {
-      for (const line of lines)
-        expect(output.replaceAll(baseUrl, 'http://127.0.0.1:4010/public/v2')).toMatch(patternOf(line))
-      continue
-    }
-    output = ''
-    const expected = Number(/exit code (\d+)/.exec(above)?.[1] ?? 0)
-    for (const [index, line] of lines.entries()) {
-      commands += 1
-      if (line.includes('platform serve')) {
-        const started = open.use(await platform(line, { cwd, port: await freePort() }))
-        baseUrl = started.baseUrl
-        continue
-      }
-      const told = line.replace('http://127.0.0.1:4010/public/v2', baseUrl)
-      const ended = await (line.startsWith('../bin/rollcall') ? command : inShell)(told, cwd)
-      expect({ line, exit: ended.exit, output: ended.output }).toMatchObject({
-        exit: index === lines.length - 1 ? expected : 0,
-      })
-      await letSettle(join(cwd, 'exports'))
-      const [, entered] = /&& cd (\S+)$/.exec(line) ?? []
-      if (entered !== undefined) cwd = join(cwd, entered)
-      output += ended.output
-    }
-  }
+  const commands = await followPage({
+    folder: at.folder,
+    run: (line, folder) => (line.startsWith('../bin/rollcall') ? command : inShell)(line, folder),
+    async platform(line, cwd) {
+      return open.use(await platform(line, { cwd, port: await freePort() })).baseUrl
+    },
+  })
 
   expect(commands).toBe(13)
 })

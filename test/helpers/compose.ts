@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { vi } from 'vitest'
+import type { Told } from './first-connection.ts'
 import { freePort } from './servers/free-port.ts'
 
 const run = promisify(execFile)
@@ -52,10 +53,19 @@ export type Project = AsyncDisposable & {
   image(): Promise<{ readonly labels: Readonly<Record<string, string>>; readonly history: readonly string[] }>
   /** Runs a program in a new container of the image, as root; answers what it printed. */
   inImage(...command: string[]): Promise<string>
+  /** A new container of the image, as root and without a network, in which nothing runs yet. Disposing removes it. */
+  newContainer(): Promise<NewContainer>
   /** Has the processes of a service stand still, so that it takes requests and answers none. Disposing lets them go on. */
   freeze(service: string): Promise<AsyncDisposable>
   /** Runs a program inside the container of a service; answers what it printed. */
   inside(service: string, ...command: string[]): Promise<string>
+}
+
+export type NewContainer = AsyncDisposable & {
+  /** Runs a line as the shell does. */
+  run(line: string, folder: string): Promise<Told>
+  /** Starts it and lets it run. */
+  start(line: string, folder: string): Promise<void>
 }
 
 /** Builds the image and starts the project, with this folder of exports and this configuration of Rollcall. */
@@ -123,6 +133,22 @@ export async function startProject(
       return { labels, history }
     },
     inImage: (name, ...args) => docker('run', '--rm', '--user=root', `--entrypoint=${name}`, image, ...args),
+    async newContainer() {
+      const isolated = ['--rm', '--init', '--network=none', '--user=root', '--entrypoint=sleep']
+      const id = await docker('run', '--detach', ...isolated, image, 'infinity')
+      return {
+        run: (line, folder) =>
+          new Promise((resolve) => {
+            const words = ['exec', '--workdir', folder, '--env', 'NO_COLOR=1', id, 'bash', '-c', line]
+            execFile('docker', words, (error, stdout, stderr) =>
+              resolve({ exit: error ? Number(error.code) : 0, output: stdout + stderr }),
+            )
+          }),
+        start: (line, folder) =>
+          docker('exec', '--detach', '--workdir', folder, id, 'bash', '-c', `exec ${line}`).then(() => {}),
+        [Symbol.asyncDispose]: () => docker('rm', '--force', id).then(() => {}),
+      }
+    },
     async inside(service, ...command) {
       const [container = ''] = await containersOf(service)
       return (await run('docker', ['exec', container, ...command], limits)).stdout

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
+import { expect } from 'vitest'
+
+/** What a command printed, in the order of its two outlets, and how it ended. */
+export type Told = { readonly exit: number; readonly output: string }
+
+/** Where the page on the first connection is followed. */
+export type Trial = {
+  /** A folder of Rollcall, as the page begins in. */
+  readonly folder: string
+  /** Runs a line as the shell does. */
+  run(line: string, folder: string): Promise<Told>
+  /** Runs the line that starts the platform, or starts another one with a key where the page has it. Answers its address. */
+  platform(line: string, folder: string): Promise<string>
+}
+
+type Block = { readonly kind: 'sh' | 'text'; readonly lines: readonly string[]; readonly above: string }
+
+const page = new URL('../../docs/first-connection.md', import.meta.url)
+const platformUrl = 'http://127.0.0.1:4010/public/v2'
+// No command waits until they have been quiet for a while.
+const letSettle =
+  'at=$(($(date +%s) - 3600)); for file in exports/*; do [ ! -e "$file" ] || touch -d @$at "$file"; at=$((at + 60)); done'
+
+/** Does what the page says, word for word, and expects what it shows. Answers how many lines were run. */
+export async function followPage(trial: Trial): Promise<number> {
+  let folder = trial.folder
+  let baseUrl = platformUrl
+  let output = ''
+  let commands = 0
+  for (const { kind, lines, above } of blocksOf(await readFile(page, 'utf8'))) {
+    if (kind === 'text') {
+      for (const line of lines) expect(output.replaceAll(baseUrl, platformUrl)).toMatch(patternOf(line))
+      continue
+    }
+    output = ''
+    const expected = Number(/exit code (\d+)/.exec(above)?.[1] ?? 0)
+    for (const [index, line] of lines.entries()) {
+      commands += 1
+      if (line.includes('platform serve')) {
+        baseUrl = await trial.platform(line, folder)
+        continue
+      }
+      const told = await trial.run(line.replace(platformUrl, baseUrl), folder)
+      expect({ line, ...told }).toMatchObject({ exit: index === lines.length - 1 ? expected : 0 })
+      const [, entered] = /&& cd (\S+)$/.exec(line) ?? []
+      if (entered !== undefined) folder = posix.join(folder, entered)
+      await trial.run(letSettle, folder)
+      output += told.output
+    }
+  }
+  return commands
+}
+
+/** The blocks of the page, each with the text above it. */
+function blocksOf(text: string): Block[] {
+  const found = [...text.matchAll(/([\s\S]*?)^```(sh|text)\n([\s\S]*?)^```$/gm)]
+  return found.map(([, above = '', kind, lines = '']) => ({
+    kind: kind as Block['kind'],
+    lines: lines.trimEnd().split('\n'),
+    above,
+  }))
+}
+
+/** A line of the page as a pattern: … stands for whatever the machine and the day put there. */
+function patternOf(line: string): RegExp {
+  return new RegExp(line.split('…').map(RegExp.escape).join('.*'))
+}
