@@ -20,7 +20,7 @@ const namespaces = ['--user', '--map-root-user', '--mount']
 export function whyNoSmallDisk(): string | null {
   const { status, error } = spawnSync('unshare', [...namespaces, 'true'])
   if (status === 0) return null
-  return `a user cannot mount anything here: unshare ${error?.message ?? `ended with ${status}`}`
+  return `not run here, where a user cannot mount anything: unshare ${error?.message ?? `ended with ${status}`}`
 }
 
 /** Lays a disk of so many MiB over a folder. `helperFolder`: where a script for that may be written. */
