@@ -1,16 +1,16 @@
-import type { FieldName, IdentityFields, IdentityRecord, UnlistedValue } from './record.ts'
+import type { IdentityFields, IdentityRecord, KnownField, OwnFields, UnlistedValue } from './record.ts'
 
 export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'retract'] as const
 export type ChangeKind = (typeof changeKinds)[number]
 
-export type FieldValue = IdentityFields[FieldName]
+export type FieldValue = IdentityFields[KnownField]
 export type FieldChange = {
   readonly from: FieldValue
   readonly to: FieldValue
   readonly inferred?: true /** The values are no longer kept. */
   readonly gone?: true
 }
-export type FieldChanges = { readonly [F in FieldName]?: FieldChange }
+export type FieldChanges = { readonly [F in KnownField]?: FieldChange } & OwnFields<FieldChange>
 
 /**
  * One person's difference between what the platform acknowledged and what HR says.

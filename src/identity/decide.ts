@@ -15,7 +15,7 @@ import { isBefore, newerFields, sameTimes, timesAfter } from './field-times.ts'
 import { type Move, type News, noNews } from './guards/facts.ts'
 import {
   type FieldName,
-  fieldNames,
+  fieldsOf,
   type HeldLeaving,
   type IdentityRecord,
   type RosterEntry,
@@ -31,6 +31,8 @@ export type PlanContext = EmploymentRules & {
   readonly absence: 'separate' | 'hold' | 'ignore'
   /** When the facts were true, an ISO instant. */
   readonly asOf: string
+  /** Who has left is taken off the platform. */
+  readonly removes?: boolean
   /** The fields that the source maps; what is wanted in others is forgotten. Left out: every field is kept. */
   readonly mapped?: ReadonlySet<FieldName>
 }
@@ -165,7 +167,7 @@ function decideRetraction(entry: RosterEntry | undefined, { origin }: Sighting):
 function conclude(
   entry: RosterEntry,
   { side, absent }: { side: WantedSide; absent: boolean },
-  { today }: PlanContext,
+  { today, removes = false }: PlanContext,
 ): Decision {
   const settled = keepWanted(entry, keptForgotten(entry, side, today))
   const stored = sameSide(entry, settled) ? null : settled
@@ -176,7 +178,7 @@ function conclude(
   // Nothing is known of them any more that could make them a joiner.
   if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
   const carried = settled.wanted === entry.wanted
-  const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried })
+  const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried, removes })
   return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }
 }
 
@@ -251,7 +253,7 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
 function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName> | undefined) {
   if (known === null || mapped === undefined) return known
   const kept: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...known }
-  for (const field of fieldNames) if (kept[field] !== undefined && !mapped.has(field)) delete kept[field]
+  for (const field of fieldsOf(known)) if (kept[field] !== undefined && !mapped.has(field)) delete kept[field]
   return kept
 }
 
@@ -305,7 +307,7 @@ function newsOf(entry: RosterEntry, wanted: IdentityRecord, today: string): News
   const { identityId } = wanted
   if (known === wanted) return noNews
   if (known === null) return { identityId, kinds: ['joiners'], moves: [] }
-  const moves = fieldNames.flatMap((field) => moveOf(field, known, wanted))
+  const moves = fieldsOf(known, wanted).flatMap((field) => moveOf(field, known, wanted))
   const moved = (field: FieldName) => moves.some((move) => move.field === field)
   const left = hasLeft(known, today)
   const kinds: News['kinds'][number][] = []

@@ -12,8 +12,8 @@ import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './d
 import { fingerprint } from './digest.ts'
 import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
 import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
-import { isCountedBy, type Tallied, tally } from './guards/tally.ts'
-import { fieldNames, type IdentityRecord, type Origin, type Reject, type RosterEntry, type Sighting } from './record.ts'
+import { type Tallied, tally } from './guards/tally.ts'
+import { fieldsOf, type IdentityRecord, type Origin, type Reject, type RosterEntry, type Sighting } from './record.ts'
 import { noAnswers, type Pair, watchKeys } from './rekeyed.ts'
 import { holdsDigests, holdsValues, isDigest } from './value-digests.ts'
 
@@ -333,7 +333,7 @@ export function createDecider({
     /** Everybody of whom rows in order told, and whether one of these guards counts something of what was decided. */
     toldBy: (guards: ReadonlySet<string>): (Told & { readonly isCounted: boolean })[] =>
       [...toldInOrder].map(([identityId, sightings]) => {
-        const isCounted = isCountedBy(index.get(identityId)?.counted ?? 0, guards)
+        const isCounted = tallied.isCountedBy(index.get(identityId)?.counted ?? 0, guards)
         return { identityId, sightings, isCounted }
       }),
 
@@ -352,7 +352,7 @@ export function createDecider({
       for (const { identityId, sightings, joins } of people) {
         const entry = known.get(identityId)
         const counted = index.get(identityId)?.counted ?? 0
-        const mayNotLeave = isCountedBy(counted, stopped.intersection(departureGuards))
+        const mayNotLeave = tallied.isCountedBy(counted, stopped.intersection(departureGuards))
         const departures = entry === undefined || mayNotLeave ? [] : departuresOf(sightings)
         const rest = sightings.filter((sighting) => !departures.includes(sighting))
         tallied.remove(counted)
@@ -647,7 +647,7 @@ function lacksValues(entry: RosterEntry | undefined, { entry: side }: Decision):
   if (!entry || entry.retracted) return false
   const { confirmed } = entry
   const wanted = side?.wanted ?? entry.wanted
-  return fieldNames.some((field) => isDigest(wanted?.[field]) && wanted?.[field] !== confirmed?.[field])
+  return fieldsOf(wanted).some((field) => isDigest(wanted?.[field]) && wanted?.[field] !== confirmed?.[field])
 }
 
 function sideOf(entry: RosterEntry): WantedSide {

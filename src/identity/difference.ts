@@ -1,6 +1,14 @@
-import type { Change, FieldChange, FieldChanges } from './change.ts'
-import { type FieldName, fieldNames, type IdentityRecord } from './record.ts'
+import type { Change, FieldChanges } from './change.ts'
+import { fieldsOf, type IdentityRecord } from './record.ts'
 import { holdsDigests, isDigest } from './value-digests.ts'
+
+/** What a change starts from. `removes`: who has left is taken off the platform, which then holds nothing of them. */
+type Start = {
+  readonly confirmed: IdentityRecord | null
+  readonly inferred: boolean
+  readonly carried: boolean
+  readonly removes?: boolean
+}
 
 /**
  * The change that brings the platform from `confirmed` to `wanted`; null where nothing differs. Values that are not kept cannot be sent:
@@ -8,8 +16,9 @@ import { holdsDigests, isDigest } from './value-digests.ts'
  */
 export function changeTo(
   wanted: IdentityRecord,
-  { confirmed, inferred, carried }: { confirmed: IdentityRecord | null; inferred: boolean; carried: boolean },
+  { confirmed, inferred, carried, removes = false }: Start,
 ): Change | null {
+  if (removes && isGone(wanted) && (confirmed === null || isGone(confirmed))) return null
   if (confirmed === null && holdsDigests(wanted) && (wanted.separatedAt ?? null) === null) return null
   const fields = differingFields(confirmed, wanted, inferred)
   const kind = confirmed === null ? 'join' : kindOf(fields)
@@ -19,16 +28,20 @@ export function changeTo(
   return { kind, identityId: wanted.identityId, record: wanted, fields, inferred: infersLeaving, carried }
 }
 
+function isGone({ separatedAt = null }: IdentityRecord): boolean {
+  return separatedAt !== null
+}
+
 /** True where both say the same in every field; a field that is absent differs from one that is null. */
 export function sameRecord(a: IdentityRecord, b: IdentityRecord): boolean {
   if (a === b) return true
-  for (const field of fieldNames) if (a[field] !== b[field]) return false
+  for (const field of fieldsOf(a, b)) if (a[field] !== b[field]) return false
   return a.identityId === b.identityId
 }
 
 function differingFields(confirmed: IdentityRecord | null, wanted: IdentityRecord, inferred: boolean): FieldChanges {
-  const fields: { [F in FieldName]?: FieldChange } = {}
-  for (const field of fieldNames) {
+  const fields: { -readonly [F in keyof FieldChanges]: FieldChanges[F] } = {}
+  for (const field of fieldsOf(wanted)) {
     const to = wanted[field]
     const from = confirmed?.[field] ?? null
     // A field that is not wanted is not mapped: whatever the platform holds there is none of our business.

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import type { Change } from './change.ts'
-import { fieldNames, type IdentityRecord } from './record.ts'
+import { fieldNames, fieldsOf, type IdentityRecord, isOwnField } from './record.ts'
 
 // Stands for "not mapped", which is another statement than null. No field holds a number, so it cannot be mistaken.
 const notMapped = 0
@@ -65,12 +65,14 @@ function utf8Rank(unit: number): number {
 }
 
 function recordValues(record: IdentityRecord): unknown[] {
-  return [record.identityId, ...fieldNames.map((field) => record[field] ?? (record[field] === null ? null : notMapped))]
+  const known = fieldNames.map((field) => record[field] ?? (record[field] === null ? null : notMapped))
+  const own = fieldsOf(record).filter(isOwnField)
+  return [record.identityId, ...known, ...own.map((field) => [field, record[field]])]
 }
 
 function changeValues(change: Change): unknown[] {
   if (change.kind === 'retract') return [change.kind, change.identityId, change.reason]
-  const fields = fieldNames.flatMap((field) => {
+  const fields = fieldsOf(change.fields).flatMap((field) => {
     const difference = change.fields[field]
     return difference === undefined ? [] : [[field, difference.from, difference.to, difference.inferred ?? false]]
   })

@@ -1,4 +1,4 @@
-import { type FieldTimes, type RosterEntry, type Sighting, type TimedField, timedFields } from './record.ts'
+import { type FieldTimes, type RosterEntry, type Sighting, type TimedField, timedFieldsOf } from './record.ts'
 
 /** When facts were true (ISO instant), and whether they speak of every field (`snapshot`) or of those alone that they hold. */
 type Telling = { readonly mode: 'snapshot' | 'delta'; readonly asOf: string }
@@ -23,8 +23,8 @@ export function timesAfter(
   const asOf = later(known, told)
   if (mode === 'snapshot' && fieldTimes === null && asOf === told) return { asOf, fieldTimes }
 
-  const times: { -readonly [F in TimedField]?: string } = {}
-  for (const field of timedFields) {
+  const times: { -readonly [F in keyof FieldTimes]: FieldTimes[F] } = {}
+  for (const field of timedFieldsOf(wanted, taken)) {
     const [isKnown, isTaken] = [wanted[field] !== undefined, taken[field] !== undefined]
     if (!isKnown && !isTaken) continue
     const before = isKnown ? (fieldTimes?.[field] ?? known) : told
@@ -47,7 +47,7 @@ export function timesSpokenOf(
 }
 
 export function sameTimes(a: FieldTimes | null, b: FieldTimes | null): boolean {
-  return a === b || timedFields.every((field) => a?.[field] === b?.[field])
+  return a === b || timedFieldsOf(a, b).every((field) => a?.[field] === b?.[field])
 }
 
 /** The form of our own times. Two texts of it sort as their times do, and reading them as times would be a third of each decision. */

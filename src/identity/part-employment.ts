@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 import type { WantedSide } from './decide.ts'
 import { changeTo } from './difference.ts'
-import { type FieldName, fieldNames, type IdentityRecord, type RosterEntry, timedFields } from './record.ts'
+import { type FieldName, fieldsOf, type IdentityRecord, type RosterEntry, timedFieldsOf } from './record.ts'
 
 /** What is decided about a person, parted in two: what is said about employment, and all the rest. */
 export type Parted = {
@@ -18,16 +18,19 @@ export function partEmployment(
   known: RosterEntry,
   change: Exclude<Change, { kind: 'retract' }>,
   entry: WantedSide | null,
+  { removes }: { removes: boolean },
 ): Parted | null {
-  const others = fieldNames.filter((field) => field !== 'separatedAt' && change.fields[field] !== undefined)
+  const others = fieldsOf(change.fields).filter(
+    (field) => field !== 'separatedAt' && change.fields[field] !== undefined,
+  )
   if (others.length === 0) return null
   const record = withKnown(change.record, known.wanted, others)
   const { inferred } = change
-  const first = changeTo(record, { confirmed: known.confirmed, inferred, carried: change.carried })
+  const first = changeTo(record, { confirmed: known.confirmed, inferred, carried: change.carried, removes })
   if (first === null) return null
   return {
     first: { change: first, entry: entry && { ...entry, wanted: record, fieldTimes: timesOf(entry, known, others) } },
-    rest: changeTo(change.record, { confirmed: record, inferred, carried: change.carried }),
+    rest: changeTo(change.record, { confirmed: record, inferred, carried: change.carried, removes }),
   }
 }
 
@@ -43,7 +46,7 @@ function withKnown(record: IdentityRecord, known: IdentityRecord | null, fields:
 
 /** These fields are as old as they were. */
 function timesOf(entry: WantedSide, known: RosterEntry, fields: readonly string[]): WantedSide['fieldTimes'] {
-  const older = timedFields.flatMap((field) =>
+  const older = timedFieldsOf(entry.wanted).flatMap((field) =>
     fields.includes(field) ? [[field, known.fieldTimes?.[field] ?? known.asOf] as const] : [],
   )
   return { ...entry.fieldTimes, ...Object.fromEntries(older) }

@@ -12,8 +12,16 @@ export type IdentityFields = {
   isContractor: boolean | null
 }
 
+/**
+ * A field of a record of one's own shape: its dotted path behind a dot, as in `.laptop.returned`, so that none is taken for a field that
+ * the platform knows. Its value is a text, as the record's shape writes it, or a boolean.
+ */
+export type OwnField = `.${string}`
+export type OwnFields<V> = { readonly [F in OwnField]: V }
+
 /** One person as the platform wants it, normalised and valid. A field that is absent is not mapped and is never sent. */
-export type IdentityRecord = { readonly identityId: string } & Readonly<Partial<IdentityFields>>
+export type IdentityRecord = { readonly identityId: string } & Readonly<Partial<IdentityFields>> &
+  OwnFields<string | boolean | null>
 
 export const fieldNames = [
   'email',
@@ -28,14 +36,42 @@ export const fieldNames = [
   'isContractor',
 ] as const satisfies readonly (keyof IdentityFields)[]
 
-export type FieldName = (typeof fieldNames)[number]
+/** A field that the platform knows of every person. */
+export type KnownField = (typeof fieldNames)[number]
+export type FieldName = KnownField | OwnField
 
 /** A field with a time of its own. That of employment is `employmentAsOf`. */
 export type TimedField = Exclude<FieldName, 'separatedAt'>
-export const timedFields = fieldNames.filter((field): field is TimedField => field !== 'separatedAt')
+const timedFields: readonly TimedField[] = fieldNames.filter((field) => field !== 'separatedAt')
+
+export function isOwnField(name: string): name is OwnField {
+  return name.startsWith('.')
+}
+
+export function isTimedField(name: string): name is TimedField {
+  return isOwnField(name) || timedFields.some((field) => field === name)
+}
+
+/** The fields that any of these may hold: those that the platform knows, in their order, and then their own. */
+export function fieldsOf(...records: readonly (object | null | undefined)[]): readonly FieldName[] {
+  return withOwn(fieldNames, records)
+}
+
+/** The same without the leaving date. */
+export function timedFieldsOf(...records: readonly (object | null | undefined)[]): readonly TimedField[] {
+  return withOwn(timedFields, records)
+}
+
+function withOwn<F extends FieldName>(known: readonly F[], records: readonly (object | null | undefined)[]) {
+  const own = new Set<OwnField>()
+  for (const record of records) {
+    for (const name in record) if (isOwnField(name)) own.add(name)
+  }
+  return own.size === 0 ? known : [...known, ...[...own].toSorted()]
+}
 
 /** When fields were true, as far as that is before the newest fact of their record (ISO instants). */
-export type FieldTimes = { readonly [F in TimedField]?: string }
+export type FieldTimes = { readonly [F in Exclude<KnownField, 'separatedAt'>]?: string } & OwnFields<string>
 
 /** Where a fact came from: a row of a file (line counted from 1, the header included), or one of the items that an event holds (from 1). */
 export type Origin =
@@ -58,11 +94,14 @@ export type StoredEvent = {
 export const actions = ['join', 'change', 'leave', 'retract'] as const
 export type Action = (typeof actions)[number]
 
+/** What a row says of the fields with a time of their own. */
+export type SightedFields = Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>> & OwnFields<string | boolean | null>
+
 /** What one accepted source row says about a person, before what is known of that person is consulted. */
 export type Sighting = {
   readonly identityId: string
   /** Mapped fields; an absent key means: keep what is known (a blank with `onBlank: keep`). Never holds `separatedAt`. */
-  readonly fields: Readonly<Partial<Omit<IdentityFields, 'separatedAt'>>>
+  readonly fields: SightedFields
   /**
    * The last day of employment as a calendar date (`YYYY-MM-DD`), already shifted for `means: firstDayGone`. null: the row says that
    * there is none. undefined: the row says nothing of one.

@@ -2,7 +2,7 @@ import type { Change } from './change.ts'
 import type { WantedSide } from './decide.ts'
 import { sameRecord } from './difference.ts'
 import { utcMidnight } from './employment.ts'
-import { fieldNames, type IdentityRecord, type RosterEntry } from './record.ts'
+import { fieldsOf, type IdentityRecord, type RosterEntry } from './record.ts'
 import { holdsDigests, isDigest } from './value-digests.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */
@@ -43,7 +43,7 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
   if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
   if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
   if (change.kind === 'join') return { kind: 'retract' }
-  const lost = fieldNames.filter((field) => isDigest(change.fields[field]?.from))
+  const lost = fieldsOf(change.fields).filter((field) => isDigest(change.fields[field]?.from))
   if (lost.length > 0) return left(`their former values are not kept (${lost.join(', ')})`)
   return { kind: 'back', side: formerSide(entry, change, done) }
 }

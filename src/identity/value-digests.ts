@@ -1,4 +1,4 @@
-import { type FieldName, fieldNames, type IdentityFields, type IdentityRecord, type RosterEntry } from './record.ts'
+import { type FieldName, type IdentityRecord, type RosterEntry, timedFieldsOf } from './record.ts'
 
 /**
  * Begins a digest that stands for a value, followed by the name of the key. A cell of HR never holds a control character, so that no
@@ -15,10 +15,7 @@ export type ValueDigests = {
 }
 
 /** Values that a source, or the platform, states of a person. */
-export type Stated = Readonly<Partial<IdentityFields>>
-
-/** The fields that can be kept as digests. The leaving date is needed by the clock, and stays. */
-const digestedFields = fieldNames.filter((field) => field !== 'separatedAt')
+export type Stated = Omit<IdentityRecord, 'identityId'>
 
 /** The text of a digest. */
 export type Digest = string & { readonly standsFor: 'a value' }
@@ -34,22 +31,22 @@ export function isOfKey(digest: string, keyName: string): boolean {
 }
 
 export function holdsDigests(record: IdentityRecord | null): boolean {
-  return record !== null && digestedFields.some((field) => isDigest(record[field]))
+  return record !== null && timedFieldsOf(record).some((field) => isDigest(record[field]))
 }
 
 /** Whether the record holds a value that is kept for as long as it waits to be acknowledged. A blank is none. */
 export function holdsValues(record: IdentityRecord | null): boolean {
-  return record !== null && digestedFields.some((field) => isValue(record[field]))
+  return record !== null && timedFieldsOf(record).some((field) => isValue(record[field]))
 }
 
-/** The record with a digest in place of each value, but for these fields. */
+/** The record with a digest in place of each value, but for these fields. The leaving date is needed by the clock, and stays. */
 export function digested(
   record: IdentityRecord,
   digests: Pick<ValueDigests, 'of'>,
   kept: (field: FieldName) => boolean = () => false,
 ): IdentityRecord {
   const result: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...record }
-  for (const field of digestedFields) {
+  for (const field of timedFieldsOf(record)) {
     const value = record[field]
     if (isValue(value) && !kept(field)) Object.assign(result, { [field]: digests.of(record.identityId, field, value) })
   }
@@ -62,7 +59,7 @@ export function withDigests(
   map: (field: FieldName, digest: string) => string | boolean | null | undefined,
 ): IdentityRecord {
   const result: { -readonly [K in keyof IdentityRecord]: IdentityRecord[K] } = { ...record }
-  for (const field of digestedFields) {
+  for (const field of timedFieldsOf(record)) {
     const value = record[field]
     const mapped = isDigest(value) ? map(field, value) : undefined
     if (mapped !== undefined) Object.assign(result, { [field]: mapped })
@@ -85,7 +82,7 @@ export function recognised(entry: RosterEntry, stated: readonly Stated[], digest
   if (!holdsDigests(wanted) && !holdsDigests(confirmed)) return entry
   const known = new Map<string, string | boolean>()
   const statements = [...stated, ...(wanted ? [wanted] : []), ...(confirmed ? [confirmed] : [])]
-  for (const field of digestedFields) {
+  for (const field of timedFieldsOf(wanted, confirmed)) {
     if (!isDigest(wanted?.[field]) && !isDigest(confirmed?.[field])) continue
     for (const value of new Set(statements.map((statement) => statement[field])))
       if (isValue(value)) known.set(digests.of(identityId, field, value), value)
@@ -93,7 +90,7 @@ export function recognised(entry: RosterEntry, stated: readonly Stated[], digest
   if (known.size === 0) return entry
   const read = (record: IdentityRecord | null) => record && withDigests(record, (_, digest) => known.get(digest))
   const seen = read(wanted)
-  const isRecognised = wanted !== null && fieldNames.some((field) => wanted[field] !== seen?.[field])
+  const isRecognised = wanted !== null && timedFieldsOf(wanted).some((field) => wanted[field] !== seen?.[field])
   return {
     ...entry,
     wanted: isRecognised ? seen : wanted,

@@ -1,7 +1,7 @@
 import type { FieldValue } from '../change.ts'
 import type { FieldName, UnlistedValue } from '../record.ts'
 import type { Pair } from '../rekeyed.ts'
-import { type LimitName, type OtherField, otherFields } from './limits.ts'
+import type { LimitName } from './limits.ts'
 
 /** The limits that count people by what becomes of them, beside those of the other fields. */
 export const peopleLimits = [
@@ -18,9 +18,9 @@ export type PeopleCounts = { readonly [K in (typeof peopleLimits)[number]]: numb
   readonly changed: FieldCounts
   readonly blanked: FieldCounts
 }
-export type FieldCounts = { readonly [F in OtherField]: number }
+/** By field; one that is left out counts nobody. */
+export type FieldCounts = Readonly<Record<string, number>>
 
-const noFields = Object.fromEntries(otherFields.map((field) => [field, 0])) as FieldCounts
 export const noPeople: PeopleCounts = {
   leavers: 0,
   joiners: 0,
@@ -28,8 +28,8 @@ export const noPeople: PeopleCounts = {
   redates: 0,
   contractorFlips: 0,
   emailChanges: 0,
-  changed: noFields,
-  blanked: noFields,
+  changed: {},
+  blanked: {},
 }
 
 /** A value that is replaced, or lost where `to` is null. */

@@ -1,6 +1,6 @@
 import type { Verdict } from '../change.ts'
 import type { GuardFacts, peopleLimits, Shrink, Usual } from './facts.ts'
-import { type Guards, type Limit, limitRows, otherFields } from './limits.ts'
+import { type Guards, type Limit, limitRows, otherFieldsOf } from './limits.ts'
 
 /** Every guard's verdict on a plan, always all of them and in the same order. The plan passes where each is ok. */
 export function judge(facts: GuardFacts, limits: Guards): Verdict[] {
@@ -123,10 +123,10 @@ function fields(
 ): Verdict {
   const { said } = limitRows[name]
   const most = mostOf(limits[name], base)
-  const found = otherFields
+  const found = otherFieldsOf(counts)
     .map((field) => {
-      const { actual, within } = withRecent(counts[field], recent[counted][field], recentBy)
-      const unusual = unusualOf(counts[field], { usual, most: usual?.most[counted][field] ?? 0, limits })
+      const { actual, within } = withRecent(counts[field] ?? 0, recent[counted][field] ?? 0, recentBy)
+      const unusual = unusualOf(counts[field] ?? 0, { usual, most: usual?.most[counted][field] ?? 0, limits })
       if (actual > most)
         return { actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
       return { actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type FieldName, fieldNames } from '../record.ts'
+import { type FieldName, fieldsOf } from '../record.ts'
 
 /** What one limit counts: how the settings, the verdicts and the pages say it, and how far a plan may go by default. */
 type Row = {
@@ -89,15 +89,17 @@ export const limitRows = {
 
 export type LimitName = keyof typeof limitRows
 
-/** A field that no limit of its own counts. */
-export type OtherField = Exclude<FieldName, (typeof ownLimits)[number]>
-const ownLimits = ['email', 'isContractor', 'separatedAt'] as const satisfies readonly FieldName[]
+/** The fields that a limit of their own counts. */
+const ownLimits: readonly string[] = ['email', 'isContractor', 'separatedAt'] satisfies FieldName[]
 
-export function isOtherField(field: FieldName): field is OtherField {
-  return !(ownLimits as readonly FieldName[]).includes(field)
+export function isOtherField(field: string): boolean {
+  return !ownLimits.includes(field)
 }
 
-export const otherFields: readonly OtherField[] = fieldNames.filter(isOtherField)
+/** The fields of any of these that no limit of their own counts. */
+export function otherFieldsOf(...records: readonly (object | null | undefined)[]): readonly FieldName[] {
+  return fieldsOf(...records).filter(isOtherField)
+}
 
 /** How far a plan may go before a person has to approve it. */
 export const Guards = z.strictObject({

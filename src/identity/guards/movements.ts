@@ -2,7 +2,7 @@ import type { Verdict } from '../change.ts'
 import type { FieldName } from '../record.ts'
 import { isDigest } from '../value-digests.ts'
 import type { Move, News } from './facts.ts'
-import { isOtherField, otherFields } from './limits.ts'
+import { isOtherField } from './limits.ts'
 
 /** So many people are named with a verdict. */
 const peopleNamed = 10
@@ -65,7 +65,9 @@ export function movements() {
     explain(verdict: Verdict): Verdict {
       if (verdict.ok) return verdict
       const named = people.get(verdict.name) ?? []
-      const hints = (fieldsOf[verdict.name] ?? []).flatMap((field) => {
+      const fields =
+        fieldsOf[verdict.name] ?? (ofOthers.has(verdict.name) ? [...moved.keys()].filter(isOtherField) : [])
+      const hints = fields.flatMap((field) => {
         const movement = moved.get(field)
         if (movement === undefined || !isAbout(verdict.name, movement)) return []
         const hint = hintOf(movement)
@@ -80,9 +82,8 @@ const fieldsOf: Readonly<Record<string, readonly FieldName[]>> = {
   redates: ['separatedAt'],
   emailChanges: ['email'],
   contractorFlips: ['isContractor'],
-  fieldChanges: otherFields,
-  blanks: otherFields,
 }
+const ofOthers: ReadonlySet<string> = new Set(['fieldChanges', 'blanks'])
 
 /** Of fields with several limits, values that go blank are about the one, and others about the other. */
 function isAbout(guard: string, { all, blank }: Movement): boolean {

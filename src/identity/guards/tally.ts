@@ -1,10 +1,10 @@
 import { changeKinds, type PlanCounts, type Verdict } from '../change.ts'
 import type { Decision, Seen } from '../decide.ts'
-import type { Reject } from '../record.ts'
+import type { FieldName, Reject } from '../record.ts'
 import {
-  type FieldCounts,
   type GuardFacts,
   type KnownFaults,
+  type News,
   noKnownFaults,
   noPeople,
   type PeopleCounts,
@@ -12,10 +12,13 @@ import {
   type UnlistedCount,
   valueName,
 } from './facts.ts'
-import { isOtherField, otherFields } from './limits.ts'
+import { isOtherField } from './limits.ts'
 import { movements } from './movements.ts'
 
-/** What one decision added to a tally, so that it can be taken out again; 0 for nothing. A number, since there is one for each person. */
+/**
+ * What one decision added to a tally, so that it can be taken out again; 0 for nothing. A number, since there is one for each person: the
+ * bits of its kinds and news, and above them the number of its moves among the different ones that the tally has seen.
+ */
 export type Tallied = number
 
 /** What a tally knows; the rest of the facts is known elsewhere. */
@@ -38,6 +41,8 @@ export type Tally = {
   incomplete(cells: readonly Reject[]): void
   /** Counts a deletion that a person asked for. */
   retract(of: { readonly identityId: string; readonly isPinned: boolean }): void
+  /** Whether a decision added something that one of these guards counts. */
+  isCountedBy(tallied: Tallied, guards: ReadonlySet<string>): boolean
   counts(): PlanCounts
   /** The verdict, and where it failed, people that it concerns and how their values move. What was taken out again may be among them. */
   explain(verdict: Verdict): Verdict
@@ -64,18 +69,38 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   const unlistedKnown = new Set<string>()
   const met = new Map<string, number>()
   const news = { ...noPeople, absent: 0, retractions: 0, pinned: 0, rekeyed: 0 }
-  const changed: Writable<FieldCounts> = { ...noPeople.changed }
-  const blanked: Writable<FieldCounts> = { ...noPeople.blanked }
+  const changed: Record<string, number> = {}
+  const blanked: Record<string, number> = {}
+  const moves: Moves[] = [noMoves]
+  const numbers = new Map<string, number>()
   const faults = { knownFaulty: 0, unreadableKeys: 0, knownUnreadableKeys: 0 }
 
   function count(tallied: Tallied, step: 1 | -1): void {
     for (const kind of countedKinds) if (tallied & bits[kind]) counts[kind] += step
     if (tallied < firstOfNews) return
     for (const fact of countedNews) if (tallied & bits[fact]) news[fact] += step
-    for (const field of otherFields) {
-      if (tallied & changedBits[field]) changed[field] += step
-      if (tallied & blankedBits[field]) blanked[field] += step
+    const moves = movesOf(tallied)
+    for (const field of moves.changed) countField(changed, field, step)
+    for (const field of moves.blanked) countField(blanked, field, step)
+  }
+
+  function movesOf(tallied: Tallied): Moves {
+    return moves[Math.floor(tallied / firstOfMoves)] ?? noMoves
+  }
+
+  /** The number of these moves: few plans have many different ones. */
+  function numberOf(said: News['moves']): number {
+    const counted = said.filter(({ field }) => isOtherField(field))
+    if (counted.length === 0) return 0
+    const name = counted.map(({ field, to }) => `${to === null ? '-' : '+'}${field}`).join()
+    let number = numbers.get(name)
+    if (number === undefined) {
+      const { changed = [], blanked = [] } = Object.groupBy(counted, ({ to }) => (to === null ? 'blanked' : 'changed'))
+      const fields = (some: News['moves']) => some.map(({ field }) => field)
+      number = moves.push({ changed: fields(changed), blanked: fields(blanked) }) - 1
+      numbers.set(name, number)
     }
+    return number
   }
 
   /** Whether an accepted export held this fault, as often as it was met until now. */
@@ -98,6 +123,12 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     else if (unlisted.size < unlistedCounted) unlisted.set(name, { ...found, rows: 1, line })
   }
 
+  function isCounted(tallied: Tallied, guard: string): boolean {
+    if (guard === 'fieldChanges') return movesOf(tallied).changed.length > 0
+    if (guard === 'blanks') return movesOf(tallied).blanked.length > 0
+    return countedNews.some((name) => name === guard && (tallied & bits[name]) !== 0)
+  }
+
   function people(): PeopleCounts {
     const { absent: _, retractions: __, pinned: ___, rekeyed: ____, ...limits } = news
     return { ...limits, changed: { ...changed }, blanked: { ...blanked } }
@@ -110,9 +141,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       else if (typeof seen !== 'string') tallied |= bits.unchanged
       if (absent) tallied |= bits.absent
       for (const kind of said.kinds) tallied |= bits[kind]
-      for (const { field, to } of said.moves) {
-        if (isOtherField(field)) tallied |= (to === null ? blankedBits : changedBits)[field]
-      }
+      tallied += numberOf(said.moves) * firstOfMoves
       count(tallied, 1)
       if (tallied >= firstOfNews) moved.add(said)
       return tallied
@@ -121,7 +150,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
     rekey(tallied) {
       if (tallied & bits.rekeyed) return tallied
       count(bits.rekeyed, 1)
-      return tallied | bits.rekeyed
+      return tallied + bits.rekeyed
     },
     reject(reject) {
       counts.rejected++
@@ -145,6 +174,7 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       if (isPinned) news.pinned++
       moved.add({ identityId, kinds: isPinned ? ['retractions', 'pinned'] : ['retractions'], moves: [] })
     },
+    isCountedBy: (tallied, guards) => guards.values().some((name) => isCounted(tallied, name)),
     counts: () => ({ ...counts }),
     explain: moved.explain,
     people,
@@ -166,7 +196,15 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
   }
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
+function countField(counts: Record<string, number>, field: FieldName, step: 1 | -1): void {
+  const count = (counts[field] ?? 0) + step
+  if (count === 0) delete counts[field]
+  else counts[field] = count
+}
+
+/** The fields in which a person gets another value, or loses one. */
+type Moves = { readonly changed: readonly FieldName[]; readonly blanked: readonly FieldName[] }
+const noMoves: Moves = { changed: [], blanked: [] }
 
 /** So many values that no list holds are named; a column that was mapped by mistake may hold a different one in each row. */
 const unlistedShown = 10
@@ -176,25 +214,10 @@ const unlistedCounted = 1000
 const countedKinds = [...changeKinds, 'unchanged'] as const
 const countedNews = [...peopleLimits, 'absent', 'retractions', 'pinned', 'rekeyed'] as const
 const firstOfNews = 1 << countedKinds.length
-const bits = bitsOf([...countedKinds, ...countedNews], 0)
-const changedBits = bitsOf(otherFields, countedKinds.length + countedNews.length)
-const blankedBits = bitsOf(otherFields, countedKinds.length + countedNews.length + otherFields.length)
-
-function bitsOf<K extends string>(names: readonly K[], first: number): Readonly<Record<K, number>> {
-  return Object.fromEntries(names.map((name, at) => [name, 1 << (first + at)])) as Record<K, number>
-}
-
-/** The bits of each guard that counts people, so that those who trip one can be told from the others. */
-const masks: ReadonlyMap<string, number> = new Map([
-  ...countedNews.map((name) => [name, bits[name]] as const),
-  ['fieldChanges', otherFields.reduce((mask, field) => mask | changedBits[field], 0)],
-  ['blanks', otherFields.reduce((mask, field) => mask | blankedBits[field], 0)],
-])
+const firstOfMoves = 1 << (countedKinds.length + countedNews.length)
+const bits = Object.fromEntries([...countedKinds, ...countedNews].map((name, at) => [name, 1 << at])) as Readonly<
+  Record<(typeof countedKinds)[number] | (typeof countedNews)[number], number>
+>
 
 /** The guards that count people. */
-export const guardsOfPeople: ReadonlySet<string> = new Set(masks.keys())
-
-/** Whether a decision added something that one of these guards counts. */
-export function isCountedBy(tallied: Tallied, guards: ReadonlySet<string>): boolean {
-  return [...guards].some((name) => (tallied & (masks.get(name) ?? 0)) !== 0)
-}
+export const guardsOfPeople: ReadonlySet<string> = new Set([...countedNews, 'fieldChanges', 'blanks'])

@@ -1,5 +1,5 @@
 import { startsAfterLeaving } from '../employment.ts'
-import { type FieldName, fieldNames, type Sighting } from '../record.ts'
+import { type Sighting, timedFieldsOf } from '../record.ts'
 import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
@@ -29,9 +29,7 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
 
 /** Finds mapped columns that say nothing about anybody. */
 export function watchBlankColumns({ columns }: LintScope): Watch[] {
-  const unsaid: Exclude<FieldName, 'separatedAt'>[] = fieldNames
-    .filter((name) => name !== 'separatedAt')
-    .filter((name) => columns[name] !== undefined)
+  const unsaid = timedFieldsOf(columns).filter((name) => columns[name] !== undefined)
   return [
     {
       see({ fields, badCells = [] }) {

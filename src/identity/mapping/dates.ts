@@ -46,7 +46,28 @@ export function momentReader(format: string, words: DateWords = {}): (text: stri
   }
 }
 
-type Moment = { readonly local: Temporal.PlainDateTime; readonly offset: string | null }
+/** A reader of instants, written as RFC 3339. A time without an offset is one of `timeZone`; a day without a time begins in UTC. */
+export function instantReader(
+  formats: readonly string[],
+  { addDays = 0, ...words }: DateWords & { readonly addDays?: number } = {},
+): (text: string, timeZone: string) => string | null {
+  const parsers = formats.map((format) => momentParser(format, words))
+  return (text, timeZone) => {
+    const moment = firstMoment(parsers, text)
+    if (moment === null) return null
+    const { local, offset, isDay } = moment
+    const zone = offset ?? (isDay ? 'UTC' : timeZone)
+    const instant = local.add({ days: addDays }).toZonedDateTime(zone).toInstant()
+    return instant.toString({ smallestUnit: 'millisecond' })
+  }
+}
+
+type Moment = {
+  readonly local: Temporal.PlainDateTime
+  readonly offset: string | null
+  /** Whether it has no time of the day. */
+  readonly isDay: boolean
+}
 type MomentParser = (text: string) => Moment | null
 
 function momentParser(format: string, words: DateWords): MomentParser {
@@ -67,7 +88,8 @@ function momentParser(format: string, words: DateWords): MomentParser {
     }
     if (fields.month === undefined || !isYear(fields.year) || !isOffset(offset)) return null
     const local = dateTimeFrom({ ...fields, month: fields.month })
-    return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset) }
+    const isDay = found.hour === undefined
+    return local && { local, offset: offset === undefined ? null : zoneOfOffset(offset), isDay }
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Action, actions } from '../record.ts'
+import { propertyTypes } from '../shape/shape.ts'
 import { checkFormats, dateFormat, rankFormat } from './date-rules.ts'
 import { foldValue } from './fold-value.ts'
 import {
@@ -53,6 +54,49 @@ export const leavingOptions = {
     .default('defer')
     .describe('What happens to a leaving date in the future: it is sent at once, or it waits for its day.'),
   blankWhen,
+}
+
+/** What a rule for a property of a record may say. How its cells are read follows from the schema of the record. */
+export const ownOptions = {
+  optional,
+  onBlank,
+  map: valuesTo(z.union([z.string(), z.number(), z.boolean(), z.null()])),
+  trim,
+  lowercase,
+  blankWhen,
+  separator: z.string().min(1).default(';').describe('What stands between the members of a list.'),
+  decimal: z
+    .enum(['.', ','])
+    .default('.')
+    .describe('The sign before the part of a number. The other one may stand between groups of three digits.'),
+  ...dateFormat,
+}
+
+const segment = String.raw`[^.\s][^.]*`
+const ownPath = new RegExp(`^${segment}(\\.${segment})*$`)
+
+/** The properties of a record by their dotted names. */
+export function ownRules<R extends z.ZodType>(rules: R) {
+  return z
+    .record(z.string().regex(ownPath, { error: 'expected the name of a property, such as laptop.returned' }), rules)
+    .superRefine((record, context) => {
+      const names = Object.keys(record)
+      for (const name of names) {
+        const inner = names.find((other) => other.startsWith(`${name}.`))
+        const segments = name.split('.')
+        if (segments[0] === 'id') addProblem(context, 'is the key of a record: it comes from fields.identityId', [name])
+        if (segments.includes('__proto__')) addProblem(context, 'is a name that no schema can hold', [name])
+        if (inner !== undefined) addProblem(context, `cannot hold a value and "${inner}" too`, [name])
+      }
+    })
+    .describe(
+      'Which column holds which property of a record, by its dotted name, such as laptop.returned. For a CUSTOM connection.',
+    )
+}
+
+/** What the schema of a record says of a property, beside what a rule says. */
+export const propertyOption = {
+  property: z.strictObject({ type: z.enum(propertyTypes), isList: z.boolean(), mayBeNull: z.boolean() }),
 }
 
 export const StatusRule = z
@@ -152,9 +196,29 @@ export function rulePatch(options: z.ZodRawShape) {
 
 function checkRule(parsed: object, context: z.RefinementCtx): void {
   // What the options of a rule are is lost where they are a type parameter; every kind of them fits.
-  const rule = parsed as TextRule & Parameters<typeof checkFormats>[0]
+  const rule = parsed as TextRule & Parameters<typeof checkFormats>[0] & MapRule
   addProblem(context, sourceProblem(rule))
   checkFormats(rule, context)
+  checkMap(rule, context)
+}
+
+type MapRule = {
+  readonly map?: Readonly<Record<string, unknown>> | undefined
+  readonly property?: { readonly type: string } | undefined
+}
+
+/** Adds which values of a map the property cannot hold. Whether a text is right is for the schema to judge. */
+function checkMap({ map = {}, property }: MapRule, context: z.RefinementCtx): void {
+  for (const [from, to] of Object.entries(map)) {
+    const text = String(to).trim()
+    if (to === null || property === undefined) continue
+    if (property.type === 'boolean' && text !== 'true' && text !== 'false')
+      addProblem(context, 'the schema wants true or false here', ['map', from])
+    const isNumber = typeof to !== 'boolean' && text !== '' && Number.isFinite(Number(text))
+    if (property.type === 'number' && !isNumber) addProblem(context, 'the schema wants a number here', ['map', from])
+    if (property.type === 'integer' && !(isNumber && Number.isSafeInteger(Number(text))))
+      addProblem(context, 'the schema wants a whole number here', ['map', from])
+  }
 }
 
 function statusProblem({ leftWhen, employedWhen }: { leftWhen: readonly string[]; employedWhen: readonly string[] }) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type FieldName, fieldNames, type Reject, type Sighting } from '../record.ts'
+import { type FieldName, fieldNames, type IdentityRecord, isOwnField, type Reject, type Sighting } from '../record.ts'
+import type { ShapeFault } from '../shape/shape.ts'
 import {
   actionReader,
   booleanReader,
@@ -18,6 +19,9 @@ import {
   keyOptions,
   leavingOptions,
   OnBadCell,
+  ownOptions,
+  ownRules,
+  propertyOption,
   RowTimeZone,
   rule,
   rulePatch,
@@ -29,6 +33,7 @@ import {
   textOptions,
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
+import { ownReader } from './own-cells.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
@@ -48,6 +53,7 @@ export const Mapping = z.strictObject({
     separatedAt: rule(leavingOptions).optional().describe('The leaving date.'),
     isContractor: rule(contractorOptions).optional().describe('true: contractor, false: employee, null: not known.'),
   }),
+  record: ownRules(rule({ ...ownOptions, ...propertyOption })).optional(),
   status: StatusRule.optional(),
   action: ActionRule.optional(),
   statusMeans: StatusMeans.default('now'),
@@ -76,6 +82,7 @@ export const MappingPatch = z.strictObject({
     })
     .partial()
     .optional(),
+  record: ownRules(rulePatch(ownOptions)).optional(),
   status: StatusRule.nullable().optional(),
   action: ActionRule.nullable().optional(),
   statusMeans: StatusMeans.nullable().optional(),
@@ -87,7 +94,10 @@ export const MappingPatch = z.strictObject({
 export type MappingPatch = z.infer<typeof MappingPatch>
 
 /** Words for `Mapping` to parse. */
-export type MappingInput = { readonly fields: Readonly<Record<string, unknown>> } & {
+export type MappingInput = {
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly record?: Readonly<Record<string, unknown>>
+} & {
   readonly [P in RowPart]?: unknown
 }
 
@@ -96,16 +106,28 @@ export type MappingInput = { readonly fields: Readonly<Record<string, unknown>> 
  * column must be there; one that does not refines the rule. The result is still to be parsed as a `Mapping`.
  */
 export function mergePreset(preset: MappingPatch, overrides: MappingPatch): MappingInput {
-  const fields = new Map<string, RulePatch | undefined>(Object.entries(preset.fields ?? {}))
-  for (const [field, override] of Object.entries(overrides.fields ?? {})) {
-    if (override === null) fields.delete(field)
-    else if (override !== undefined) fields.set(field, mergeRule(fields.get(field), override))
-  }
+  const fields = merged(preset.fields, overrides.fields)
+  const record = merged(preset.record, overrides.record)
   const parts = rowParts.flatMap((part) => {
     const words = overrides[part] === undefined ? preset[part] : overrides[part]
     return words === undefined || words === null ? [] : [[part, words]]
   })
-  return { fields: Object.fromEntries(fields), ...Object.fromEntries(parts) }
+  return {
+    fields: Object.fromEntries(fields),
+    ...(record.size > 0 && { record: Object.fromEntries(record) }),
+    ...Object.fromEntries(parts),
+  }
+}
+
+type Rules = Readonly<Record<string, RulePatch | undefined>>
+
+function merged(preset: Rules | undefined, overrides: Rules | undefined): Map<string, RulePatch | undefined> {
+  const rules = new Map(Object.entries(preset ?? {}))
+  for (const [name, override] of Object.entries(overrides ?? {})) {
+    if (override === null) rules.delete(name)
+    else if (override !== undefined) rules.set(name, mergeRule(rules.get(name), override))
+  }
+  return rules
 }
 
 /** A JSONata expression of a mapping; `optional` where the source may lack the columns that it reads. */
@@ -114,10 +136,15 @@ export type MappedExpression = { readonly path: readonly string[]; readonly text
 /** The expressions of a mapping. Their results stand in this order behind the cells of a row. */
 export function expressionsOf(mapping: Mapping): readonly MappedExpression[] {
   const ofRules = textRules(mapping).flatMap(([name, { expression, optional = false }]) => {
-    const place = name === 'status' || name === 'action' ? [name] : ['fields', name]
+    const place = placeOf(name)
     return expression === undefined ? [] : [{ path: [...place, 'expression'], text: expression, optional }]
   })
   return mapping.scope === undefined ? ofRules : [...ofRules, { path: ['scope'], text: mapping.scope, optional: false }]
+}
+
+function placeOf(name: MappedName): readonly string[] {
+  if (name === 'status' || name === 'action') return [name]
+  return isOwnField(name) ? ['record', name.slice(1)] : ['fields', name]
 }
 
 export type CompiledMapping =
@@ -149,17 +176,22 @@ export type CompileOptions = {
   readonly sparse?: boolean
   /** The IANA time zone in which instants become days, where the row names none. */
   readonly timeZone?: string
+  /** What a record of one's own shape violates; a row that gives such a one is rejected. `isPartial`: it may lack properties. */
+  readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
 /** Binds a mapping to the header of one source, once for all its rows. */
 export function compileMapping(
   mapping: Mapping,
   headers: readonly string[],
-  { sparse = false, timeZone = 'UTC' }: CompileOptions = {},
+  { sparse = false, timeZone = 'UTC', faultOf }: CompileOptions = {},
 ): CompiledMapping {
   const { fields, status, action, severalRows, rowTimeZone, onBadCell, statusMeans } = mapping
   const { bind, columns, missing } = binder(mapping, headers, sparse)
   const key = bind('identityId', fields.identityId, keyReader)
+  const own = Object.entries(mapping.record ?? {})
+    .map(([name, ownRule]) => bind(`.${name}` as const, ownRule, ownReader))
+    .filter((cell) => cell !== undefined)
   const texts = [
     bind('email', fields.email, emailReader),
     bind('secondaryEmail', fields.secondaryEmail, emailReader),
@@ -172,6 +204,7 @@ export function compileMapping(
   ].filter((cell) => cell !== undefined)
   const cells = {
     texts,
+    own,
     contractor: bind('isContractor', fields.isContractor, booleanReader),
     leaving: bind('separatedAt', fields.separatedAt, leavingReader),
     status: bind('status', status, statusReader),
@@ -181,10 +214,16 @@ export function compileMapping(
   }
 
   if (key === undefined || missing.length > 0) return { ok: false, missing }
-  const mapped = fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined)
-  const map = rowMapper({ key, ...cells }, { timeZone, onBadCell, statusMeans })
+  const mapped = [
+    ...fieldNames.filter((field) => (sparse ? fields[field] : columns[field]) !== undefined),
+    ...Object.keys(mapping.record ?? {})
+      .map((name) => `.${name}` as const)
+      .filter((field) => sparse || columns[field] !== undefined),
+  ]
+  const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || sparse))
+  const map = rowMapper({ key, ...cells }, { timeZone, onBadCell, statusMeans, ...(ofShape && { faultOf: ofShape }) })
   const { contractor, leaving, rank, zone } = cells
-  const places = [key, ...texts, contractor, leaving, cells.status, cells.action, rank, zone].filter(
+  const places = [key, ...texts, ...own, contractor, leaving, cells.status, cells.action, rank, zone].filter(
     (place) => place !== undefined,
   )
   const cellsOf = ({ values }: Pick<MappableRow, 'values'>) =>
@@ -209,9 +248,10 @@ function mergeRule(known: RulePatch | undefined, override: string | Readonly<Rec
 }
 
 /** What takes its text from anywhere in a row, always in the same order. */
-function textRules({ fields, status, action }: Mapping): readonly (readonly [MappedName, TextRule])[] {
+function textRules({ fields, record, status, action }: Mapping): readonly (readonly [MappedName, TextRule])[] {
   const named = (['identityId', ...fieldNames] as const).map((name) => [name, fields[name]] as const)
-  return [...named, ['status', status] as const, ['action', action] as const].flatMap(([name, textRule]) =>
+  const own = Object.entries(record ?? {}).map(([name, ownRule]) => [`.${name}`, ownRule] as const)
+  return [...named, ...own, ['status', status] as const, ['action', action] as const].flatMap(([name, textRule]) =>
     textRule === undefined ? [] : [[name, textRule] as const],
   )
 }
@@ -229,7 +269,8 @@ function binder(mapping: Mapping, headers: readonly string[], sparse: boolean) {
   ): Cell<N, V> | undefined {
     if (textRule === undefined) return undefined
     const derivedIndex = headers.length + derived.indexOf(name)
-    const place = bindText(name, textRule, { find, sparse, derivedIndex, isKey: name === 'identityId' })
+    const shownName = isOwnField(name) ? name.slice(1) : name
+    const place = bindText(shownName, textRule, { find, sparse, derivedIndex, isKey: name === 'identityId' })
     if (place === 'unmapped') return governing.includes(name) ? nowhere(name, textRule, readerOf) : undefined
     if ('missing' in place) {
       missing.push(...place.missing)

@@ -4,14 +4,17 @@ import {
   type Action,
   actions,
   type FieldName,
-  type IdentityFields,
+  type IdentityRecord,
+  isTimedField,
   type ListedField,
   listedFields,
   type Origin,
+  type OwnField,
   type Reject,
+  type SightedFields,
   type Sighting,
-  timedFields,
 } from '../record.ts'
+import type { ShapeFault } from '../shape/shape.ts'
 import { type CellFault, type CellReader, isFault, type Told } from './cells.ts'
 import type { ActionValues, OnBadCell, StatusMeans } from './field-rules.ts'
 import { foldValue } from './fold-value.ts'
@@ -37,7 +40,8 @@ export type Cell<N extends string, V> = BoundText & {
 /** The places of one source that rows are read from; undefined where a field is not mapped. */
 export type RowCells = {
   readonly key: Cell<'identityId', string>
-  readonly texts: readonly Cell<Exclude<FieldName, 'separatedAt' | 'isContractor'>, string>[]
+  readonly texts: readonly Cell<Exclude<FieldName, 'separatedAt' | 'isContractor' | OwnField>, string>[]
+  readonly own: readonly Cell<OwnField, string | boolean>[]
   readonly contractor: Cell<'isContractor', boolean> | undefined
   readonly leaving: Cell<'separatedAt', string> | undefined
   readonly status: Cell<'status', boolean> | undefined
@@ -94,11 +98,13 @@ export type RowRules = {
   readonly onBadCell: OnBadCell
   /** When a status that says "left" counts: at once, or on the leaving date of its row. */
   readonly statusMeans: StatusMeans
+  /** What a record of its own shape violates. */
+  readonly faultOf?: (record: IdentityRecord, isPartial: boolean) => ShapeFault | null
 }
 
 /** Turns rows into sightings. A row is rejected whole only where its key, or what it is about, cannot be read. */
 export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Sighting | Reject {
-  const { key, texts, contractor, leaving, status, action, rank, zone } = cells
+  const { key, texts, own, contractor, leaving, status, action, rank, zone } = cells
   const { timeZone } = rules
 
   return (row) => {
@@ -129,8 +135,12 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
 
     const named = read(zone, timeZone)
     const rowZone = named ?? timeZone
-    const fields: Partial<Omit<IdentityFields, 'separatedAt'>> = {}
+    const fields: { -readonly [K in keyof SightedFields]: SightedFields[K] } = {}
     for (const cell of texts) {
+      const told = read(cell, rowZone)
+      if (told !== undefined) fields[cell.name] = told
+    }
+    for (const cell of own) {
       const told = read(cell, rowZone)
       if (told !== undefined) fields[cell.name] = told
     }
@@ -149,6 +159,21 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       const mayLeave = left || typeof leavingDate === 'string' || badCells.some((bad) => bad.mayLeave)
       return { ...first, cellOnly: false, mayLeave }
     }
+    // A cell that keeps what is known leaves the record a part, which is judged as a whole before it is sent.
+    const isPartial = badCells.length > 0 || own.some(({ name }) => fields[name] === undefined)
+    const violated = left ? null : (rules.faultOf?.({ identityId, ...fields }, isPartial) ?? null)
+    if (violated !== null) {
+      const cell = own.find(({ name }) => name === violated.field)
+      const leaves = typeof leavingDate === 'string'
+      if (!leaves || rules.onBadCell === 'rejectRow') {
+        const mayLeave = leaves || badCells.some((bad) => bad.mayLeave)
+        return rejected(row, cell, violated, { identityId, cellOnly: false, mayLeave })
+      }
+      // The leaving date counts all the same. What is known of the record stays as it was.
+      badCells.push(rejected(row, cell, violated, { identityId, cellOnly: true, mayLeave: false }))
+      tooLittleToJoin ??= violated.reason
+      for (const { name } of own) delete fields[name]
+    }
     const employed = about === 'join' || (about === undefined && gone === false)
     const sighting = {
       identityId,
@@ -159,7 +184,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       unsure: about !== 'join' && !left && (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),
       statesEmployment: saysEmployment(about, { stated: leavingDate, gone }),
       origin,
-      ...(first !== undefined && { badCells }),
+      ...(badCells.length > 0 && { badCells }),
       ...(tooLittleToJoin !== undefined && { tooLittleToJoin }),
     }
     return row.asOf === undefined && about === undefined && order === undefined && zone === undefined
@@ -247,7 +272,7 @@ function rejected(
 ): Reject {
   const event = 'event' in origin ? { event: origin.event } : {}
   const column = cell?.header ?? null
-  const field = timedFields.find((timed) => timed === cell?.name)
+  const field = cell && isTimedField(cell.name) ? cell.name : undefined
   const said = about.identityId === null || !cell ? values : [about.identityId, textIn(cell, values)]
   return {
     line: origin.line,

@@ -1,0 +1,124 @@
+import type { Property, PropertyType } from '../shape/shape.ts'
+import { blankReader, booleanReader, type CellFault, type CellReader, isFault, type OnBlank } from './cells.ts'
+import type { DateWords } from './date-formats.ts'
+import { dateReader, instantReader } from './dates.ts'
+import { foldValue } from './fold-value.ts'
+
+export type OwnOptions = DateWords & {
+  readonly property: Property
+  readonly onBlank: OnBlank
+  readonly map?: Readonly<Record<string, string | number | boolean | null>> | undefined
+  readonly trim: boolean
+  readonly lowercase: boolean
+  readonly separator: string
+  readonly decimal: '.' | ','
+  readonly format: string | readonly string[]
+  readonly offsetDays: number
+}
+
+type ItemReader = (text: string, timeZone: string) => string | boolean | CellFault
+
+const controlCharacter = /[\p{Cc}--[\n\t]]/v
+
+/** Reads a cell as its property wants it. A list is the text of its JSON, and a number as JavaScript writes it. */
+export function ownReader(options: OwnOptions): CellReader<string | boolean> {
+  const { property, onBlank, map, separator } = options
+  const ofBlank = blankReader(onBlank)
+  const item = map === undefined ? itemReader(options) : mappedItem(map, property.type)
+  const ofNothing = !property.isList && map !== undefined && Object.keys(map).some((from) => from.trim() === '')
+  return (cell, timeZone) => {
+    const text = options.trim || cell.trim() === '' ? cell.trim() : cell
+    if (text === '' && !ofNothing) return ofBlank()
+    if (!property.isList) {
+      const told = item(text, timeZone)
+      return told === nothing ? null : told
+    }
+    const items = text
+      .split(separator)
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map((part) => item(part, timeZone))
+      .filter((told) => told !== nothing)
+    const fault = items.find(isFault)
+    return fault ?? JSON.stringify(items.map((told) => (isNumber(property.type) ? Number(told) : told)))
+  }
+}
+
+function isNumber(type: PropertyType): boolean {
+  return type === 'number' || type === 'integer'
+}
+
+/** Stands for "no value" among the values of a map; no cell holds a control character. */
+const nothing = '\u0000'
+
+function mappedItem(map: Readonly<Record<string, string | number | boolean | null>>, type: PropertyType): ItemReader {
+  const values = new Map(
+    Object.entries(map).map(([from, to]) => [
+      foldValue(from),
+      to === null
+        ? nothing
+        : type === 'boolean'
+          ? String(to) === 'true'
+          : isNumber(type)
+            ? String(Number(to))
+            : String(to),
+    ]),
+  )
+  const reason = `the cell holds a value that the mapping does not list; listed are ${Object.keys(map).join(', ')}`
+  return (text) => values.get(foldValue(text)) ?? values.get('*') ?? { reason }
+}
+
+function itemReader({ property, lowercase, decimal, format, offsetDays: addDays, ...words }: OwnOptions): ItemReader {
+  switch (property.type) {
+    case 'string':
+      return (text) => ownText(text, lowercase)
+    case 'number':
+    case 'integer':
+      return numberReader(property.type, decimal)
+    case 'boolean': {
+      const read = booleanReader({ onBlank: 'reject' })
+      return (text, timeZone) => {
+        const told = read(text, timeZone)
+        return typeof told === 'boolean' ? told : { reason: 'the cell holds neither yes nor no' }
+      }
+    }
+    case 'date': {
+      const formats = [format].flat()
+      const read = dateReader(formats, { ...words, addDays })
+      return (text, timeZone) => read(text, timeZone) ?? noDate(formats)
+    }
+    case 'date-time': {
+      const formats = [format].flat()
+      const read = instantReader(formats, { ...words, addDays })
+      return (text, timeZone) => read(text, timeZone) ?? noDate(formats)
+    }
+    default:
+      return property.type satisfies never
+  }
+}
+
+function ownText(text: string, lowercase: boolean): string | CellFault {
+  if (!text.isWellFormed()) return { reason: 'the cell holds half of a character (a lone surrogate)' }
+  if (controlCharacter.test(text)) return { reason: 'the cell holds a control character' }
+  const composed = text.normalize('NFC')
+  return lowercase ? composed.toLowerCase() : composed
+}
+
+/** Reads digits with one sign between whole and part, and perhaps the other one between groups of three. */
+function numberReader(type: 'number' | 'integer', decimal: '.' | ','): ItemReader {
+  const [point, group] = decimal === '.' ? ['\\.', ','] : [',', '\\.']
+  const pattern = new RegExp(`^[+-]?(\\d+|\\d{1,3}(${group}\\d{3})+)(${point}\\d+)?$`)
+  return (text) => {
+    if (!pattern.test(text)) return { reason: `the cell holds no number (with "${decimal}" before its part)` }
+    const plain = decimal === '.' ? text.replaceAll(',', '') : text.replaceAll('.', '').replace(',', '.')
+    const value = Number(plain)
+    const whole = Number.isInteger(value)
+    if (whole && !Number.isSafeInteger(value)) return { reason: 'the cell holds a number that is too large' }
+    if (type === 'integer' && !whole) return { reason: 'the cell holds no whole number' }
+    return String(value)
+  }
+}
+
+function noDate(formats: readonly string[]): CellFault {
+  return { reason: `what the cell holds is not a date (${formats.join(' or ')})` }
+}

@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+/** Keywords that say something to people and demand nothing of records. */
+const annotations: ReadonlySet<string> = new Set(
+  '$schema $id $comment title description default examples readOnly writeOnly deprecated'.split(' '),
+)
+const mostDifferences = 10
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A JSON Schema (draft-07) that one sample record satisfies, as the platform infers it: nothing is required, and further properties may appear. */
+export function inferSchema(sample: JsonObject): JsonObject {
+  return { $schema: 'http://json-schema.org/draft-07/schema#', ...objectSchema(sample) }
+}
+
+function objectSchema(sample: JsonObject): JsonObject {
+  const properties = Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, valueSchema(value)]))
+  return { type: 'object', properties, required: [], additionalProperties: true }
+}
+
+function valueSchema(value: unknown): JsonObject {
+  if (value === null) return {}
+  if (Array.isArray(value)) {
+    const [first] = value
+    return first === undefined ? { type: 'array' } : { type: 'array', items: valueSchema(first) }
+  }
+  return isObject(value) ? objectSchema(value) : { type: typeof value }
+}
+
+/** The schema below a path of properties: undefined where it says nothing of it, null where it allows no such property. */
+export function schemaAt(schema: JsonObject, path: readonly string[]): JsonObject | null | undefined {
+  let at: JsonObject = resolved(schema, schema)
+  for (const name of path) {
+    const next = propertyOf(at, name)
+    if (next === false) return null
+    if (!isObject(next)) return undefined
+    at = resolved(next, schema)
+  }
+  return at
+}
+
+/** What an object schema says of a property of this name; undefined where it says nothing of it. */
+function propertyOf({ properties, patternProperties, additionalProperties }: JsonObject, name: string): unknown {
+  if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name]
+  const patterns = isObject(patternProperties) ? Object.entries(patternProperties) : []
+  const [, matching] = patterns.find(([pattern]) => matches(pattern, name)) ?? []
+  return matching ?? additionalProperties
+}
+
+function matches(pattern: string, name: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(name)
+  } catch (error) {
+    // Compiling the schema says so.
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}
+
+/** Follows a reference to another place of the same schema. */
+function resolved(schema: JsonObject, root: JsonObject): JsonObject {
+  let at = schema
+  for (let steps = 0; steps < 20; steps++) {
+    const { $ref } = at
+    if (typeof $ref !== 'string' || !$ref.startsWith('#')) return at
+    const found = namesOf($ref.slice(1)).reduce<unknown>(
+      (parent, name) => (isContainer(parent) && Object.hasOwn(parent, name) ? Reflect.get(parent, name) : undefined),
+      root,
+    )
+    if (!isObject(found)) return at
+    at = found
+  }
+  return at
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** The names of a JSON Pointer as it stands in a reference. */
+function namesOf(pointer: string): readonly string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((name) => percentDecoded(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function percentDecoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch (error) {
+    if (error instanceof URIError) return name
+    throw error
+  }
+}
+
+/** In what two schemas demand something else of records: one sentence for each place, the first ten of them. */
+export function schemaDifferences(ours: JsonObject, theirs: JsonObject): readonly string[] {
+  const found: string[] = []
+  compare(demands(ours), demands(theirs), '', found)
+  return found.length <= mostDifferences
+    ? found
+    : [...found.slice(0, mostDifferences), `${found.length - mostDifferences} more`]
+}
+
+function compare(ours: unknown, theirs: unknown, at: string, found: string[]): void {
+  if (isDeepStrictEqual(ours, theirs)) return
+  if (isObject(ours) && isObject(theirs)) {
+    for (const name of new Set([...Object.keys(ours), ...Object.keys(theirs)]))
+      compare(ours[name], theirs[name], `${at}/${name}`, found)
+    return
+  }
+  found.push(`${at || '/'} is ${worded(ours)} in the configuration and ${worded(theirs)} on the platform`)
+}
+
+function worded(value: unknown): string {
+  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 200)
+}
+
+/** Keywords that hold schemas by names, which are no keywords. */
+const byName: ReadonlySet<string> = new Set(
+  'properties patternProperties definitions $defs dependencies dependentSchemas'.split(' '),
+)
+/** Keywords that hold values, which are no schemas. */
+const literal: ReadonlySet<string> = new Set(['const', 'enum'])
+
+/** A schema without its annotations. What demands nothing is the same as what is left out, and lists of names have no order. */
+function demands(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(demands)
+  if (!isObject(schema)) return schema
+  const kept = Object.entries(schema).filter(([keyword, value]) => {
+    if (annotations.has(keyword)) return false
+    if (keyword === 'required') return !Array.isArray(value) || value.length > 0
+    return keyword !== 'additionalProperties' || value !== true
+  })
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, demanded(keyword, value)]))
+}
+
+function demanded(keyword: string, value: unknown): unknown {
+  if (literal.has(keyword)) return value
+  if (byName.has(keyword) && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, demands(schema)]))
+  const isSet = keyword === 'required' || keyword === 'type'
+  return isSet && Array.isArray(value) ? value.map(String).toSorted() : demands(value)
+}
