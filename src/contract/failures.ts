@@ -88,6 +88,36 @@ export const deliveryFailures = {
     helps: 'If all people are refused, the message of the first problem says why.',
     uncertain: false,
   },
+  record_misshapen: {
+    action: 'problem',
+    when: 'a record as a whole does not satisfy the schema of its CUSTOM connection, which is found before it is sent',
+    follows: 'That record becomes a problem, with the place and the rule. It is tried again in every later run.',
+    helps: 'Have HR correct the record, or map the property that it lacks.',
+    uncertain: false,
+  },
+  session_refused: {
+    action: 'problem',
+    when: 'a record of a session is refused',
+    follows:
+      'The session is cancelled, so that the platform keeps the former set. Every change of the run becomes a problem, which names the first refused record. All are tried again in the next run.',
+    helps: 'Have HR correct the record. Set deliver: direct, if one bad record is to stop no other.',
+    uncertain: false,
+  },
+  session_in_progress: {
+    action: 'wait',
+    when: 'another session of the CUSTOM connection is in progress that no run of this connection began',
+    follows: 'The set waits a minute and is tried again.',
+    helps: 'Find out what else writes to the connection. Have it complete or cancel its session.',
+    uncertain: false,
+  },
+  session_lost: {
+    action: 'retry',
+    when: 'a session was completed or cancelled by somebody else while its records were sent',
+    follows: 'The whole set is sent again in a new session.',
+    helps:
+      'Find out what else writes to the connection. Until the next session is complete, the platform may hold a part of the set.',
+    uncertain: true,
+  },
   person_refused: {
     action: 'problem',
     when: 'a request about one person is refused (400, 413, 422 and the like)',
@@ -215,6 +245,14 @@ export const deliveryFailures = {
     when: 'the platform account has not accepted the terms (412)',
     follows: blocked,
     helps: 'Have the owner of the platform account accept them. Then "rollcall unblock".',
+    uncertain: false,
+  },
+  schema_differs: {
+    action: 'block',
+    when: 'the schema of the CUSTOM connection is another one than that of the configuration',
+    follows: blocked,
+    helps:
+      'The reason names each place that differs. The platform never changes a schema: write its schema into the configuration, or give the target another name, so that a new connection is made.',
     uncertain: false,
   },
   connection_missing: {

@@ -214,6 +214,10 @@ export const Run = z
         'What of that on which a held plan rests has changed since it was made: facts about its people, or the configuration. An approval then makes it again.',
       ),
     setAside: z.string().nullable().describe('The held run of the people of this run that a guard stopped.'),
+    also: z
+      .array(z.object({ id: z.string(), connection: z.string() }))
+      .describe('The runs of other connections that were planned from what this one read.'),
+    ridesWith: z.string().nullable().describe('The run of another connection whose source this one was planned from.'),
     wentOn: z
       .string()
       .nullable()
@@ -234,7 +238,9 @@ export const Run = z
     inDoubt: DoubtTally.nullable().describe(
       'The people of the connection who were in doubt when the run ended, and still are. Null: no one.',
     ),
-    sent: z.object({ upsert: Sent, update: Sent, delete: Sent }).describe('Requests and people by job kind.'),
+    sent: z
+      .object({ upsert: Sent, update: Sent, delete: Sent, session: Sent })
+      .describe('Requests and people by job kind.'),
     confirmed: Count.describe('Changes that the platform acknowledged.'),
     problems: Count.describe('Changes that the platform refused.'),
     remaining: Count.describe('Changes that are accepted and neither acknowledged nor refused yet.'),
@@ -373,7 +379,7 @@ export const ClassedValue = z
   .meta({ id: 'ClassedValue' })
 export type ClassedValue = z.infer<typeof ClassedValue>
 
-export const PlanDocument = z
+const PlanOfOne = z
   .object({
     connection: z.string(),
     mode: z.enum(['snapshot', 'delta']),
@@ -389,7 +395,13 @@ export const PlanDocument = z
     changes: z.array(ChangeView),
     rejects: z.array(RejectView),
   })
-  .meta({ id: 'Plan' })
+  .meta({ id: 'PlanOfOne' })
+export const PlanDocument = PlanOfOne.extend({
+  also: z
+    .array(PlanOfOne)
+    .optional()
+    .describe('The plans of the connections that ride along, from the same reading; left out where there are none.'),
+}).meta({ id: 'Plan' })
 export type PlanDocument = z.infer<typeof PlanDocument>
 
 export const Problem = z
@@ -518,7 +530,9 @@ export const PersonAccount = z
   .meta({ id: 'PersonAccount' })
 export type PersonAccount = z.infer<typeof PersonAccount>
 
-export const PersonPlan = PlanDocument.omit({ kept: true }).extend({ person: PersonAccount }).meta({ id: 'PersonPlan' })
+export const PersonPlan = PlanDocument.omit({ kept: true, also: true })
+  .extend({ person: PersonAccount })
+  .meta({ id: 'PersonPlan' })
 export type PersonPlan = z.infer<typeof PersonPlan>
 
 const NamedPeople = z.object({ count: Count, keys: z.array(z.string()).readonly() })
