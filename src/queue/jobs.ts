@@ -6,6 +6,7 @@ export const jobs = {
   upsert: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
   update: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
   delete: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
+  session: z.strictObject({ runId: z.uuid(), batch: z.int().nonnegative() }),
 } as const
 
 export type JobName = keyof typeof jobs

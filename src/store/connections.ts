@@ -114,21 +114,31 @@ export async function changeRoster(tx: Db, connection: string): Promise<void> {
   await sql`update connections set roster_version = roster_version + 1 where name = ${connection}`.execute(tx)
 }
 
-export type Target = { readonly key: string | null; readonly id: number | null; readonly lacksUpdate: boolean }
+export type Target = {
+  readonly key: string | null
+  readonly id: number | null
+  /** Where a CUSTOM connection takes its records. */
+  readonly resource: number | null
+  readonly lacksUpdate: boolean
+}
 
 export async function targetOf(db: Db, connection: string): Promise<Target> {
   const row = await db
     .selectFrom('connections')
-    .select(['target_key', 'target_id', 'lacks_update'])
+    .select(['target_key', 'target_id', 'target_resource', 'lacks_update'])
     .where('name', '=', connection)
     .executeTakeFirstOrThrow()
-  return { key: row.target_key, id: row.target_id, lacksUpdate: row.lacks_update }
+  return { key: row.target_key, id: row.target_id, resource: row.target_resource, lacksUpdate: row.lacks_update }
 }
 
-export async function setTarget(db: Db, connection: string, target: { key: string; id: number | null }): Promise<void> {
+export async function setTarget(
+  db: Db,
+  connection: string,
+  target: { key: string; id: number | null; resource: number | null },
+): Promise<void> {
   await db
     .updateTable('connections')
-    .set({ target_key: target.key, target_id: target.id, lacks_update: false })
+    .set({ target_key: target.key, target_id: target.id, target_resource: target.resource, lacks_update: false })
     .where('name', '=', connection)
     .execute()
 }
@@ -215,7 +225,11 @@ export async function blockConnection(
 
 /** Has the target looked up again. It may turn out to be another one, of whose people nothing is known. */
 export async function forgetTarget(db: Db, connection: string): Promise<void> {
-  await db.updateTable('connections').set({ target_id: null, target_key: '' }).where('name', '=', connection).execute()
+  await db
+    .updateTable('connections')
+    .set({ target_id: null, target_resource: null, target_key: '' })
+    .where('name', '=', connection)
+    .execute()
 }
 
 /** Lifts the block of a connection. False if it was not blocked. */

@@ -150,6 +150,7 @@ type RunsTable = {
   moved: string | null
   set_aside: string | null
   went_on: string | null
+  rides_with: string | null
   fields: NullableJson<readonly string[]>
   warnings: NullableJson<string[]>
   end_keys: NullableJson<readonly string[]>
@@ -261,6 +262,7 @@ export type StoreSchema = {
     name: string
     target_key: string | null
     target_id: number | null
+    target_resource: number | null
     lacks_update: Generated<boolean>
     accepted_as_of: Date | null
     accepted_fields: NullableJson<readonly string[]>
@@ -330,6 +332,7 @@ export type StoreSchema = {
     failing_since: Date | null
     last_code: string | null
     last_failure: string | null
+    session: string | null
   }
   source_headers: {
     run_id: string

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import type { ChangeKind } from '../../identity/change.ts'
+import type { ChangeKind, FieldChanges } from '../../identity/change.ts'
 import type { Target } from '../connections.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
 
-const deliveryKinds = ['upsert', 'update', 'delete'] as const
+const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
 export type DeliveryKind = (typeof deliveryKinds)[number]
 
 /** A batch that this process works on. `attempt` fences it: what an older, slower attempt writes afterwards is refused. */
@@ -25,6 +25,8 @@ export type ClaimedDelivery = {
   readonly failures: number
   /** An earlier request may have reached the platform, and its outcome is not known. */
   readonly uncertain: boolean
+  /** The session that an earlier attempt asked to be completed. */
+  readonly session: string | null
 }
 
 /** How far a correction of a leaving date has come; stored before the request that it names. */
@@ -74,10 +76,10 @@ async function claimFrom(
         and former.run_id = deliveries.run_id and former.batch = deliveries.batch
         and ${from === 'free' ? sql`${former} is null` : sql`${former} is not null and ${unleased(former)}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
-        deliveries.failures, deliveries.uncertain, former.lease as previous
+        deliveries.failures, deliveries.uncertain, deliveries.session, former.lease as previous
     )${from === 'free' ? sql`` : takeover}
-    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain,
-      json_build_object('key', target_key, 'id', target_id, 'lacksUpdate', lacks_update) as target,
+    select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain, session,
+      json_build_object('key', target_key, 'id', target_id, 'resource', target_resource, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems",
       exists (
@@ -116,6 +118,31 @@ export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery):
     json: records[i] || null,
     partial: parts[i] !== '',
   }))
+}
+
+/** The fields that the changes of a batch change, by key. */
+export async function changedFields(
+  db: Db,
+  { runId, batch }: ClaimedDelivery,
+): Promise<ReadonlyMap<string, FieldChanges>> {
+  const rows = await db
+    .selectFrom('changes')
+    .select(['identity_id', 'fields'])
+    .where('run_id', '=', runId)
+    .where('batch', '=', batch)
+    .where('state', '=', 'due')
+    .execute()
+  return new Map(rows.map(({ identity_id, fields }) => [identity_id, fields ?? {}]))
+}
+
+/** Notes the session before the request that completes it. False: another attempt has taken the batch over. */
+export async function storeSession(db: Db, claim: ClaimedDelivery, session: string): Promise<boolean> {
+  const stored = await db
+    .updateTable('deliveries')
+    .set({ session })
+    .where((eb) => eb.and(heldBy(claim)))
+    .executeTakeFirst()
+  return stored.numUpdatedRows > 0n
 }
 
 /** Stores the step before its request goes out. False: another attempt has taken the batch over, and nothing may be sent. */

@@ -34,12 +34,15 @@ export async function storeGoingOn(
     kinds,
     withoutValues,
     digests,
+    removes,
     now,
   }: {
     runId: string
     kinds: readonly ChangeKind[]
     withoutValues: boolean
     digests: ValueDigests | null
+    /** Who leaves is taken off the platform. */
+    removes: boolean
     now: Date
   },
 ): Promise<string | null> {
@@ -55,7 +58,7 @@ export async function storeGoingOn(
       (select coalesce(json_agg(guard), '[]') from json_array_elements(guards) guard where (guard ->> 'ok')::boolean),
       configuration, requested_by, id, ${now}, ${now}
     from runs where id = ${runId}`.execute(tx)
-  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, digests })
+  if (withoutValues) await partPeople(tx, { from: runId, to: id, kinds, digests, removes })
   await sql`
     update plan_entries set run_id = ${id} from changes
     where plan_entries.run_id = ${runId} and changes.run_id = ${runId} and changes.identity_id = plan_entries.identity_id
@@ -86,7 +89,14 @@ async function partPeople(
     to,
     kinds,
     digests,
-  }: { from: string; to: string; kinds: readonly ChangeKind[]; digests: ValueDigests | null },
+    removes,
+  }: {
+    from: string
+    to: string
+    kinds: readonly ChangeKind[]
+    digests: ValueDigests | null
+    removes: boolean
+  },
 ): Promise<void> {
   for (let after = ''; ; ) {
     const { rows } = await sql<PartedRow>`
@@ -110,7 +120,7 @@ async function partPeople(
       identityIds: rows.map(({ identity_id }) => identity_id),
       stated: new Map(rows.map(({ identity_id, record }) => [identity_id, [record]])),
     })
-    const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id)))
+    const parted = rows.flatMap((row) => partedPerson(row, known.get(row.identity_id), removes))
     const keys = parted.map(({ first: { identityId } }) => identityId)
     await stagePeople(
       tx,
@@ -131,11 +141,12 @@ async function partPeople(
 function partedPerson(
   row: PartedRow,
   known: RosterEntry | undefined,
+  removes: boolean,
 ): { readonly first: PlannedPerson; readonly rest: PlannedPerson }[] {
   const { identity_id: identityId, origin } = row
   const change = toChange(row)
   if (change.kind === 'retract' || known === undefined) return []
-  const parted = partEmployment(known, change, row.entry)
+  const parted = partEmployment(known, change, row.entry, { removes })
   if (parted === null) return []
   const { first, rest } = parted
   return [

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
@@ -258,6 +258,16 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
 
 export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
 
+/** How changes are delivered: as people, as records change by change, or as one session that holds every record. */
+export type DeliveredBy = 'people' | 'direct' | 'session'
+
+/** In SQL, the job of a change. A record of whoever leaves is deleted, and one of whoever comes back is written as a whole. */
+const jobsOf: Readonly<Record<DeliveredBy, RawBuilder<string>>> = {
+  people: sql`case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end`,
+  direct: sql`case when kind in ('join', 'return') then 'upsert' when kind in ('leave', 'retract') then 'delete' else 'update' end`,
+  session: sql`'session'`,
+}
+
 /**
  * Makes the plan the connection's truth: `wanted` becomes what the plan says and its changes become due in batches. Held plans that
  * rest on what was true before are marked, so that an approval sends nothing stale. Belongs into the transaction that moves the run
@@ -271,6 +281,7 @@ export async function commitPlan(
     limits,
     speaksOfAbsent,
     keepsValues = true,
+    by = 'people',
     now,
   }: {
     runId: string
@@ -278,9 +289,11 @@ export async function commitPlan(
     limits: BatchLimits
     speaksOfAbsent: boolean
     keepsValues?: boolean
+    by?: DeliveredBy
     now: Date
   },
 ): Promise<number> {
+  const jobOf = jobsOf[by]
   await changeRoster(tx, connection)
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
@@ -331,14 +344,17 @@ export async function commitPlan(
   await sql`
     with kinds as (
       select ctid as place, identity_id, record,
-        case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end as job
+        ${jobOf} as job
       from changes where run_id = ${runId} and state = 'planned'
     ), counted as (
-      select place, identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      select place, identity_id, job, record,
+        case job when 'session' then 0
+          else (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int end as by_count
       from kinds
     ), portions as (
       select place, identity_id, job, by_count,
-        coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
+        case job when 'session' then 0 else
+          coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int end
           as by_bytes
       from counted
     ), batches as (
@@ -349,7 +365,7 @@ export async function commitPlan(
   const added = await sql`
     insert into deliveries (run_id, batch, kind, state, due_at, people)
     select run_id, batch,
-      min(case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end), 'due', ${now}, count(*)
+      min(${jobOf}), 'due', ${now}, count(*)
     from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
   return Number(added.numAffectedRows ?? 0n)
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { FieldChanges } from '../../identity/change.ts'
-import { fieldNames, type IdentityRecord } from '../../identity/record.ts'
+import type { FieldChange, FieldChanges } from '../../identity/change.ts'
+import type { FieldName, IdentityRecord } from '../../identity/record.ts'
 import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
 import { traitsOf, valueDigests } from '../roster/value-digests.ts'
@@ -178,17 +178,19 @@ async function digestRun(
 }
 
 function digestedChange({ identity_id, record: sent, fields }: ChangeRow, digests: ValueDigests): ChangeRow {
+  const told = Object.entries(fields ?? {}) as [FieldName, FieldChange][]
   const sideOf = (side: 'from' | 'to') =>
     digested(
-      { identityId: identity_id, ...Object.fromEntries(fieldNames.map((field) => [field, fields?.[field]?.[side]])) },
+      { identityId: identity_id, ...Object.fromEntries(told.map(([field, was]) => [field, was[side]])) },
       digests,
     )
   const [from, to] = [sideOf('from'), sideOf('to')]
-  const told = Object.entries(fields ?? {}) as [(typeof fieldNames)[number], FieldChanges[keyof FieldChanges]][]
   return {
     identity_id,
     record: sent && digested(sent, digests),
-    fields: fields && Object.fromEntries(told.map(([name, was]) => [name, { ...was, from: from[name], to: to[name] }])),
+    fields:
+      fields &&
+      Object.fromEntries(told.map(([name, was]) => [name, { ...was, from: from[name] ?? null, to: to[name] ?? null }])),
   }
 }
 

@@ -199,7 +199,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'runs: counts, verdicts with the first keys they concern, digests, names of sources, reasons',
       until: history,
       columns: named(
-        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on requested_by expires_at decided_reason values_removed_at values_digested_at',
+        'id connection feed trigger options state reason failure attempt lease source mode as_of rows records fields end_keys warnings verification unserved counts guards people_counts known_people digest moved set_aside created_at started_at finished_at decided_by decided_at configuration basis went_on rides_with requested_by expires_at decided_reason values_removed_at values_digested_at',
       ),
     },
   ],
@@ -209,7 +209,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'batches: counts, times, the last failure',
       until: history,
       columns: named(
-        'run_id batch kind state due_at attempts lease uncertain requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure',
+        'run_id batch kind state due_at attempts lease uncertain session requests people confirmed refused answer sent_at answered_at failures failing_since last_code last_failure',
       ),
     },
   ],
@@ -227,7 +227,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'the newest accepted export, the keys at its end, and what blocks the connection',
       until: forEver,
       columns: named(
-        'name target_key target_id target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by keeps_values digests_since digest_key digested_to',
+        'name target_key target_id target_resource target_lease lacks_update accepted_source accepted_as_of accepted_fields accepted_rows accepted_end exports_accepted roster_version blocked_status blocked_code blocked_reason blocked_at probe_at configuration configured_by keeps_values digests_since digest_key digested_to',
       ),
     },
   ],

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type FieldCounts, noPeople, type PeopleCounts, peopleLimits, type Usual } from '../../identity/guards/facts.ts'
-import { otherFields } from '../../identity/guards/limits.ts'
+import { otherFieldsOf } from '../../identity/guards/limits.ts'
 import type { FieldName } from '../../identity/record.ts'
 import type { Db } from '../schema.ts'
 import type { FeedName } from './runs.ts'
@@ -28,10 +28,9 @@ export async function passedSince(
 
   const byKind = new Map(kinds.rows.map(({ kind, people }) => [kind, people]))
   const byField = new Map(fields.rows.map((row) => [row.field, row]))
+  const named = otherFieldsOf(Object.fromEntries(byField))
   const each = (count: (row: { all: number; blanked: number }) => number) =>
-    Object.fromEntries(
-      otherFields.map((field) => [field, count(byField.get(field) ?? { all: 0, blanked: 0 })]),
-    ) as FieldCounts
+    Object.fromEntries(named.map((field) => [field, count(byField.get(field) ?? { all: 0, blanked: 0 })]))
   return {
     leavers: byKind.get('leave') ?? 0,
     joiners: byKind.get('join') ?? 0,
@@ -70,10 +69,13 @@ export async function usualOf(
 }
 
 function largest(a: PeopleCounts, b: PeopleCounts): PeopleCounts {
-  const fields = (counted: 'changed' | 'blanked') =>
+  const fields = (counted: 'changed' | 'blanked'): FieldCounts =>
     Object.fromEntries(
-      otherFields.map((field) => [field, Math.max(a[counted][field], b[counted][field])]),
-    ) as FieldCounts
+      otherFieldsOf(a[counted], b[counted]).map((field) => [
+        field,
+        Math.max(a[counted][field] ?? 0, b[counted][field] ?? 0),
+      ]),
+    )
   const limits = Object.fromEntries(peopleLimits.map((name) => [name, Math.max(a[name], b[name])])) as Omit<
     PeopleCounts,
     'changed' | 'blanked'

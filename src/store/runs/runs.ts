@@ -64,6 +64,10 @@ export type Run = {
   readonly moved: string | null
   /** The held run of the people of this run that a guard stopped. */
   readonly setAside: string | null
+  /** The runs of other connections that were planned from what this one read. */
+  readonly also: { id: string; connection: string }[]
+  /** The run whose source this one was planned from. */
+  readonly ridesWith: string | null
   /** The run of the changes of this held one that went on at once. */
   readonly wentOn: string | null
   /** What an operator should look at in the source. */
@@ -73,7 +77,7 @@ export type Run = {
   readonly unserved: UnservedTally | null
   /** The people of the connection who were in doubt when the run ended, or are while it is under way, and still are; null: no one is. */
   readonly inDoubt: DoubtTally | null
-  readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent }
+  readonly sent: { readonly upsert: Sent; readonly update: Sent; readonly delete: Sent; readonly session: Sent }
   readonly confirmed: number
   readonly problems: number
   /** Changes that are accepted and neither confirmed nor refused yet. */
@@ -115,6 +119,8 @@ export async function addWaitingRun(
     trigger: Trigger
     options: RunOptions
     requestedBy?: readonly Asker[]
+    /** The run whose source it is planned from. */
+    ridesWith?: string
     now: Date
   },
 ): Promise<string> {
@@ -122,6 +128,7 @@ export async function addWaitingRun(
     .insertInto('runs')
     .values({
       id: randomUUID(),
+      rides_with: run.ridesWith ?? null,
       connection: run.connection,
       feed: run.feed,
       trigger: run.trigger,
@@ -140,11 +147,25 @@ export async function addWaitingRun(
             then runs.options || jsonb_build_object('joined', coalesce(runs.options -> 'joined', '{}') || excluded.options - 'plan')
             else runs.options || excluded.options - 'plan' end`,
           requested_by: sql`(runs.requested_by::jsonb || excluded.requested_by::jsonb)::json`,
+          rides_with: sql`coalesce(excluded.rides_with, runs.rides_with)`,
         }),
     )
     .returning('id')
     .executeTakeFirstOrThrow()
   return row.id
+}
+
+/** Whether any run of these connections is still to read its source, or waits for a decision about it. */
+export async function areUndecided(db: Db, connections: readonly string[]): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('connection', 'in', connections)
+    .where('feed', '=', 'source')
+    .where('state', 'in', ['waiting', 'reading', 'planned', 'held'])
+    .limit(1)
+    .executeTakeFirst()
+  return run !== undefined
 }
 
 /** Adds a waiting run that is about people of its own, so that no other request joins it. Null if one of this feed waits already. */
@@ -503,6 +524,11 @@ function runs(db: Db) {
     .selectFrom('runs')
     .selectAll('runs')
     .select(doubtTallyOfRun.as('in_doubt'))
+    .select(
+      sql<Run['also']>`(
+        select coalesce(json_agg(json_build_object('id', id, 'connection', connection) order by connection), '[]')
+        from runs rider where rider.rides_with = runs.id)`.as('also'),
+    )
     .select((eb) =>
       eb
         .selectFrom('deliveries')
@@ -514,9 +540,11 @@ function runs(db: Db) {
           'upsert', coalesce(sum(confirmed + refused) filter (where kind = 'upsert'), 0),
           'update', coalesce(sum(confirmed + refused) filter (where kind = 'update'), 0),
           'delete', coalesce(sum(confirmed + refused) filter (where kind = 'delete'), 0),
+          'session', coalesce(sum(confirmed + refused) filter (where kind = 'session'), 0),
           'upsertRequests', coalesce(sum(requests) filter (where kind = 'upsert'), 0),
           'updateRequests', coalesce(sum(requests) filter (where kind = 'update'), 0),
-          'deleteRequests', coalesce(sum(requests) filter (where kind = 'delete'), 0))`.as('tally'),
+          'deleteRequests', coalesce(sum(requests) filter (where kind = 'delete'), 0),
+          'sessionRequests', coalesce(sum(requests) filter (where kind = 'session'), 0))`.as('tally'),
         )
         .whereRef('deliveries.run_id', '=', 'runs.id')
         .as('tally'),
@@ -525,7 +553,7 @@ function runs(db: Db) {
 
 type Tally = Record<string, number>
 
-function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null }): Run {
+function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null; also: Run['also'] }): Run {
   const tally = row.tally ?? {}
   const sent = (kind: string) => ({ requests: tally[`${kind}Requests`] ?? 0, people: tally[kind] ?? 0 })
   return {
@@ -546,12 +574,14 @@ function toRun(row: RunRow & { tally: Tally | null; in_doubt: DoubtTally | null 
     configuration: row.configuration,
     moved: row.moved,
     setAside: row.set_aside,
+    also: row.also,
+    ridesWith: row.rides_with,
     wentOn: row.went_on,
     warnings: row.warnings ?? [],
     verification: row.verification,
     unserved: row.unserved,
     inDoubt: row.in_doubt,
-    sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete') },
+    sent: { upsert: sent('upsert'), update: sent('update'), delete: sent('delete'), session: sent('session') },
     confirmed: tally.confirmed ?? 0,
     problems: tally.problems ?? 0,
     remaining: row.state === 'delivering' ? (tally.remaining ?? 0) : 0,

@@ -1,0 +1,21 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** A record as JSON, as it is kept. */
+export type KeptRecord = { readonly identityId: string; readonly separatedAt: null; readonly json: string }
+
+/** Every record that the platform is to hold, in key order, page by page: of nobody who has left, and of nobody who was taken back. */
+export async function* sentSet(db: Db, connection: string, pageSize = 5000): AsyncGenerator<readonly KeptRecord[]> {
+  for (let after = ''; ; ) {
+    const { rows } = await sql<{ identityId: string; json: string }>`
+      select identity_id as "identityId", wanted::text as json from roster
+      where connection = ${connection} and identity_id > ${after} and wanted is not null and retracted_at is null
+        and wanted ->> 'separatedAt' is null
+      order by identity_id limit ${pageSize}`.execute(db)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map((row) => ({ ...row, separatedAt: null }))
+    if (rows.length < pageSize) return
+    after = last.identityId
+  }
+}
