@@ -7,6 +7,8 @@ import type { ChangeKind } from '../identity/change.ts'
 import type { Guards } from '../identity/guards/limits.ts'
 import type { Trap } from '../identity/lint/lint.ts'
 import type { Mapping } from '../identity/mapping/mapping.ts'
+import type { JsonObject } from '../identity/shape/json-schema.ts'
+import type { Shape } from '../identity/shape/shape.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import type { Lease } from '../store/workers/leases.ts'
@@ -36,6 +38,8 @@ export type FeedRules = {
   readonly timeZone: string
   /** What is done with a leaving date that lies ahead. */
   readonly future: 'send' | 'defer'
+  /** The form of records; left out where they are those that the platform knows of people. */
+  readonly shape?: Shape
 }
 
 /** A source that is read when a run asks for it. */
@@ -44,10 +48,34 @@ export type SourceFeed = FeedRules & { readonly connector: Connector }
 /** Events that come in by themselves and wait in the store. */
 export type WebhookFeed = FeedRules & { readonly settings: WebhookSettings }
 
+/** A connection of the platform, by its name (created where it is missing) or its number. */
+export type TargetConfig = { readonly name: string } | { readonly id: number } | RecordTarget
+
+/** A CUSTOM connection, which takes records of a shape of its own. */
+export type RecordTarget = {
+  readonly name: string
+  /** Where several have the name. */
+  readonly id?: number | undefined
+  readonly type: 'CUSTOM'
+  readonly workspaces: readonly number[]
+  readonly displayNameKey: string
+  readonly description?: string | undefined
+  readonly schema?: JsonObject | undefined
+  readonly sampleData?: JsonObject | undefined
+}
+
+/** The form of the records of a CUSTOM connection, and how they reach it: `bySource`: all at once for snapshots, change by change for deltas. */
+export type RecordRules = { readonly shape: Shape; readonly deliver: 'direct' | 'session' | 'bySource' }
+
+/** The target of a connection, if it takes records of a shape of its own. */
+export function recordTarget(target: TargetConfig): RecordTarget | null {
+  return 'type' in target ? target : null
+}
+
 /** One connection as a run needs it: where its facts come from, what a plan may do and where it goes. */
 export type SyncConnection = {
   readonly name: string
-  readonly target: { readonly name: string } | { readonly id: number }
+  readonly target: TargetConfig
   /** At least one of the two. */
   readonly feeds: { readonly source?: SourceFeed; readonly webhook?: WebhookFeed }
   readonly guards: Guards
@@ -65,6 +93,10 @@ export type SyncConnection = {
   readonly keepValues: boolean
   /** A digest of everything above and of how the feeds are read: a plan that was made by another one is made again. No secrets. */
   readonly configuration: string
+  /** Left out where its records are those that the platform knows of people. */
+  readonly records?: RecordRules
+  /** The connection whose source it is planned from, in the same run; left out where it reads for itself. */
+  readonly rides?: string
   readonly delivery: {
     readonly batchSize: number
     readonly batchBytes: number

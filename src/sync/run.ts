@@ -1,3 +1,4 @@
+import type { Reading } from '../connectors/connector.ts'
 import { Failure } from '../errors.ts'
 import type { Verdict } from '../identity/change.ts'
 import { doubtsValues, untainted } from '../identity/guards/taints.ts'
@@ -7,7 +8,15 @@ import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
+import {
+  clearPlan,
+  commitPlan,
+  type DeliveredBy,
+  dropPlan,
+  markPlanned,
+  refreshStatistics,
+  rejectsKept,
+} from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
@@ -46,6 +55,7 @@ import { learnAfterRestore } from './repair/restored.ts'
 import { verifySample } from './repair/sample.ts'
 import { readBackUncertain } from './repair/uncertain.ts'
 import { verifyAgainstPlatform } from './repair/verify.ts'
+import { type Rider, ridersOf, takeAlong } from './riders.ts'
 
 /** An unforeseen error does not block the connection for ever. */
 const attemptsAtUnexpected = 5
@@ -64,6 +74,19 @@ export async function executeRun(ctx: SyncContext, { runId }: Payload<'run'>, si
 async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSignal): Promise<void> {
   const claim = await claimRun(ctx.store.db, { id: runId, lease: ctx.lease, now: ctx.now() })
   if (!claim) return
+  const riding: Promise<void>[] = []
+  try {
+    await goOnWith(ctx, claim, { signal, riding })
+  } finally {
+    await Promise.all(riding)
+  }
+}
+
+/** How a claimed run is read. `shared`: what another run has opened for it. `riding`: the runs that read along with it. */
+type Way = { readonly signal: AbortSignal; readonly riding: Promise<void>[]; readonly shared?: Reading }
+
+async function goOnWith(ctx: SyncContext, claim: ClaimedRun, way: Way): Promise<void> {
+  const { signal } = way
   noteSpans({ 'rollcall.connection': claim.run.connection, 'rollcall.attempt': claim.attempt })
   const connection = ctx.connections.get(claim.run.connection)
   if (!connection) {
@@ -76,7 +99,7 @@ async function readAndAccept(ctx: SyncContext, runId: string, signal: AbortSigna
   }
 
   try {
-    if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, signal)
+    if (claim.run.state === 'reading') await readAndPlan(ctx, claim, connection, way)
     await step('guard', () => accept(ctx, claim, connection))
   } catch (error) {
     if (error instanceof Overtaken) return
@@ -99,12 +122,22 @@ function finalFailure(error: unknown, claim: ClaimedRun, signal: AbortSignal): F
   return new Failure('run_failed', `an unexpected error ended the run after ${claim.attempt} attempts; the log has it`)
 }
 
-async function readAndPlan(
-  ctx: SyncContext,
-  claim: ClaimedRun,
-  connection: SyncConnection,
-  signal: AbortSignal,
-): Promise<void> {
+/** Has another run read along. What becomes of it is its own: whatever it fails with is told, and its next attempt reads for itself. */
+async function rideAlong(ctx: SyncContext, { claim, share }: Rider, signal: AbortSignal): Promise<void> {
+  const runId = claim.run.id
+  try {
+    await workingOn(ctx.lease, { kind: 'run', runId }, () =>
+      goOnWith(ctx, claim, { signal, riding: [], shared: share.reading }),
+    )
+  } catch (error) {
+    if (!signal.aborted) ctx.events.unexpected({ during: 'a run that rides along', error })
+  } finally {
+    share.leave()
+  }
+}
+
+async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: SyncConnection, way: Way): Promise<void> {
+  const { signal } = way
   const { db } = ctx.store
   const about = { runId: claim.run.id, connection: connection.name }
   ctx.events.runStarted({ ...about, trigger: claim.run.trigger })
@@ -133,7 +166,7 @@ async function readAndPlan(
 
   // Before anything is read by it: what is said meanwhile makes it another one.
   const basis = await basisOf(ctx, connection)
-  const plan = await step('plan', () => planOf(ctx, claim, connection, signal))
+  const plan = await step('plan', () => planOf(ctx, claim, connection, way))
 
   const { setAside } = plan
   const digests = digestsOf(db, connection)
@@ -154,11 +187,12 @@ async function readAndPlan(
     const details = { ...read, asOf, rows, counts, digest, configuration }
     await record(tx, { ...act, act: 'run.planned', runId: claim.run.id, details })
     const stating = { connection: connection.name, timeZone: timeZoneOf(connection, claim.run), now }
-    await noteLeavers(tx, { ...stating, runId: claim.run.id })
+    // A record that is removed is no person who leaves.
+    if (!connection.records) await noteLeavers(tx, { ...stating, runId: claim.run.id })
     const expiresAt = expiryOf(connection, now)
     const aside = setAside && (await storeSetAside(tx, { runId: claim.run.id, setAside, digests, expiresAt, now }))
     if (setAside && aside !== null) {
-      await noteLeavers(tx, { ...stating, runId: aside })
+      if (!connection.records) await noteLeavers(tx, { ...stating, runId: aside })
       const held = { failed: failedGuards(setAside.guards), digest: setAside.digest, of: claim.run.id }
       await record(tx, { ...act, act: 'run.held', runId: aside, details: held })
     }
@@ -187,7 +221,7 @@ async function planOf(
   ctx: SyncContext,
   claim: ClaimedRun,
   connection: SyncConnection,
-  signal: AbortSignal,
+  { signal, riding, shared }: Way,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
   const stage = storeStage(ctx.store.db, claim, digestsOf(ctx.store.db, connection))
@@ -195,17 +229,31 @@ async function planOf(
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
-  const feed = await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
+  const feed =
+    shared && connection.feeds.source
+      ? { name: 'source' as const, rules: connection.feeds.source, reading: shared }
+      : await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
   const { again, held: replaces = false } = options
-  return await preparePlan(ctx, connection, {
-    feed,
-    stage,
-    everybody: options.full ?? false,
-    // What is made again was set aside before.
-    splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
-    signal,
-    onProgress,
-  })
+  const prepare = (reading: Reading) =>
+    preparePlan(ctx, connection, {
+      feed: { ...feed, reading },
+      stage,
+      everybody: options.full ?? false,
+      // What is made again was set aside before.
+      splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
+      signal,
+      onProgress,
+    })
+  const isAlone = feed.name !== 'source' || feed.reading.source === null || options.plan || again
+  if (isAlone || ridersOf(ctx, connection.name).length === 0) return await prepare(feed.reading)
+
+  const { own, riders } = await takeAlong(ctx, claim, { name: connection.name, reading: feed.reading })
+  riding.push(...riders.map((rider) => rideAlong(ctx, rider, signal)))
+  try {
+    return await prepare(own.reading)
+  } finally {
+    own.leave()
+  }
 }
 
 /** The run as its plan knows it: the source has said which person was meant. */
@@ -288,6 +336,7 @@ async function goOn(
     kinds,
     withoutValues: doubtsValues(verdicts),
     digests: digestsOf(tx, connection),
+    removes: connection.records !== undefined,
     now,
   })
   const run = id === null ? null : await getRun(tx, id)
@@ -319,19 +368,27 @@ function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string
 /** Makes an accepted plan the connection's truth. Answers how many batches are due. */
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
   const stating = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
-  await acceptLeavers(tx, stating)
+  if (!connection.records) await acceptLeavers(tx, stating)
   const batches = await commitPlan(tx, {
     runId: run.id,
     connection: run.connection,
     limits: connection.delivery,
     speaksOfAbsent: connection.feeds.source?.absence !== 'ignore',
     keepsValues: connection.keepValues,
+    by: deliveredBy(run, connection),
     now,
   })
-  await settleLeavers(tx, stating)
+  if (!connection.records) await settleLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })
   return batches
+}
+
+/** How the changes of a run reach the platform. What speaks of some alone is no set that could take the place of another. */
+function deliveredBy({ mode }: Run, { records }: SyncConnection): DeliveredBy {
+  if (records === undefined) return 'people'
+  if (records.deliver !== 'bySource') return records.deliver
+  return mode === 'snapshot' ? 'session' : 'direct'
 }
 
 /** Notes with what a run read that it was decided about, by the plan's verdicts or by a person. */
@@ -361,6 +418,8 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   if (batches > 1) await refreshStatistics(ctx.store.db)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
+  const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)
+  if (ridden) await settleSources(ctx, ridden)
   if (run.source?.more) await askForNext(ctx, run)
   if (batches === 0) {
     ctx.events.runUnchanged({ ...about, people: run.records ?? 0 })

@@ -26,4 +26,10 @@ export { requestRevert } from './reverts.ts'
 export { sweep } from './sweep.ts'
 
 /** What the queue's jobs do. */
-export const syncWorkers: Workers<SyncContext> = { run: executeRun, upsert: deliver, update: deliver, delete: deliver }
+export const syncWorkers: Workers<SyncContext> = {
+  run: executeRun,
+  upsert: deliver,
+  update: deliver,
+  delete: deliver,
+  session: deliver,
+}

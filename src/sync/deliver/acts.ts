@@ -21,9 +21,15 @@ export function actsOf(
   const settled = people.filter(({ state }) => state !== 'due')
   if (settled.length === 0) return []
   const about = { connection, by: rollcall, runId, now }
-  if (job === 'upsert') return [{ ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(settled) } }]
+  const isSingle = ({ identityId }: PersonOutcome) =>
+    job !== 'upsert' && (job !== 'session' || singleKinds.has(changes.get(identityId)?.kind ?? ''))
+  const together = settled.filter((person) => !isSingle(person))
+  const batches = Array.from({ length: Math.ceil(together.length / peopleAtOnce) }, (_, at): NewEntry => {
+    const some = together.slice(at * peopleAtOnce, (at + 1) * peopleAtOnce)
+    return { ...about, act: 'batch.delivered', details: { batch, ...outcomesOf(some) } }
+  })
   const key = keyOf(db)
-  return settled.map(({ identityId, state, answer }) => {
+  const singles = settled.filter(isSingle).map(({ identityId, state, answer }): NewEntry => {
     const { kind, json } = changes.get(identityId) ?? { kind: null, json: null }
     const sent = json === null || key === null ? null : key.digest('record', json)
     return {
@@ -33,7 +39,12 @@ export function actsOf(
       details: { kind, outcome: state, status: answer.status, sent },
     }
   })
+  return [...batches, ...singles]
 }
+
+/** What a session says of these is told of each person by itself. */
+const singleKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
+const peopleAtOnce = 1000
 
 function outcomesOf(people: readonly PersonOutcome[]) {
   const keys = (wanted: PersonOutcome['state']) =>

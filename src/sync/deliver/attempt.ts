@@ -56,6 +56,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     platform: ctx.platform,
     signal,
     connectionId: 0,
+    records: null,
     updateWave: ctx.connections.get(claim.connection)?.delivery.updateWave ?? 0,
     requests: 0,
     changes: new Map(),

@@ -14,7 +14,7 @@ import {
 } from './attempt.ts'
 import type { Stop } from './classify-answers.ts'
 import { exists, sameDate } from './look-up.ts'
-import { update } from './one-by-one.ts'
+import { update, updateRecords } from './one-by-one.ts'
 import { upsert } from './upsert.ts'
 
 type Person = PendingChange & RecordText
@@ -129,15 +129,20 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   if (people.length === 0) return { results: new Map(), stop: null }
   const isOneByOne = claim.kind === 'update' && people.length <= updateWave
   if (!isOneByOne || (await targetOf(db, claim.connection)).lacksUpdate) return await upsert(attempt, people)
-  const updated = await update(attempt, people)
+  const updated = attempt.records === null ? await update(attempt, people) : await updateRecords(attempt, people)
   const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')
   const [probe] = missing
   if (!probe || updated.stop) return withoutMissing(updated)
+  if (attempt.records !== null) return await upsertMissing(attempt, updated, missing)
 
   // A 404 says that the person is not there, or that the platform has no such operation: one look-up tells which.
   const there = await exists(attempt, probe.identityId)
   if (typeof there !== 'boolean') return { ...withoutMissing(updated), stop: there }
   if (there) await setLacksUpdate(db, claim.connection)
+  return await upsertMissing(attempt, updated, missing)
+}
+
+async function upsertMissing(attempt: Attempt, updated: Results, missing: readonly RecordText[]): Promise<Results> {
   const upserted = await upsert(attempt, missing)
   return { results: new Map([...withoutMissing(updated).results, ...upserted.results]), stop: upserted.stop }
 }

@@ -53,6 +53,7 @@ import { blockedBy, leavesUncertain, type Stop } from './classify-answers.ts'
 import { upsertOrCorrect } from './correct.ts'
 import { settleUncertain } from './look-up.ts'
 import { deletePeople } from './one-by-one.ts'
+import { deliverSession } from './session.ts'
 import { resolveTarget } from './target.ts'
 
 /** How long a blocked connection is left alone before it is tried again. */
@@ -63,7 +64,7 @@ const retry = { attempts: Number.POSITIVE_INFINITY, firstSeconds: 2, mostSeconds
 const mostPostponedMs = 60_000
 
 /**
- * The `upsert`, `update` and `delete` jobs: one attempt at what is left of a batch. Run twice, or too early, it finds nothing to do or
+ * The `upsert`, `update`, `delete` and `session` jobs: one attempt at what is left of a batch. Run twice, or too early, it finds nothing to do or
  * repeats requests that change nothing; two attempts at once are told apart by the attempt's number.
  */
 export async function deliver(
@@ -106,12 +107,14 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
     if (block) return leftAlone(block, now)
   }
   const target = await resolveTarget(ctx, connection, { known: claim.target, signal })
-  if (typeof target !== 'number') return target
-  attempt.connectionId = target
+  if ('kind' in target) return target
+  attempt.connectionId = target.connectionId
+  attempt.records = target.records
 
   const pending = await pendingChanges(db, claim)
   attempt.changes = new Map(pending.map((change) => [change.identityId, change]))
   attempt.pending = pending.length
+  if (claim.kind === 'session') return await deliverSession(attempt, pending)
   const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
   if (stop || left.length === 0) return stop
   return claim.kind === 'delete' ? await deletePeople(attempt, left) : await upsertOrCorrect(attempt, left)

@@ -1,12 +1,21 @@
 import { byIdentityId } from '../../contract/platform/hris-user-identities.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
+import type { RosterEntry } from '../../identity/record.ts'
+import type { Shape } from '../../identity/shape/shape.ts'
 import type { Platform } from '../context.ts'
+
+/** Where a CUSTOM connection takes its records, and their form. */
+export type RecordPlace = { readonly resourceId: number; readonly shape: Shape }
+
+/** A custom connection of the platform. `records` null: it takes people. */
+export type Address = { readonly connectionId: number; readonly records: RecordPlace | null }
 
 /** A custom connection of the platform as requests reach it. Counts them. */
 export type Endpoint = {
   readonly platform: Platform
   readonly signal: AbortSignal
   connectionId: number
+  records: RecordPlace | null
   requests: number
 }
 
@@ -24,6 +33,20 @@ export async function request<A extends AnyAnswer>(
     endpoint.requests++
     return await call(platform.client, { signal })
   }, signal)
+}
+
+/** Whether the platform is to hold nothing of a person: the record of whoever has left is taken off it. */
+export function isRemoved({ records }: Pick<Address, 'records'>, record: RosterEntry['wanted']): boolean {
+  return records !== null && (record?.separatedAt ?? null) !== null
+}
+
+/** The path of the records of a CUSTOM connection. */
+export function recordsOf({ connectionId, records }: Endpoint): {
+  readonly params: { readonly connectionId: number; readonly resourceId: number }
+  readonly shape: Shape
+} {
+  if (records === null) throw new Error('the connection takes people')
+  return { params: { connectionId, resourceId: records.resourceId }, shape: records.shape }
 }
 
 export function personParams({ connectionId }: Endpoint, identityId: string) {

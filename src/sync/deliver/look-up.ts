@@ -1,16 +1,19 @@
-import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
-import type { IdentityRecord } from '../../identity/record.ts'
+import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../identity/record.ts'
+import type { Stated } from '../../identity/value-digests.ts'
 import type { PendingChange } from '../../store/deliveries/claim.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context.ts'
 import { type Attempt, record, recordOf } from './attempt.ts'
 import { asStop, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
-import { type Endpoint, personParams, request } from './endpoint.ts'
+import { type Endpoint, isRemoved, personParams, recordsOf, request } from './endpoint.ts'
 
 /** Above so many people, reading pages of the platform's list costs fewer requests than asking for each. */
 const mostOneByOne = 20
 const listSize = 500
+
+/** What the platform holds of a person, in the fields that are known here. */
+export type Held = Stated & { readonly identityId: string; readonly separatedAt: string | null }
 
 /**
  * An earlier request of this batch may have reached the platform: people who are there as wanted are settled, the others are left to
@@ -22,7 +25,8 @@ export async function settleUncertain(
 ): Promise<{ left: readonly PendingChange[]; stop: Stop | null }> {
   const { ctx, claim } = attempt
   const size = await rosterSize(ctx.store.db, claim.connection)
-  const isCheap = pending.length <= mostOneByOne || size <= mostOneByOne * listSize
+  const isOneByOne = attempt.records === null && pending.length <= mostOneByOne
+  const isCheap = isOneByOne || size <= mostOneByOne * listSize
   if (!isCheap) return { left: pending, stop: null }
   const sentAt = ctx.now()
   const { found, stop } = await readBack(
@@ -30,9 +34,11 @@ export async function settleUncertain(
     pending.map(({ identityId }) => identityId),
   )
   if (stop) return { left: pending, stop }
-  const isThere = ({ identityId, json }: PendingChange): boolean => {
+  const isThere = ({ identityId, kind, json }: PendingChange): boolean => {
     const identity = found.get(identityId)
-    return json === null ? identity === undefined : identity !== undefined && holdsAll(identity, recordOf({ json }))
+    return json === null || (attempt.records !== null && kind === 'leave')
+      ? identity === undefined
+      : identity !== undefined && holdsAll(identity, recordOf({ json }))
   }
   const { there = [], left = [] } = Object.groupBy(pending, (person) => (isThere(person) ? 'there' : 'left'))
   const outcomes = there.map(({ identityId, json }) => ({
@@ -45,8 +51,9 @@ export async function settleUncertain(
   return { left, stop: null }
 }
 
-/** Up to how many people it costs fewer requests to ask for each than to read the list of all. */
-export function mostAskedOneByOne(rosterSize: number): number {
+/** Up to how many people it costs fewer requests to ask for each than to read the list of all. No record can be asked for by itself. */
+export function mostAskedOneByOne({ records }: Pick<Endpoint, 'records'>, rosterSize: number): number {
+  if (records !== null) return 0
   return Math.max(mostOneByOne, Math.ceil(rosterSize / listSize))
 }
 
@@ -55,9 +62,9 @@ export async function readBack(
   endpoint: Endpoint,
   identityIds: readonly string[],
   { mostOneByOne: most = mostOneByOne }: { mostOneByOne?: number } = {},
-): Promise<{ found: Map<string, Identity>; stop: Stop | null }> {
-  const found = new Map<string, Identity>()
-  if (identityIds.length <= most) {
+): Promise<{ found: Map<string, Held>; stop: Stop | null }> {
+  const found = new Map<string, Held>()
+  if (endpoint.records === null && identityIds.length <= most) {
     for (const identityId of identityIds) {
       const read = await readOne(endpoint, identityId)
       if ('kind' in read) return { found, stop: read }
@@ -66,25 +73,20 @@ export async function readBack(
     return { found, stop: null }
   }
   const asked = new Set(identityIds)
-  const stop = await listIdentities(endpoint, async (identities) => {
+  const stop = await listHeld(endpoint, async (identities) => {
     for (const identity of identities) if (asked.has(identity.identityId)) found.set(identity.identityId, identity)
   })
   return { found, stop }
 }
 
 /** Hands everyone whom the platform's connection holds to `take`, some hundred at a time. Answers what ended the walk early. */
-export async function listIdentities(
+export async function listHeld(
   endpoint: Endpoint,
-  take: (identities: readonly Identity[]) => Promise<void>,
+  take: (identities: readonly Held[]) => Promise<void>,
 ): Promise<Stop | null> {
-  const list = (input: Parameters<Platform['client']['listHrisUserIdentities']>[0]) =>
-    request(endpoint, (client, options) => client.listHrisUserIdentities(input, options))
-  let page: Identity[] = []
+  let page: Held[] = []
   try {
-    for await (const identity of walk(list, {
-      params: { connectionId: endpoint.connectionId },
-      query: { size: listSize },
-    })) {
+    for await (const identity of endpoint.records === null ? walkPeople(endpoint) : walkRecords(endpoint)) {
       if (page.push(identity) < listSize) continue
       await take(page)
       page = []
@@ -97,13 +99,33 @@ export async function listIdentities(
   }
 }
 
+function walkPeople(endpoint: Endpoint): AsyncIterable<Held> {
+  const { connectionId } = endpoint
+  const list = (input: Parameters<Platform['client']['listHrisUserIdentities']>[0]) =>
+    request(endpoint, (client, options) => client.listHrisUserIdentities(input, options))
+  return walk(list, { params: { connectionId }, query: { size: listSize } })
+}
+
+async function* walkRecords(endpoint: Endpoint): AsyncGenerator<Held> {
+  const { params, shape } = recordsOf(endpoint)
+  const list = (input: Parameters<Platform['client']['listCustomDataRecords']>[0]) =>
+    request(endpoint, (client, options) => client.listCustomDataRecords(input, options))
+  for await (const { id, attributes } of walk(list, { params, query: { size: listSize } }))
+    yield { identityId: id, separatedAt: null, ...shape.fieldsOf(attributes) }
+}
+
+/** Whether the platform is known to hold a person. */
+export function isHeld(endpoint: Pick<Endpoint, 'records'>, { confirmed }: RosterEntry): boolean {
+  return confirmed !== null && !isRemoved(endpoint, confirmed)
+}
+
 /** Whether the platform holds this person, or why it does not say. */
 export async function exists(endpoint: Endpoint, identityId: string): Promise<boolean | Stop> {
   const found = await readOne(endpoint, identityId)
   return 'kind' in found ? found : found.identity !== null
 }
 
-async function readOne(endpoint: Endpoint, identityId: string): Promise<{ identity: Identity | null } | Stop> {
+async function readOne(endpoint: Endpoint, identityId: string): Promise<{ identity: Held | null } | Stop> {
   const answer = await request(endpoint, (client, options) =>
     client.getHrisUserIdentity({ params: personParams(endpoint, identityId) }, options),
   )
@@ -120,7 +142,7 @@ async function readOne(endpoint: Endpoint, identityId: string): Promise<{ identi
 }
 
 /** Whether the platform has everything that the record says. */
-function holdsAll(identity: Identity, record: IdentityRecord): boolean {
+function holdsAll(identity: Held, record: IdentityRecord): boolean {
   const { separatedAt } = record
   return (
     holdsAsideFromDate(identity, record) && (separatedAt === undefined || sameDate(identity.separatedAt, separatedAt))
@@ -128,9 +150,8 @@ function holdsAll(identity: Identity, record: IdentityRecord): boolean {
 }
 
 /** Whether the platform has everything that the record says, the leaving date aside. */
-export function holdsAsideFromDate(identity: Identity, record: IdentityRecord): boolean {
-  const { identityId: _key, separatedAt: _date, ...fields } = record
-  return Object.entries(fields).every(([name, value]) => identity[name as keyof typeof fields] === value)
+export function holdsAsideFromDate(identity: Held, record: IdentityRecord): boolean {
+  return timedFieldsOf(record).every((field) => record[field] === undefined || identity[field] === record[field])
 }
 
 /** Whether two leaving dates are the same, whatever precision they are written with. */

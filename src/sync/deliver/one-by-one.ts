@@ -1,4 +1,6 @@
-import type { PendingChange } from '../../store/deliveries/claim.ts'
+import type { AnyAnswer } from '../../http/client/answer.ts'
+import { changedFields, type PendingChange } from '../../store/deliveries/claim.ts'
+import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
 import {
   type Attempt,
   change,
@@ -10,7 +12,8 @@ import {
   recordOf,
 } from './attempt.ts'
 import { classifyAnswer, type Stop } from './classify-answers.ts'
-import { personParams } from './endpoint.ts'
+import { personParams, recordsOf } from './endpoint.ts'
+import { misshapen } from './upsert.ts'
 
 /** Updates each person by a request of their own, several at once. */
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
@@ -33,23 +36,53 @@ export async function update(attempt: Attempt, people: readonly RecordText[]): P
   })
 }
 
+/**
+ * Changes properties of each record by a request of its own. A record that loses a property is left to the upsert, which writes it as a
+ * whole: a merge takes nothing away.
+ */
+export async function updateRecords(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
+  const { params, shape } = recordsOf(attempt)
+  const changed = await changedFields(attempt.ctx.store.db, attempt.claim)
+  return await forEach(attempt, people, async (person) => {
+    const record = recordOf(person)
+    const { identityId } = record
+    const fault = shape.faultOf(record, false)
+    if (fault !== null) return misshapen(fault)
+    const { id: _key, ...attributes } = shape.attributesOf(record)
+    const fields = Object.entries(changed.get(identityId) ?? {})
+    const tops = new Set(fields.map(([field]) => field.slice(1).split('.')[0]))
+    const data = Object.fromEntries(Object.entries(attributes).filter(([name]) => tops.has(name)))
+    if (fields.length === 0 || fields.some(([, { to }]) => to === null)) return { kind: 'missing' }
+    const answer = await change(attempt, 1, (client, options) =>
+      client.updateCustomDataRecord({ params: { ...params, recordId: identityId }, body: { data } }, options),
+    )
+    const classified = classifyAnswer(answer)
+    if (classified.kind === 'done') return { kind: 'taken', status: classified.status, stored: null }
+    if (classified.kind === 'missing') return { kind: 'missing' }
+    return classified.kind === 'refused' ? { ...classified, code: 'person_refused' } : classified
+  })
+}
+
 /** Deletes the people of a batch from the platform, each by a request of their own. A person who is not there counts as deleted. */
 export async function deletePeople(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
   const sentAt = attempt.ctx.now()
   const { results, stop } = await forEach(attempt, pending, async ({ identityId }) => {
-    const answer = await change(attempt, 1, (client, options) =>
-      client.deleteHrisUserIdentity({ params: personParams(attempt, identityId) }, options),
+    const answer = await change<AnyAnswer>(attempt, 1, (client, options) =>
+      attempt.records === null
+        ? client.deleteHrisUserIdentity({ params: personParams(attempt, identityId) }, options)
+        : client.deleteCustomDataRecord({ params: { ...recordsOf(attempt).params, recordId: identityId } }, options),
     )
     const classified = classifyAnswer(answer)
     if (classified.kind === 'done' || classified.kind === 'missing')
       return { kind: 'taken', status: classified.status, stored: null }
     return classified.kind === 'refused' ? { ...classified, code: 'person_refused' } : classified
   })
-  const outcomes = [...results].map(([identityId, result]) =>
-    result.kind === 'taken'
-      ? ({ identityId, state: 'confirmed', holds: { confirmed: null }, answer: { status: result.status } } as const)
-      : problemOf(identityId, result),
-  )
+  const kinds = new Map(pending.map(({ identityId, kind }) => [identityId, kind]))
+  const outcomes = [...results].map(([identityId, result]): PersonOutcome => {
+    if (result.kind !== 'taken') return problemOf(identityId, result)
+    const holds = kinds.get(identityId) === 'leave' ? 'wanted' : { confirmed: null }
+    return { identityId, state: 'confirmed', holds, answer: { status: result.status } }
+  })
   await record(attempt, outcomes, sentAt)
   return stop
 }

@@ -1,9 +1,12 @@
+import type { CustomConnection } from '../../contract/platform/custom-connections.ts'
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
+import { type JsonObject, schemaAt, schemaDifferences } from '../../identity/shape/json-schema.ts'
 import { claimTarget, releaseTarget, setTarget, type Target, targetOf } from '../../store/connections.ts'
 import { forgetConfirmed } from '../../store/roster/roster.ts'
 import { type Lease, workingOn } from '../../store/workers/leases.ts'
-import type { Platform, SyncConnection, SyncContext } from '../context.ts'
+import { type Platform, type RecordTarget, recordTarget, type SyncConnection, type SyncContext } from '../context.ts'
 import { asStop, blockedBy, classifyAnswer, classifyRefusal, type Stop } from './classify-answers.ts'
+import type { Address, Endpoint } from './endpoint.ts'
 
 /** How long to wait while another worker looks the target up. */
 const lookUpPatienceMs = 1000
@@ -19,28 +22,64 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
   if (known.key === key) return known
   await db.transaction().execute(async (tx) => {
     if (known.key !== null) await forgetConfirmed(tx, connection.name)
-    await setTarget(tx, connection.name, { key, id: null })
+    await setTarget(tx, connection.name, { key, id: null, resource: null })
   })
-  return { key, id: null, lacksUpdate: false }
+  return { key, id: null, resource: null, lacksUpdate: false }
 }
 
-/** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
-const lookUps = new WeakMap<Lease, Map<string, Promise<number | Stop>>>()
+/** Where a connection of the platform was found: its number, and that of its resource if it takes records. */
+export type Found = { readonly id: number; readonly resource: number | null }
 
-/** The id of the platform's connection that this one feeds. It is looked up once, and created if no connection has the name. */
+/** The look-ups under way in each process, by connection: its other workers wait for them instead of for their turn. */
+const lookUps = new WeakMap<Lease, Map<string, Promise<Found | Stop>>>()
+
+/** The platform's connection that this one feeds, to make requests to. */
+export async function openEndpoint(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  signal: AbortSignal,
+): Promise<Endpoint | Stop> {
+  const target = await resolveTarget(ctx, connection, { signal })
+  return 'kind' in target ? target : { ...target, platform: ctx.platform, signal, requests: 0 }
+}
+
+/** The same of a connection whose place is known already. */
+export function endpointAt(
+  { platform }: Pick<SyncContext, 'platform'>,
+  connection: SyncConnection | undefined,
+  { id, resource, signal }: { id: number; resource: number | null; signal: AbortSignal },
+): Endpoint {
+  return { ...addressOf(connection, { id, resource }), platform, signal, requests: 0 }
+}
+
+function addressOf(connection: Pick<SyncConnection, 'records'> | undefined, { id, resource }: Found): Address {
+  const shape = connection?.records?.shape
+  return { connectionId: id, records: shape && resource !== null ? { resourceId: resource, shape } : null }
+}
+
+/** The platform's connection that this one feeds. It is looked up once, and created if no connection has the name. */
 export async function resolveTarget(
   ctx: SyncContext,
   connection: SyncConnection,
   { known: noted, signal }: { known?: Target; signal: AbortSignal },
-): Promise<number | Stop> {
+): Promise<Address | Stop> {
+  const found = await foundTarget(ctx, connection, { known: noted, signal })
+  return 'kind' in found ? found : addressOf(connection, found)
+}
+
+async function foundTarget(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { known: noted, signal }: { known: Target | undefined; signal: AbortSignal },
+): Promise<Found | Stop> {
   const known = await noteTarget(ctx, connection, noted)
-  if (known.id !== null) return known.id
+  if (known.id !== null) return { id: known.id, resource: known.resource }
   const ours = lookUps.getOrInsertComputed(ctx.lease, () => new Map())
   const underWay = ours.get(connection.name)
   if (underWay) {
     // The worker that looked it up reports why it failed.
     const found = await underWay.catch(() => null)
-    return typeof found === 'number' ? found : beingLookedUp
+    return found === null || 'kind' in found ? beingLookedUp : found
   }
   const lookUp = claimAndFind(ctx, connection, signal)
   ours.set(connection.name, lookUp)
@@ -59,15 +98,14 @@ const beingLookedUp: Stop = {
   message: 'another worker looks the connection up',
 }
 
-async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
+async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<Found | Stop> {
   const { db } = ctx.store
   return await workingOn(ctx.lease, { kind: 'target', connection: connection.name }, async () => {
     // Two processes that both find nothing would both create it.
     if (!(await claimTarget(db, { connection: connection.name, lease: ctx.lease }))) return beingLookedUp
     try {
       const found = await findTarget(ctx, connection, signal)
-      if (typeof found === 'number')
-        await setTarget(db, connection.name, { key: targetKey(ctx, connection), id: found })
+      if (!('kind' in found)) await setTarget(db, connection.name, { key: targetKey(ctx, connection), ...found })
       return found
     } finally {
       await releaseTarget(db, connection.name)
@@ -75,60 +113,121 @@ async function claimAndFind(ctx: SyncContext, connection: SyncConnection, signal
   })
 }
 
-/** Looks the target up without creating it. Answers its id, null if no connection has the name, or why it cannot be used. */
+/** Looks the target up without creating it. Answers where it is, null if no connection has the name, or why it cannot be used. */
 export async function lookUpTarget(
   { platform }: Pick<SyncContext, 'platform'>,
   { target }: Pick<SyncConnection, 'target'>,
   signal: AbortSignal,
-): Promise<number | null | Stop> {
-  return 'id' in target ? await byId(platform, target.id, signal) : await byName(platform, target.name, signal)
+): Promise<Found | null | Stop> {
+  const records = recordTarget(target)
+  const id = 'id' in target ? target.id : undefined
+  if (id !== undefined) return await byId(platform, { id, records }, signal)
+  return 'name' in target ? await byName(platform, { name: target.name, records }, signal) : null
 }
 
-async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<number | Stop> {
+async function findTarget(ctx: SyncContext, connection: SyncConnection, signal: AbortSignal): Promise<Found | Stop> {
+  const { target } = connection
   const found = await lookUpTarget(ctx, connection, signal)
-  if (found !== null || !('name' in connection.target))
+  if (found !== null || !('name' in target))
     return found ?? blockedBy('connection_missing', 404, 'the connection does not exist')
   const { client, pace } = ctx.platform
-  const input = { body: { name: connection.target.name, providerTypes: ['HRIS' as const] } }
-  const classified = classifyAnswer(await pace.send(() => client.createCustomConnection(input, { signal }), signal))
-  return classified.kind === 'done' ? classified.body.id : asStop(classified)
+  const records = recordTarget(target)
+  const body = records === null ? { name: target.name, providerTypes: ['HRIS' as const] } : creation(records)
+  const classified = classifyAnswer(await pace.send(() => client.createCustomConnection({ body }, { signal }), signal))
+  if (classified.kind !== 'done') return asStop(classified)
+  // A new connection of records is read back for its resource, and for what the platform made of its schema.
+  return records === null
+    ? { id: classified.body.id, resource: null }
+    : await byId(ctx.platform, { id: classified.body.id, records }, signal)
 }
 
-async function byId({ client, pace }: Platform, id: number, signal: AbortSignal): Promise<number | Stop> {
-  const input = { params: { connectionId: id }, query: {} }
+function creation({ name, workspaces, displayNameKey, description, schema, sampleData }: RecordTarget) {
+  return {
+    name,
+    providerTypes: ['CUSTOM' as const],
+    workspaceIds: [...workspaces],
+    displayNameKey,
+    ...(schema === undefined ? { sampleData: { ...sampleData } } : { schema: { ...schema } }),
+    ...(description !== undefined && { description }),
+  }
+}
+
+type Wanted<K> = K & { readonly records: RecordTarget | null }
+
+async function byId(
+  { client, pace }: Platform,
+  { id, records }: Wanted<{ readonly id: number }>,
+  signal: AbortSignal,
+): Promise<Found | Stop> {
+  const type = records === null ? 'HRIS' : 'CUSTOM'
+  const input = { params: { connectionId: id }, query: expanded(records) }
   const classified = classifyAnswer(await pace.send(() => client.getCustomConnection(input, { signal }), signal))
   if (classified.kind === 'missing')
     return blockedBy('connection_missing', 404, `the platform has no custom connection ${id}`)
   if (classified.kind !== 'done') return asStop(classified)
   const types = classified.body.providerTypes ?? []
-  if (types.includes('HRIS')) return id
+  if (types.includes(type)) return placeOf(classified.body, records)
   const found = types.join(', ') || 'unknown'
   return blockedBy(
     'connection_unsuitable',
     409,
-    `custom connection ${id} of the platform is of type ${found}, not HRIS`,
+    `custom connection ${id} of the platform is of type ${found}, not ${type}`,
   )
 }
 
-async function byName({ client, pace }: Platform, name: string, signal: AbortSignal): Promise<number | null | Stop> {
-  const matches: number[] = []
+async function byName(
+  { client, pace }: Platform,
+  { name, records }: Wanted<{ readonly name: string }>,
+  signal: AbortSignal,
+): Promise<Found | null | Stop> {
+  const type = records === null ? 'HRIS' : 'CUSTOM'
+  const matches: CustomConnection[] = []
   try {
     const list = (input: Parameters<typeof client.listCustomConnections>[0]) =>
       pace.send(() => client.listCustomConnections(input, { signal }), signal)
-    for await (const { id, clientAlias, providerTypes } of walk(list, { query: { size: 500 } })) {
-      if (clientAlias === name && providerTypes?.includes('HRIS')) matches.push(id)
+    for await (const connection of walk(list, { query: { size: 500, ...expanded(records) } })) {
+      if (connection.clientAlias === name && connection.providerTypes?.includes(type)) matches.push(connection)
     }
   } catch (error) {
     if (error instanceof WalkInterrupted) return asStop(classifyRefusal(error.answer))
     throw error
   }
   const [first, second] = matches
-  if (second === undefined) return first ?? null
-  const ids = matches.join(', ')
-  const message = `the platform has ${matches.length} HRIS connections named "${name}" (${ids}); name one by id`
+  if (second === undefined) return first === undefined ? null : placeOf(first, records)
+  const ids = matches.map(({ id }) => id).join(', ')
+  const message = `the platform has ${matches.length} ${type} connections named "${name}" (${ids}); name one by id`
   return blockedBy('connection_unsuitable', 409, message)
 }
 
+function expanded(records: RecordTarget | null): { 'expand[]'?: ['customResources'] } {
+  return records === null ? {} : { 'expand[]': ['customResources'] }
+}
+
+/** Where a connection takes what is sent to it: of records, the resource, whose schema has to be the configured one. */
+function placeOf({ id, customResources = [] }: CustomConnection, records: RecordTarget | null): Found | Stop {
+  if (records === null) return { id, resource: null }
+  const [resource] = customResources.filter(({ deletedAt = null }) => deletedAt === null)
+  if (resource === undefined)
+    return blockedBy('connection_missing', 404, `custom connection ${id} of the platform has no resource for records`)
+  const differences = differencesOf(records, resource.schema)
+  if (differences.length === 0) return { id, resource: resource.id }
+  return blockedBy(
+    'schema_differs',
+    409,
+    `the schema of custom connection ${id} is another one than that of the configuration: ${differences.join('; ')}. ` +
+      'The platform never changes a schema: write its schema into the configuration, or give the target another name, so that a new connection is made',
+  )
+}
+
+/** A schema that the platform inferred is its own affair, as long as it allows the same properties. */
+function differencesOf({ schema, sampleData = {} }: RecordTarget, theirs: JsonObject): readonly string[] {
+  if (schema !== undefined) return schemaDifferences(schema, theirs)
+  return Object.keys(sampleData).flatMap((name) =>
+    schemaAt(theirs, [name]) === null ? [`it allows no property ${name}`] : [],
+  )
+}
+
+/** Another name or schema is another place. */
 function targetKey({ platform }: SyncContext, { target }: SyncConnection): string {
   return JSON.stringify([platform.baseUrl, target])
 }

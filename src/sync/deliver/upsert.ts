@@ -1,5 +1,7 @@
+import type { ShapeFault } from '../../identity/shape/shape.ts'
 import { type Attempt, change, type PersonResult, type RecordText, type Results, recordOf } from './attempt.ts'
-import { blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
+import { type AnswerClass, blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
+import { recordsOf } from './endpoint.ts'
 import { holdsAsideFromDate, readBack } from './look-up.ts'
 
 /** How many refused batches may be sent again in halves in one attempt. */
@@ -24,26 +26,26 @@ type Upserting = {
 export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const results = new Map<string, PersonResult>()
   const unsure: Unsure[] = []
-  const stop = await upsertInto({ attempt, results, unsure, splits: 0, failed: 0 }, people)
+  const fitting = people.filter((person) => {
+    const fault = attempt.records?.shape.faultOf(recordOf(person), false) ?? null
+    if (fault !== null) results.set(person.identityId, misshapen(fault))
+    return fault === null
+  })
+  const into = { attempt, results, unsure, splits: 0, failed: 0 }
+  const stop = fitting.length === 0 ? null : await upsertInto(into, fitting)
   const lookUpStop = await lookUpUnsure(attempt, unsure, results)
   return { results, stop: stop ?? lookUpStop }
+}
+
+/** A record that the platform would refuse by its schema is not sent. */
+export function misshapen({ reason }: ShapeFault): Refused {
+  return { kind: 'refused', code: 'record_misshapen', status: 0, message: reason }
 }
 
 async function upsertInto(into: Upserting, people: readonly RecordText[]): Promise<Stop | null> {
   const { attempt, results } = into
   const { connectionId } = attempt
-  const input = {
-    params: { connectionId },
-    // Read only by code that looks at the input: what goes out is the text.
-    get body() {
-      return people.map(recordOf)
-    },
-  }
-  const bodyText = `[${people.map(({ json }) => json).join(',')}]`
-  const answer = await change(attempt, people.length, (client, options) =>
-    client.upsertHrisUserIdentities(input, { ...options, bodyText }),
-  )
-  const classified = classifyAnswer(answer)
+  const classified = attempt.records === null ? await postPeople(attempt, people) : await postRecords(attempt, people)
   switch (classified.kind) {
     case 'done':
       matchItems(into, people, classified.body)
@@ -66,6 +68,37 @@ async function upsertInto(into: Upserting, people: readonly RecordText[]): Promi
     default:
       return classified
   }
+}
+
+async function postPeople(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {
+  const { connectionId } = attempt
+  const input = {
+    params: { connectionId },
+    // Read only by code that looks at the input: what goes out is the text.
+    get body() {
+      return people.map(recordOf)
+    },
+  }
+  const bodyText = `[${people.map(({ json }) => json).join(',')}]`
+  const answer = await change(attempt, people.length, (client, options) =>
+    client.upsertHrisUserIdentities(input, { ...options, bodyText }),
+  )
+  return classifyAnswer(answer)
+}
+
+async function postRecords(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {
+  const { params, shape } = recordsOf(attempt)
+  const data = people.map((person) => shape.attributesOf(recordOf(person)))
+  const answer = await change(attempt, people.length, (client, options) =>
+    client.upsertCustomDataRecords({ params, body: { data } }, options),
+  )
+  const classified = classifyAnswer(answer)
+  if (classified.kind !== 'done') return classified
+  const items = classified.body.map(({ id, ...outcome }) => ({
+    ...outcome,
+    ...(id !== undefined && { data: { identityId: id, separatedAt: null } }),
+  }))
+  return { ...classified, body: items }
 }
 
 type Item = {

@@ -9,7 +9,7 @@ import {
   takePending,
 } from '../../store/inbox/inbox.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
-import type { FeedName } from '../../store/runs/runs.ts'
+import { areUndecided, type FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
@@ -108,6 +108,9 @@ export async function openSource(
 /** Puts away what was decided about: archives it, moves it, or whatever its connector does. What fails is tried again with the next run. */
 export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
+  // A run that rides along, and has not read or decided yet, may have to read the source by itself.
+  const riders = [...ctx.connections.values()].filter(({ rides }) => rides === connection.name).map(({ name }) => name)
+  if (riders.length > 0 && (await areUndecided(db, riders))) return
   const connector = connection.feeds.source?.connector
   for (const { source, outcome } of await unsettledSources(db, connection.name)) {
     try {

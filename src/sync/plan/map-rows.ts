@@ -35,11 +35,11 @@ export type MappedRows =
 /** Binds the rules of a feed to what was opened of it. Rows are about the people whom their keys name. */
 export function mapRows(
   reading: Reading,
-  { mapping, traps, timeZone }: FeedRules,
+  { mapping, traps, timeZone, shape }: FeedRules,
   { now, aliases = noAnswers.aliases }: { now: Date; aliases?: KeyAnswers['aliases'] },
 ): MappedRows {
   const { headers, mode, sparse = false } = reading
-  const compiled = compileMapping(mapping, headers, { sparse, timeZone })
+  const compiled = compileMapping(mapping, headers, { sparse, timeZone, ...(shape && { faultOf: shape.faultOf }) })
   if (!compiled.ok) {
     const { missing } = compiled
     const { see, reasons } = watchHeaderBelow(mapping, { headers, missing })

@@ -3,12 +3,14 @@ import type { Reject } from '../../identity/record.ts'
 import type { StagedChange } from '../../store/plans/plans.ts'
 import { ensureConnection } from '../../store/runs/runs.ts'
 import type { KeptPlan } from '../../store/schema.ts'
-import type { SyncContext } from '../context.ts'
+import type { SyncConnection, SyncContext } from '../context.ts'
 import { requireDigests } from '../digests.ts'
 import { connectionOf } from '../requests.ts'
-import { mainFeed, openFeed } from './feeds.ts'
+import { ridersOf } from '../riders.ts'
+import { mainFeed, type OpenedFeed, openFeed } from './feeds.ts'
 import { keptPlan } from './kept-plan.ts'
 import { preparePlan } from './prepare.ts'
+import { type Share, shareReading } from './share.ts'
 import { memoryStage } from './stage.ts'
 
 /** A plan to look at. */
@@ -27,16 +29,47 @@ export type PlanDocument = {
   readonly kept: KeptPlan
   readonly warnings: readonly string[]
   readonly rejects: readonly Reject[]
+  /** The plans of the connections that ride along, from the same reading; left out where there are none. */
+  readonly also?: readonly PlanDocument[]
 }
 
 /** What a run would do now: reads the source and the roster, stores nothing and sends nothing. */
 export async function planOnly(ctx: SyncContext, name: string, signal: AbortSignal): Promise<PlanDocument> {
   const connection = connectionOf(ctx, name)
+  const riders = ridersOf(ctx, name)
+  for (const { name: rider } of riders) await requireReady(ctx, rider)
+  await requireReady(ctx, name)
+  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
+  if (riders.length === 0 || feed.name !== 'source') return await planFrom(ctx, connection, { feed, signal })
+  const [own, ...shares] = shareReading(feed.reading, riders.length + 1)
+  const shared = async ({ feeds: { source }, ...rider }: SyncConnection, share: Share | undefined) => {
+    if (!source || !share) throw new Error('a connection that rides along has a source')
+    const opened = { name: 'source', rules: source, reading: share.reading } as const
+    try {
+      return await planFrom(ctx, { ...rider, feeds: { source } }, { feed: opened, signal })
+    } finally {
+      share.leave()
+    }
+  }
+  const [plan, ...also] = await Promise.all([
+    shared(connection, own),
+    ...riders.map((rider, at) => shared(rider, shares[at])),
+  ])
+  return { ...plan, also }
+}
+
+async function requireReady(ctx: SyncContext, name: string): Promise<void> {
   await ensureConnection(ctx.store.db, name)
-  await requireDigests(ctx.store.db, connection)
+  await requireDigests(ctx.store.db, connectionOf(ctx, name))
+}
+
+async function planFrom(
+  ctx: SyncContext,
+  connection: SyncConnection,
+  { feed, signal }: { feed: OpenedFeed; signal: AbortSignal },
+): Promise<PlanDocument> {
   const made = await keptPlan(ctx, connection)
   const stage = memoryStage()
-  const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
   const prepared = await preparePlan(ctx, connection, {
     feed,
     stage,
@@ -49,5 +82,5 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }
-  return { connection: name, ...plan, kept, changes }
+  return { connection: connection.name, ...plan, kept, changes }
 }

@@ -195,7 +195,7 @@ async function recentOf(
 /** The rules and the times under which the people of a reading are decided. */
 export function contextOf(
   { mode, asOf }: Pick<Reading, 'mode' | 'asOf'>,
-  { absence, graceRuns, timeZone, future }: FeedRules,
+  { absence, graceRuns, timeZone, future, shape }: FeedRules,
   now: Date,
 ): PlanContext {
   return {
@@ -208,13 +208,15 @@ export function contextOf(
     exportDate: dateIn(timeZone, asOf),
     today: dateIn(timeZone, now.toISOString()),
     future,
+    ...(shape && { removes: true }),
   }
 }
 
 /** The fields that one of the connection's feeds speaks of: what an event said stays, though the export has no column for it. */
 function knownFields({ feeds }: SyncConnection, mapped: ReadonlySet<FieldName>): ReadonlySet<FieldName> {
-  const ofEvents = feeds.webhook?.mapping.fields ?? {}
-  return new Set([...mapped, ...fieldNames.filter((field) => field in ofEvents)])
+  const { fields = {}, record = {} } = feeds.webhook?.mapping ?? {}
+  const own = Object.keys(record).map((name) => `.${name}` as const)
+  return new Set([...mapped, ...fieldNames.filter((field) => field in fields), ...own])
 }
 
 /** What was read, with the size that is known only now. */
@@ -297,7 +299,9 @@ function missingColumns(
   if (nothingNew) return []
   if (!mapping.ok) return mapping.missing()
   if (sparse) return []
-  const mapped = new Set([...Object.keys(rules.mapping.fields), ...(rules.mapping.status ? ['status'] : [])])
+  const { fields: known, record = {}, status } = rules.mapping
+  const own = Object.keys(record).map((name) => `.${name}`)
+  const mapped = new Set([...Object.keys(known), ...own, ...(status ? ['status'] : [])])
   return accepted
     .filter((field) => mapped.has(field) && !fields?.includes(field))
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)

@@ -46,6 +46,7 @@ export async function readBackLeavers(ctx: SyncContext, { connections, all = fal
   const endpoint = {
     platform: ctx.platform,
     connectionId: 0,
+    records: null,
     requests: 0,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   }

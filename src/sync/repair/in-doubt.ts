@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { targetOf } from '../../store/connections.ts'
 import { claimDoubted, connectionsInDoubt, type Doubted, noteAnswers, repeatReading } from '../../store/in-doubt.ts'
@@ -9,7 +8,8 @@ import type { Db } from '../../store/schema.ts'
 import type { SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { type Held, mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
+import { endpointAt } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
 import { compareWith, isAsKnown, statedBy } from './read-back.ts'
 import { addRepair, tellRepair } from './uncertain.ts'
@@ -44,14 +44,14 @@ async function readConnection(
   { connection, repairs, signal }: Omit<Wanted, 'connections'> & { readonly connection: string },
 ): Promise<void> {
   const { db } = ctx.store
-  const { id: connectionId } = await targetOf(db, connection)
-  if (connectionId === null || !(await canCompare(db, connection))) return
+  const { id, resource } = await targetOf(db, connection)
+  if (id === null || !(await canCompare(db, connection))) return
   // After a restore, what the platform has is compared with what it had at the time of the backup before that is forgotten.
   if (await restoredOf(db, connection)) return
   const people = await claimDoubted(db, { connection, now: ctx.now() })
   if (people.length === 0) return
-  const endpoint: Endpoint = { platform: ctx.platform, connectionId, signal, requests: 0 }
-  const mostOneByOne = mostAskedOneByOne(await rosterSize(db, connection))
+  const endpoint = endpointAt(ctx, ctx.connections.get(connection), { id, resource, signal })
+  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, connection))
   let differing = 0
   for (const group of inOrder(people, mostOneByOne)) {
     const identityIds = group.map(({ identityId }) => identityId)
@@ -92,7 +92,7 @@ async function readGroup(
   let differing = 0
   for (let start = 0; start < identityIds.length; start += notedAtOnce) {
     const portion = identityIds.slice(start, start + notedAtOnce)
-    differing += await note(ctx, { connection, identityIds: portion, before, found, repairs })
+    differing += await note(ctx, { connection, identityIds: portion, before, found, repairs, endpoint })
   }
   return { read: differing, stop: null }
 }
@@ -106,9 +106,11 @@ async function note(
     before,
     found,
     repairs,
+    endpoint,
   }: Pick<Group, 'connection' | 'identityIds' | 'repairs'> & {
     readonly before: ReadonlyMap<string, RosterEntry>
-    readonly found: ReadonlyMap<string, Identity>
+    readonly found: ReadonlyMap<string, Held>
+    readonly endpoint: Endpoint
   },
 ): Promise<number> {
   const now = ctx.now()
@@ -120,7 +122,7 @@ async function note(
     const quiet = await statedEntries(tx, connection, { entries: unmoved, found })
     const read = [...quiet.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
-      return { isSame: isAsKnown(entry, identity), ...compareWith(entry, identity) }
+      return { isSame: isAsKnown(endpoint, entry, identity), ...compareWith(endpoint, entry, identity) }
     })
     await noteReadBack(tx, { connection, found: read })
     const same = new Set(read.filter(({ isSame }) => isSame).map(({ identityId }) => identityId))
@@ -136,7 +138,7 @@ async function note(
 async function statedEntries(
   tx: Db,
   connection: string,
-  { entries, found }: { entries: readonly RosterEntry[]; found: ReadonlyMap<string, Identity> },
+  { entries, found }: { entries: readonly RosterEntry[]; found: ReadonlyMap<string, Held> },
 ): Promise<ReadonlyMap<string, RosterEntry>> {
   const identityIds = entries.map(({ identityId }) => identityId)
   return await rosterEntries(tx, { connection, identityIds, stated: statedBy(found.values()) })

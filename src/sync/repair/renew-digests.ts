@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../../store/audit/trail.ts'
 import { digestState, noteDigestKey, noteKeeping } from '../../store/retention/digest-values.ts'
@@ -7,9 +6,8 @@ import { storeRenewed } from '../../store/roster/renew.ts'
 import { valueDigests } from '../../store/roster/value-digests.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
-import { listIdentities } from '../deliver/look-up.ts'
-import { resolveTarget } from '../deliver/target.ts'
+import { type Held, listHeld } from '../deliver/look-up.ts'
+import { openEndpoint } from '../deliver/target.ts'
 import { hasDigests, noKey } from '../digests.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { asFailure } from './read-back.ts'
@@ -51,11 +49,10 @@ async function renewDigests(
 ): Promise<void> {
   const { db } = ctx.store
   const { name } = connection
-  const target = await resolveTarget(ctx, connection, { signal })
-  if (typeof target !== 'number') throw asFailure(connection, target)
-  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) throw asFailure(connection, endpoint)
   let people = 0
-  const stop = await listIdentities(endpoint, async (identities: readonly Identity[]) => {
+  const stop = await listHeld(endpoint, async (identities: readonly Held[]) => {
     await db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
       people += await storeRenewed(tx, { connection: name, digests, held: identities })

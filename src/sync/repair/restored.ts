@@ -1,4 +1,3 @@
-import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { endLearning, type Learned, noteLearned, restoredOf } from '../../store/installation.ts'
@@ -8,8 +7,8 @@ import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Endpoint } from '../deliver/endpoint.ts'
-import { listIdentities } from '../deliver/look-up.ts'
-import { resolveTarget } from '../deliver/target.ts'
+import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
+import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
 import { openFindings } from './verify.ts'
 
@@ -29,13 +28,12 @@ export async function learnAfterRestore(
   const { db } = ctx.store
   const restored = await restoredOf(db, connection.name)
   if (!restored) return null
-  const target = await resolveTarget(ctx, connection, { signal })
-  if (typeof target !== 'number') throw asFailure(connection, target)
-  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) throw asFailure(connection, endpoint)
   const listed = new Set<string>()
   const { counts, people, count, keep, note } = openFindings(ctx, connection, claim)
 
-  const stop = await listIdentities(endpoint, async (identities) => {
+  const stop = await listHeld(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
     const known = await entriesOf(
       identities.map(({ identityId }) => identityId),
@@ -47,7 +45,7 @@ export async function learnAfterRestore(
         count('foreign', identity.identityId)
         return []
       }
-      const finding = findingOf(entry, identity)
+      const finding = findingOf(endpoint, entry, identity)
       if ('learn' in finding) count('changed', identity.identityId)
       return [finding]
     })
@@ -57,14 +55,14 @@ export async function learnAfterRestore(
 
   for await (const keys of rosterKeys(db, connection.name)) {
     const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
-    const lost = [...entries.values()].filter(({ confirmed }) => confirmed !== null)
+    const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
     for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
-    await note(lost.map((entry) => compareWith(entry, null)))
+    await note(lost.map((entry) => compareWith(endpoint, entry, null)))
   }
   await keep((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
 
-  function entriesOf(identityIds: readonly string[], identities: readonly Identity[] = []) {
+  function entriesOf(identityIds: readonly string[], identities: readonly Held[] = []) {
     return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(identities) })
   }
 
@@ -88,11 +86,12 @@ function keptForm(learned: Learned, digests: ValueDigests | null): Learned {
  * delivered after the backup, so that it is newer than what the store knows. There is one exception: a person who has left, as the store
  * knows, stays so until HR says something else.
  */
-export function findingOf(entry: RosterEntry, identity: Identity): Finding {
+export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, identity: Held): Finding {
   const { identityId, wanted } = entry
-  const now = compareWith(entry, identity)
+  const now = compareWith(from, entry, identity)
   if (now.asWanted || now.confirmed === null || wanted === null) return { note: now }
-  const isAsBefore = entry.confirmed !== null && compareWith({ ...entry, wanted: entry.confirmed }, identity).asWanted
+  const isAsBefore =
+    entry.confirmed !== null && compareWith(from, { ...entry, wanted: entry.confirmed }, identity).asWanted
   const hasLeft = (wanted.separatedAt ?? null) !== null
   const hasLeftThere = identity.separatedAt !== null
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }

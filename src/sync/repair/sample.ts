@@ -3,9 +3,8 @@ import { sampleKeys } from '../../store/roster/sample.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
 import { mostAskedOneByOne, readBack } from '../deliver/look-up.ts'
-import { resolveTarget } from '../deliver/target.ts'
+import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
 import { openFindings, verifyAgainstPlatform } from './verify.ts'
 
@@ -28,12 +27,11 @@ export async function verifySample(
   const { name } = connection
   // The id of a run is random, and stays with it when it is read again.
   const keys = await sampleKeys(db, { connection: name, others, seed: claim.run.id, now: ctx.now() })
-  const mostOneByOne = mostAskedOneByOne(await rosterSize(db, name))
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) throw asFailure(connection, endpoint)
+  const mostOneByOne = mostAskedOneByOne(endpoint, await rosterSize(db, name))
   if (keys.length > mostOneByOne) return await verifyAgainstPlatform(ctx, connection, { claim, signal })
 
-  const target = await resolveTarget(ctx, connection, { signal })
-  if (typeof target !== 'number') throw asFailure(connection, target)
-  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
   const findings = openFindings(ctx, connection, claim)
   let listed = 0
   for (let start = 0; start < keys.length; start += readAtOnce) {
@@ -44,7 +42,7 @@ export async function verifySample(
     const entries = await rosterEntries(db, { connection: name, identityIds, stated: statedBy(found.values()) })
     const noted = [...entries.values()].map((entry) => {
       const identity = found.get(entry.identityId) ?? null
-      const actual = compareWith(entry, identity)
+      const actual = compareWith(endpoint, entry, identity)
       const isKnownAsWanted = entry.confirmed === entry.wanted && entry.retracted === null
       if (isKnownAsWanted && !actual.asWanted) findings.count(identity ? 'changed' : 'lost', entry.identityId)
       return actual

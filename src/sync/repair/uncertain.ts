@@ -7,9 +7,8 @@ import { addWaitingRun, waitingRun } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
 import type { Stop } from '../deliver/classify-answers.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
 import { readBack } from '../deliver/look-up.ts'
-import { resolveTarget } from '../deliver/target.ts'
+import { openEndpoint } from '../deliver/target.ts'
 import { canCompare } from '../digests.ts'
 import { enqueueWaiting } from '../enqueue.ts'
 import { Overtaken } from '../plan/stage.ts'
@@ -82,14 +81,15 @@ export async function readBackUncertain(
   // Without the key nothing can be compared: the people stay uncertain.
   if (!(await canCompare(db, connection.name))) return null
   for await (const identityIds of uncertainKeys(db, connection.name)) {
-    const target = await resolveTarget(ctx, connection, { signal })
-    if (typeof target !== 'number') return target
-    const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+    const endpoint = await openEndpoint(ctx, connection, signal)
+    if ('kind' in endpoint) return endpoint
     const { found, stop } = await readBack(endpoint, identityIds)
     if (stop) return stop
     const stated = statedBy(found.values())
     const entries = await rosterEntries(db, { connection: connection.name, identityIds, stated })
-    const noted = [...entries.values()].map((entry) => compareWith(entry, found.get(entry.identityId) ?? null))
+    const noted = [...entries.values()].map((entry) =>
+      compareWith(endpoint, entry, found.get(entry.identityId) ?? null),
+    )
     await db.transaction().execute(async (tx) => {
       if (!(await holdsRun(tx, claim))) throw new Overtaken()
       await noteReadBack(tx, { connection: connection.name, found: noted })

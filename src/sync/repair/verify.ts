@@ -1,11 +1,9 @@
-import type { Identity } from '../../contract/platform/hris-user-identities.ts'
 import { noteReadBack, type ReadBack, rosterEntries, rosterKeys } from '../../store/roster/roster.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db, Differences, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
-import { listIdentities } from '../deliver/look-up.ts'
-import { resolveTarget } from '../deliver/target.ts'
+import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
+import { openEndpoint } from '../deliver/target.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
 
@@ -23,14 +21,13 @@ export async function verifyAgainstPlatform(
   { claim, signal }: { claim: ClaimedRun; signal: AbortSignal },
 ): Promise<Verification> {
   const { db } = ctx.store
-  const target = await resolveTarget(ctx, connection, { signal })
-  if (typeof target !== 'number') throw asFailure(connection, target)
-  const endpoint: Endpoint = { platform: ctx.platform, connectionId: target, signal, requests: 0 }
+  const endpoint = await openEndpoint(ctx, connection, signal)
+  if ('kind' in endpoint) throw asFailure(connection, endpoint)
   const found = new Set<string>()
   const { counts, people, count, note } = openFindings(ctx, connection, claim)
   let listed = 0
 
-  const stop = await listIdentities(endpoint, async (identities) => {
+  const stop = await listHeld(endpoint, async (identities) => {
     const known = await entriesOf(
       identities.map(({ identityId }) => identityId),
       identities,
@@ -44,7 +41,7 @@ export async function verifyAgainstPlatform(
         count('foreign', identity.identityId)
         continue
       }
-      const actual = compareWith(entry, identity)
+      const actual = compareWith(endpoint, entry, identity)
       if (entry.confirmed === entry.wanted && !actual.asWanted) count('changed', identity.identityId)
       noted.push(actual)
     }
@@ -55,13 +52,13 @@ export async function verifyAgainstPlatform(
   for await (const keys of rosterKeys(db, connection.name)) {
     const unlisted = keys.filter((key) => !found.has(key))
     const entries = await entriesOf(unlisted)
-    const lost = [...entries.values()].filter(({ confirmed }) => confirmed !== null)
+    const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
     for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
-    await note(lost.map((entry) => compareWith(entry, null)))
+    await note(lost.map((entry) => compareWith(endpoint, entry, null)))
   }
   return { listed, ...counts, people }
 
-  function entriesOf(identityIds: readonly string[], listed: readonly Identity[] = []) {
+  function entriesOf(identityIds: readonly string[], listed: readonly Held[] = []) {
     return rosterEntries(db, { connection: connection.name, identityIds, stated: statedBy(listed) })
   }
 }

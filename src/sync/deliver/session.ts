@@ -1,0 +1,302 @@
+import { WalkInterrupted, walk } from '../../http/client/walk.ts'
+import { type PendingChange, storeSession } from '../../store/deliveries/claim.ts'
+import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import { sentSet } from '../../store/roster/sent-set.ts'
+import { getRun } from '../../store/runs/runs.ts'
+import { Overtaken } from '../plan/stage.ts'
+import { type Attempt, change, problemOf, type RecordText, record, recordOf } from './attempt.ts'
+import { asStop, classifyAnswer, classifyRefusal, type Refused, type Stop } from './classify-answers.ts'
+import { recordsOf, request } from './endpoint.ts'
+import { deletePeople } from './one-by-one.ts'
+import { misshapen } from './upsert.ts'
+
+/** How long to wait for a session that is not ours. */
+const patienceMs = 60_000
+/** So many refused records are told of by name. */
+const refusedKept = 1000
+const listSize = 100
+
+type SessionState = 'IN_PROGRESS' | 'ACTIVE' | 'CANCELED' | 'ARCHIVED'
+type Session = { readonly sessionId: string; readonly status: SessionState }
+
+/**
+ * Sends every record of the connection in one session, which takes the place of what the platform has: readers see the former set or the
+ * new one. A session that an attempt left behind is finished if all of it was sent, and cancelled otherwise. If any record is refused,
+ * the session is cancelled, and every change of the run becomes a problem.
+ */
+export async function deliverSession(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
+  const { ctx, claim } = attempt
+  const { db } = ctx.store
+  const sentAt = ctx.now()
+  const before = await clearTheWay(attempt)
+  if (typeof before === 'object') return before
+  if (before === 'completed') {
+    await recordAll(attempt, pending, sentAt)
+    return null
+  }
+  const session = `rollcall-${claim.runId}-${claim.attempt}`
+  const staged = await stage(attempt, session, sentSet(db, claim.connection))
+  if ('stop' in staged) {
+    await cancel(attempt, session)
+    return staged.stop
+  }
+  if (staged.refused.size > 0) {
+    if (staged.sent > 0) await cancel(attempt, session)
+    await recordRefusals(attempt, pending, { refused: staged.refused, sentAt })
+    return null
+  }
+  // A session begins with its first record: of an empty set, what is left is taken off one by one.
+  if (staged.sent === 0) return await deletePeople(attempt, pending)
+  if (!(await storeSession(db, claim, session))) throw new Overtaken()
+  const stop = await complete(attempt, session)
+  if (stop === null) await recordAll(attempt, pending, sentAt)
+  return stop
+}
+
+/** Ends what stands in the way of a session. `completed`: the set of this batch is live already. */
+async function clearTheWay(attempt: Attempt): Promise<'free' | 'completed' | Stop> {
+  const { claim } = attempt
+  const open = await sessionsOf(attempt, 'IN_PROGRESS')
+  if ('kind' in open) return open
+  for (const { sessionId } of open) {
+    if (sessionId === claim.session) {
+      // All of it was sent before its completion was asked for.
+      const stop = await complete(attempt, sessionId)
+      return stop ?? 'completed'
+    }
+    if (!(await isOurs(attempt, sessionId))) return notOurs(sessionId)
+    const stop = await cancel(attempt, sessionId)
+    if (stop !== null) return stop
+  }
+  if (claim.session === null) return 'free'
+  const active = await sessionsOf(attempt, 'ACTIVE')
+  if ('kind' in active) return active
+  return active.some(({ sessionId }) => sessionId === claim.session) ? 'completed' : 'free'
+}
+
+/** Whether a session was begun by a run of this connection. */
+async function isOurs({ ctx, claim }: Attempt, sessionId: string): Promise<boolean> {
+  const [, runId] = /^rollcall-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-\d+$/.exec(sessionId) ?? []
+  const run = runId === undefined ? null : await getRun(ctx.store.db, runId)
+  return run?.connection === claim.connection
+}
+
+function notOurs(sessionId: string): Stop {
+  const message = `session ${sessionId} of the connection is in progress and is not ours: the platform takes one at a time`
+  return { kind: 'wait', code: 'session_in_progress', status: 'session_in_progress', delayMs: patienceMs, message }
+}
+
+async function sessionsOf(attempt: Attempt, status: SessionState): Promise<readonly Session[] | Stop> {
+  const { params } = recordsOf(attempt)
+  const found: Session[] = []
+  try {
+    const list = (input: Parameters<Attempt['platform']['client']['listCustomDataSessions']>[0]) =>
+      request(attempt, (client, options) => client.listCustomDataSessions(input, options))
+    for await (const session of walk(list, { params, query: { size: listSize, status } })) found.push(session)
+    return found
+  } catch (error) {
+    if (error instanceof WalkInterrupted) return asStop(classifyRefusal(error.answer))
+    throw error
+  }
+}
+
+type Staged = { readonly sent: number; readonly refused: ReadonlyMap<string, Refused> } | { readonly stop: Stop }
+
+/** Uploads a set in batches, several at once. Ends with the first stop; refused records are gathered first. */
+async function stage(attempt: Attempt, session: string, set: AsyncIterable<readonly RecordText[]>): Promise<Staged> {
+  const refused = new Map<string, Refused>()
+  const connection = attempt.ctx.connections.get(attempt.claim.connection)
+  const limits = connection?.delivery ?? { batchSize: 1000, batchBytes: 1_000_000 }
+  let sent = 0
+  let stop: Stop | null = null
+  const underWay = new Set<Promise<void>>()
+  const errors: unknown[] = []
+  for await (const batch of batchesOf(set, limits)) {
+    if (stop !== null || errors.length > 0 || refused.size >= refusedKept) break
+    const upload = async (): Promise<void> => {
+      const uploaded = await uploadBatch(attempt, { session, people: batch, refused })
+      if (typeof uploaded === 'number') sent += uploaded
+      else stop ??= uploaded
+    }
+    // Two first requests would begin two sessions.
+    if (sent === 0) {
+      await Promise.all(underWay)
+      if (sent === 0) {
+        await upload()
+        continue
+      }
+    }
+    const task: Promise<void> = upload()
+      .catch((error: unknown) => {
+        attempt.isBrokenOff = true
+        errors.push(error)
+      })
+      .finally(() => underWay.delete(task))
+    underWay.add(task)
+    if (underWay.size >= attempt.platform.inFlight) await Promise.race(underWay)
+  }
+  await Promise.all(underWay)
+  if (errors.length > 0) throw errors[0]
+  return stop === null ? { sent, refused } : { stop }
+}
+
+async function* batchesOf(
+  set: AsyncIterable<readonly RecordText[]>,
+  { batchSize, batchBytes }: { readonly batchSize: number; readonly batchBytes: number },
+): AsyncGenerator<readonly RecordText[]> {
+  let batch: RecordText[] = []
+  let bytes = 0
+  for await (const page of set) {
+    for (const person of page) {
+      const size = Buffer.byteLength(person.json)
+      if (batch.length > 0 && (batch.length >= batchSize || bytes + size > batchBytes)) {
+        yield batch
+        batch = []
+        bytes = 0
+      }
+      batch.push(person)
+      bytes += size
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+type Upload = {
+  readonly session: string
+  readonly people: readonly RecordText[]
+  readonly refused: Map<string, Refused>
+}
+
+/** Uploads some records. A batch that is refused as a whole is halved until the guilty are alone. Answers how many the platform took. */
+async function uploadBatch(attempt: Attempt, { session, people, refused }: Upload): Promise<number | Stop> {
+  const { params, shape } = recordsOf(attempt)
+  const fitting = people.flatMap((person) => {
+    const wanted = recordOf(person)
+    const fault = shape.faultOf(wanted, false)
+    if (fault !== null) refused.set(person.identityId, misshapen(fault))
+    return fault === null ? [{ person, attributes: shape.attributesOf(wanted) }] : []
+  })
+  // The set is cancelled in any case: what is left is looked at only to tell of all that is wrong.
+  if (fitting.length === 0) return 0
+  const answer = await change(attempt, fitting.length, (client, options) =>
+    client.uploadSessionRecords(
+      { params: { ...params, sessionId: session }, body: { data: fitting.map(({ attributes }) => attributes) } },
+      options,
+    ),
+  )
+  const classified = classifyAnswer(answer)
+  if (classified.kind === 'done') {
+    const items = classified.body
+    if (items.length !== fitting.length) return unmatched(fitting.length)
+    const failed = items.find(({ statusCode }) => statusCode >= 500)
+    if (failed) return unmatched(fitting.length)
+    items.forEach(({ statusCode: status, error }, position) => {
+      const person = fitting[position]?.person
+      if (person === undefined || status < 400) return
+      const message = error?.message ?? 'the platform gave no reason'
+      refused.set(person.identityId, { kind: 'refused', code: 'item_refused', status, message })
+    })
+    return items.length
+  }
+  if (classified.kind === 'missing') return asStop(classified)
+  if (classified.kind !== 'refused') return classified
+  const lost = await lostSession(attempt, session)
+  if (lost !== null) return lost
+  const [only, ...others] = fitting
+  if (only !== undefined && others.length === 0) {
+    refused.set(only.person.identityId, { ...classified, code: 'person_refused' })
+    return 0
+  }
+  const middle = Math.ceil(fitting.length / 2)
+  let taken = 0
+  for (const half of [fitting.slice(0, middle), fitting.slice(middle)]) {
+    const uploaded = await uploadBatch(attempt, { session, people: half.map(({ person }) => person), refused })
+    if (typeof uploaded !== 'number') return uploaded
+    taken += uploaded
+  }
+  return taken
+}
+
+function unmatched(people: number): Stop {
+  const message = `the platform's answer left open what became of ${people} records`
+  return { kind: 'retry', code: 'results_unmatched', status: 'unknown', message }
+}
+
+/** Whether a refusal came because the session is no longer there to be added to, or another one is in progress. */
+async function lostSession(attempt: Attempt, session: string): Promise<Stop | null> {
+  const open = await sessionsOf(attempt, 'IN_PROGRESS')
+  if ('kind' in open) return open
+  const other = open.find(({ sessionId }) => sessionId !== session)
+  if (other !== undefined) return notOurs(other.sessionId)
+  if (open.length > 0) return null
+  for (const status of ['ACTIVE', 'CANCELED', 'ARCHIVED'] as const) {
+    const ended = await sessionsOf(attempt, status)
+    if ('kind' in ended) return ended
+    if (ended.some(({ sessionId }) => sessionId === session)) return endedByOthers(session, status)
+  }
+  return null
+}
+
+function endedByOthers(session: string, status: string): Stop {
+  const message = `session ${session} became ${status} though nobody here ended it: all of its records are sent again`
+  return { kind: 'retry', code: 'session_lost', status: 'session_lost', message }
+}
+
+/** Makes the staged set the live one. */
+async function complete(attempt: Attempt, session: string): Promise<Stop | null> {
+  const { params } = recordsOf(attempt)
+  const answer = await change(attempt, 0, (client, options) =>
+    client.performSessionAction(
+      { params: { ...params, sessionId: session }, body: { action: 'complete' as const } },
+      options,
+    ),
+  )
+  const classified = classifyAnswer(answer)
+  if (classified.kind === 'done') return null
+  if (classified.kind !== 'refused' && classified.kind !== 'missing') return classified
+  return endedByOthers(session, 'something else')
+}
+
+/** Discards a staged set. What is already gone needs no discarding. */
+async function cancel(attempt: Attempt, session: string): Promise<Stop | null> {
+  const { params } = recordsOf(attempt)
+  const answer = await change(attempt, 0, (client, options) =>
+    client.performSessionAction(
+      { params: { ...params, sessionId: session }, body: { action: 'cancel' as const } },
+      options,
+    ),
+  )
+  const classified = classifyAnswer(answer)
+  return classified.kind === 'done' || classified.kind === 'refused' || classified.kind === 'missing'
+    ? null
+    : classified
+}
+
+async function recordAll(attempt: Attempt, pending: readonly PendingChange[], sentAt: Date): Promise<void> {
+  const answer = { status: 200, message: 'in a session that is live' }
+  const outcomes = pending.map(
+    ({ identityId, json }): PersonOutcome => ({
+      identityId,
+      state: 'confirmed',
+      holds: json === null ? { confirmed: null } : 'wanted',
+      answer,
+    }),
+  )
+  await record(attempt, outcomes, sentAt)
+}
+
+async function recordRefusals(
+  attempt: Attempt,
+  pending: readonly PendingChange[],
+  { refused, sentAt }: { refused: ReadonlyMap<string, Refused>; sentAt: Date },
+): Promise<void> {
+  const [first] = refused
+  const others: Refused = {
+    kind: 'refused',
+    code: 'session_refused',
+    status: first?.[1].status ?? 0,
+    message: `the session was cancelled, as ${refused.size} of its records are refused (the first is ${first?.[0]}: ${first?.[1].message})`,
+  }
+  const outcomes = pending.map(({ identityId }) => problemOf(identityId, refused.get(identityId) ?? others))
+  await record(attempt, outcomes, sentAt)
+}
