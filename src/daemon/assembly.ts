@@ -228,7 +228,8 @@ function timed(events: Events): Around {
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {
-  const { name, target, source, webhook, guards, pinned, onHold, keepValues, digest, delivery } = connection
+  const { name, target, source, webhook, guards, pinned, onHold, keepValues, records, rides, digest, delivery } =
+    connection
   return {
     name,
     target,
@@ -236,11 +237,14 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
       ...(source && {
         source: {
           ...source,
-          connector: openConnector(source.settings, {
-            baseDir: folder,
-            spoolDir: join(dataDir, 'incoming', name),
-            secret: (path) => source.secrets.get(path) ?? null,
-          }),
+          connector: ofRider(
+            rides,
+            openConnector(source.settings, {
+              baseDir: folder,
+              spoolDir: join(dataDir, 'incoming', name),
+              secret: (path) => source.secrets.get(path) ?? null,
+            }),
+          ),
         },
       }),
       ...(webhook && { webhook }),
@@ -249,10 +253,17 @@ export function toSyncConnection({ folder, dataDir, approvals }: Config, connect
     pinned: new Set(pinned),
     onHold,
     keepValues,
+    ...(records && { records }),
+    ...(rides !== undefined && { rides }),
     approvals,
     configuration: digest,
     delivery,
   }
+}
+
+/** A connection that rides along reads what belongs to another one: that one puts it away, and watches for more. */
+function ofRider(rides: string | undefined, { open, ...owned }: Connector): Connector {
+  return rides === undefined ? { open, ...owned } : { open }
 }
 
 function openConnector(settings: SourceSettings, place: ConnectorPlace): Connector {

@@ -259,13 +259,19 @@ async function checkTarget(platform: Platform, connection: SyncConnection, { sig
   return await tested(`platform for ${connection.name}`, async () => {
     const target = await lookUpTarget({ platform }, connection, signal)
     if (target === null) return `${platform.baseUrl} answers; the first run will create the connection`
-    if (typeof target !== 'number') throw stopped(platform, target)
-    const input = { params: { connectionId: target }, query: { size: 1, includeTotalCount: true } }
-    const classified = classifyAnswer(await platform.client.listHrisUserIdentities(input, { signal }))
+    if ('kind' in target) throw stopped(platform, target)
+    const query = { size: 1, includeTotalCount: true }
+    const { id: connectionId, resource: resourceId } = target
+    const classified =
+      resourceId === null
+        ? classifyAnswer(await platform.client.listHrisUserIdentities({ params: { connectionId }, query }, { signal }))
+        : classifyAnswer(
+            await platform.client.listCustomDataRecords({ params: { connectionId, resourceId }, query }, { signal }),
+          )
     if (classified.kind === 'refused' || classified.kind === 'missing') throw new Failure('blocked', classified.message)
     if (classified.kind !== 'done') throw stopped(platform, classified)
-    const people = classified.body.pagination.totalCount
-    return `${platform.baseUrl} answers; connection ${target} holds ${people ?? 'an unknown number of'} people`
+    const held = classified.body.pagination.totalCount ?? 'an unknown number of'
+    return `${platform.baseUrl} answers; connection ${connectionId} holds ${held} ${resourceId === null ? 'people' : 'records'}`
   })
 }
 

@@ -125,7 +125,7 @@ function boundTo(sync: SyncContext): BoundWorkers {
   const isExpected = (error: unknown): boolean => error instanceof Postponed
   const traced = (job: JobName, runId: string, facts: Facts, work: () => Promise<void>) =>
     sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, work)
-  const batch = (job: 'upsert' | 'update' | 'delete'): BoundWorkers['upsert'] => {
+  const batch = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
     return (payload, signal) =>
       traced(job, payload.runId, { 'rollcall.batch': payload.batch }, () => syncWorkers[job](sync, payload, signal))
   }
@@ -134,5 +134,6 @@ function boundTo(sync: SyncContext): BoundWorkers {
     upsert: batch('upsert'),
     update: batch('update'),
     delete: batch('delete'),
+    session: batch('session'),
   }
 }

@@ -9,7 +9,9 @@ import { errorCode, Failure } from '../../errors.ts'
 import type { ChangeKind } from '../../identity/change.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
-import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
+import { Mapping, type MappingInput, mergePreset } from '../../identity/mapping/mapping.ts'
+import type { OwnField } from '../../identity/record.ts'
+import type { Property, Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
@@ -21,7 +23,9 @@ import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, readPresets } from './presets.ts'
+import { propertiesOf, shapeOf } from './record-settings.ts'
 import {
+  type AlsoSettings,
   ConfigFile,
   type ConnectionSettings,
   connectionSecrets,
@@ -113,6 +117,7 @@ export type FeedConfig = {
   readonly outOfScope?: 'keep' | 'separate' | 'hold'
   readonly timeZone: string
   readonly future: 'send' | 'defer'
+  readonly shape?: Shape
 }
 
 export type SourceConfig = FeedConfig & {
@@ -124,7 +129,7 @@ export type WebhookConfig = FeedConfig & { readonly settings: WebhookSettings; r
 
 export type ConnectionConfig = {
   readonly name: string
-  readonly target: { readonly name: string } | { readonly id: number }
+  readonly target: ConnectionSettings['target']
   /** At least one of the two is there. */
   readonly source: SourceConfig | null
   readonly webhook: WebhookConfig | null
@@ -141,6 +146,10 @@ export type ConnectionConfig = {
   readonly onHold: { readonly send: readonly ChangeKind[] }
   /** Whether values of people are kept once the platform has acknowledged them. */
   readonly keepValues: boolean
+  /** Of a target of type CUSTOM. `bySource`: all at once for snapshots, change by change for deltas. */
+  readonly records?: { readonly shape: Shape; readonly deliver: 'direct' | 'session' | 'bySource' }
+  /** The connection whose source it is planned from, in the same run; left out where it reads for itself. */
+  readonly rides?: string
   /** A digest of how it is read and guarded. */
   readonly digest: string
   readonly delivery: { readonly batchSize: number; readonly batchBytes: number; readonly updateWave: number }
@@ -196,9 +205,16 @@ export async function configOfText(
   const presets = await readPresets()
   const values = checked(shown, document, presets)
   const { platform, dataDir, server, alerts, retention, approvals, connections } = values
-  const attempts = Object.entries(connections).map(([name, settings]) =>
-    toConnection(name, settings, { ...known, presets, approvals }),
-  )
+  const attempts = Object.entries(connections).flatMap(([name, settings]) => {
+    const at: Path = ['connections', name]
+    const all = { ...known, presets, approvals }
+    const own = toConnection({ name, at, sourceAt: [...at, 'source'], rides: null }, settings, all)
+    const riders = Object.entries(settings.also).map(([rider, also]) => {
+      const place = [...at, 'also', rider]
+      return toConnection({ name: rider, at: place, sourceAt: place, rides: name }, riding(settings, also), all)
+    })
+    return [own, ...riders]
+  })
   refuse(shown, unknownConnections({ alerts, connections }, document))
   refuse(
     shown,
@@ -253,12 +269,12 @@ function settingsOf(
 ): Setting[] {
   const { platform } = values
   const mapped = attempts.flatMap(({ connection }) => {
-    if (!connection) return []
+    if (!connection || connection.rides !== undefined) return []
     const { name, source, webhook } = connection
     const settings = values.connections[name]
     const parts = {
-      ...(source && { source: { ...source.settings, ...source.mapping } }),
-      ...(webhook && { webhook: { ...webhook.settings, ...webhook.mapping } }),
+      ...(source && { source: { ...source.settings, ...asWritten(source.mapping) } }),
+      ...(webhook && { webhook: { ...webhook.settings, ...asWritten(webhook.mapping) } }),
     }
     return [[name, { ...settings, ...parts }] as const]
   })
@@ -278,6 +294,13 @@ function settingsOf(
       return preset === undefined ? null : { name, values: { ...preset.mapping, ...preset.format } }
     },
   })
+}
+
+/** A mapping without what the schema says of its properties, which is no setting. */
+function asWritten({ record, ...mapping }: Mapping): object {
+  if (record === undefined) return mapping
+  const rules = Object.entries(record).map(([name, { property: _property, ...said }]) => [name, said])
+  return { ...mapping, record: Object.fromEntries(rules) }
 }
 
 function toTraces({ headers, ...settings }: TracesFile, known: SecretsKnown): TraceConfig {
@@ -453,10 +476,32 @@ type Known = SecretsKnown & {
   readonly approvals: ConfigFile['approvals']
 }
 
-function toConnection(name: string, settings: ConnectionSettings, known: Known): Attempt {
-  const at: Path = ['connections', name]
-  const source = settings.source && toFeed(settings.source, [...at, 'source'], known)
-  const webhook = settings.webhook && toFeed(settings.webhook, [...at, 'webhook'], known)
+type Place = {
+  readonly name: string
+  /** Where it stands in the file, and where its source is described. */
+  readonly at: Path
+  readonly sourceAt: Path
+  readonly rides: string | null
+}
+
+/** The settings of a connection that is planned from the source of another one. Its key, and what becomes of rows, are those of the other. */
+function riding({ source, schedule, blackouts }: ConnectionSettings, also: AlsoSettings): ConnectionSettings {
+  const { fields, record, status, scope, outOfScope, absence, graceRuns, ...own } = also
+  const { identityId } = source?.fields ?? {}
+  const key = identityId === undefined ? {} : { identityId }
+  const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
+  const ridden = source && { ...source, ...rules, scope: scope ?? source.scope }
+  const timeZone = schedule?.timeZone ?? source?.timeZone
+  const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }
+  const windows = blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
+  return { ...own, verify, blackouts: windows, also: {}, source: ridden }
+}
+
+function toConnection({ name, at, sourceAt, rides }: Place, settings: ConnectionSettings, known: Known): Attempt {
+  const records = recordsOf(settings, { at, sourceAt }, known)
+  if (records.problems.length > 0) return records
+  const source = settings.source && toFeed(settings.source, sourceAt, { ...known, ...records })
+  const webhook = settings.webhook && toFeed(settings.webhook, [...at, 'webhook'], { ...known, ...records })
   const problems = [...(source?.problems ?? []), ...(webhook?.problems ?? [])]
   if (problems.length > 0) return { problems }
 
@@ -479,7 +524,7 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
             absence: settings.source.absence,
             graceRuns: settings.source.graceRuns,
             outOfScope: settings.source.outOfScope,
-            secrets: secretsBelow(known, [...at, 'source']),
+            secrets: secretsBelow(known, rides === null ? [...at, 'source'] : ['connections', rides, 'source']),
           }
         : null,
     webhook:
@@ -497,6 +542,10 @@ function toConnection(name: string, settings: ConnectionSettings, known: Known):
     pinned: settings.pinned,
     onHold: { send: kindsSent(settings.onHold) },
     keepValues: settings.keepValues,
+    ...(records.shape && {
+      records: { shape: records.shape, deliver: settings.deliver ?? (settings.keepValues ? 'bySource' : 'direct') },
+    }),
+    ...(rides !== null && { rides }),
     delivery: settings.delivery,
     leavers: settings.leavers,
   }
@@ -520,12 +569,12 @@ function unknownConnections(
   { alerts, connections }: Pick<ConfigFile, 'alerts' | 'connections'>,
   document: ConfigDocument,
 ): Problem[] {
+  const known = Object.entries(connections).flatMap(([name, { also }]) => [name, ...Object.keys(also)])
   return Object.entries(alerts.channels).flatMap(([name, { connections: taken = [] }]) =>
     taken.flatMap((connection, at) => {
-      if (Object.hasOwn(connections, connection)) return []
+      if (known.includes(connection)) return []
       const path = ['alerts', 'channels', name, 'connections', at]
-      const known = Object.keys(connections).join(', ')
-      const message = `${path.join('.')}: there is no connection "${connection}"; there are ${known}`
+      const message = `${path.join('.')}: there is no connection "${connection}"; there are ${known.join(', ')}`
       return [{ ...document.positionOf(path), message }]
     }),
   )
@@ -567,9 +616,9 @@ type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSetting
 function toFeed(
   settings: FeedSettings & { readonly mode?: string },
   at: Path,
-  { document, presets }: Known,
+  { document, presets, properties, shape }: Known & Records,
 ): { readonly feed?: FeedConfig; readonly problems: readonly Problem[] } {
-  const { preset, fields, status, action, rowTimeZone, timeZone, mode } = settings
+  const { preset, fields, record, status, action, rowTimeZone, timeZone, mode } = settings
   const severalRows = 'severalRows' in settings ? settings.severalRows : undefined
   const scope = 'scope' in settings ? settings.scope : undefined
   const base = preset === undefined ? undefined : presets.get(preset)
@@ -578,9 +627,8 @@ function toFeed(
     const message = `${path.join('.')}: unknown preset "${preset}" (known: ${[...presets.keys()].join(', ')})`
     return { problems: [{ ...document.positionOf(path), message }] }
   }
-  const mapping = Mapping.safeParse(
-    mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone, scope }),
-  )
+  const merged = mergePreset(base?.mapping ?? {}, { fields, record, status, action, severalRows, rowTimeZone, scope })
+  const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties))
   if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
 
   const contradiction =
@@ -594,7 +642,71 @@ function toFeed(
   const { separatedAt } = mapping.data.fields
   const future = (typeof separatedAt === 'object' ? separatedAt.future : undefined) ?? 'defer'
   const rules = { absence: 'separate', graceRuns: 1, timeZone, future } as const
-  return { feed: { mapping: mapping.data, traps: base?.traps ?? [], ...rules }, problems }
+  // What is known of exports of people says little of records.
+  const traps = properties === null ? (base?.traps ?? []) : []
+  return { feed: { mapping: mapping.data, traps, ...rules, ...(shape && { shape }) }, problems }
+}
+
+/** The form of records, and what the schema says of each property that any feed maps; null where records are those of people. */
+type Records = { readonly properties: ReadonlyMap<OwnField, Property> | null; readonly shape: Shape | null }
+
+/** Checks what a connection says of records. */
+function recordsOf(
+  { target, source, webhook, deliver, keepValues }: ConnectionSettings,
+  { at, sourceAt }: Pick<Place, 'at' | 'sourceAt'>,
+  { document }: Known,
+): Records & { readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const refused = (path: Path, message: string) =>
+    problems.push({ ...document.positionOf(path), message: `${path.join('.')}: ${message}` })
+  const feeds = [
+    { path: sourceAt, settings: source },
+    { path: [...at, 'webhook'], settings: webhook },
+  ]
+  if (!('type' in target)) {
+    for (const { path, settings } of feeds)
+      if (settings?.record) refused([...path, 'record'], 'is for a target of type CUSTOM; people have fields')
+    if (deliver !== undefined) refused([...at, 'deliver'], 'is for a target of type CUSTOM')
+    return { properties: null, shape: null, problems }
+  }
+  const all = new Map<OwnField, Property>()
+  for (const { path, settings } of feeds) {
+    if (!settings) continue
+    const names = Object.entries(settings.record ?? {}).flatMap(([name, said]) => (said === null ? [] : [name]))
+    if (names.length === 0) refused([...path, 'record'], 'say which columns hold the properties of a record')
+    for (const field of Object.keys(settings.fields ?? {}))
+      if (!ofKeys.has(field)) refused([...path, 'fields', field], 'is a field of people: map it under record')
+    const { properties, problems: found } = propertiesOf(target, names)
+    for (const { property, message } of found) refused([...path, 'record', property], message)
+    for (const [field, property] of properties) all.set(field, property)
+  }
+  if (deliver === 'session' && !keepValues)
+    refused([...at, 'deliver'], 'session sends every record each time, which keepValues: false does not keep')
+  if (propertiesOf(target, ['id']).problems.length > 0)
+    refused([...at, 'target', 'schema'], 'allows no property id, which is the key of every record')
+  const shape = shapeOf(target, all)
+  if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
+  return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
+}
+
+/** What a mapping of records may say of a person: the key, and whether the person has left. */
+const ofKeys: ReadonlySet<string> = new Set(['identityId', 'separatedAt'])
+
+/** A mapping of records: of the preset, the key alone; each property with what the schema says of it. */
+function ofRecords(
+  merged: MappingInput,
+  { fields, status }: FeedSettings,
+  properties: ReadonlyMap<OwnField, Property>,
+): MappingInput {
+  const kept = Object.entries(merged.fields).filter(
+    ([field]) => field === 'identityId' || (field === 'separatedAt' && fields?.separatedAt),
+  )
+  const record = Object.entries(merged.record ?? {}).map(([name, said]) => {
+    const property = properties.get(`.${name}`)
+    return [name, typeof said === 'string' ? { column: said, property } : { ...(said as object), property }]
+  })
+  const { status: _status, ...rest } = merged
+  return { ...rest, ...(status && { status }), fields: Object.fromEntries(kept), record: Object.fromEntries(record) }
 }
 
 function secretsBelow(known: SecretsKnown, at: Path): ReadonlyMap<string, Secret> {

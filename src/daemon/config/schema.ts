@@ -12,6 +12,7 @@ import { TimeZone } from '../../identity/mapping/zones.ts'
 import { Alerts } from './alert-settings.ts'
 import { MetricsAccess, openOnLoopback } from './metrics-settings.ts'
 import { addressFaults, isReadable } from './platform-address.ts'
+import { RecordTarget } from './record-settings.ts'
 import { Blackouts, Cron, JitterMinutes } from './schedule-settings.ts'
 import { TracesFile } from './trace-settings.ts'
 
@@ -231,19 +232,33 @@ const Approvals = z
   })
   .describe('What an approval of a held plan needs.')
 
-const Target = z
-  .union(
-    [
-      z.strictObject({ name: z.string().trim().min(1).max(191).describe('The name of the custom connection.') }),
-      z.strictObject({ id: z.int().positive().describe('The number of the custom connection.') }),
-    ],
-    { error: 'expected either name or id' },
+const PeopleTarget = z
+  .strictObject({
+    type: z.literal('HRIS').optional().describe('People, which is the default.'),
+    name: z.string().trim().min(1).max(191).optional().describe('The name of the custom connection.'),
+    id: z.int().positive().optional().describe('The number of the custom connection.'),
+  })
+  .superRefine(({ name, id }, context) => {
+    if ((name === undefined) === (id === undefined))
+      context.addIssue({ code: 'custom', message: 'expected either name or id' })
+  })
+  .transform(({ name, id = 0 }): { readonly name: string } | { readonly id: number } =>
+    name === undefined ? { id } : { name },
   )
-  .describe("The platform's custom connection: by name (created if it is missing) or by id (must exist).")
+
+const Target = z
+  .discriminatedUnion('type', [PeopleTarget, RecordTarget])
+  .describe(
+    "The platform's custom connection: by name (created if it is missing) or by id (must exist). Of type CUSTOM it takes records of a shape of its own.",
+  )
+
+const connectionName = /^[a-z0-9-]{1,40}$/
+const connectionNameError = 'a connection name has up to 40 of the signs a-z, 0-9 and -'
 
 const mappingSettings = {
   preset: z.string().optional().describe('A list of known columns to start from, such as generic.'),
   fields: MappingPatch.shape.fields.describe('Which column holds which field. This adds to the preset.'),
+  record: MappingPatch.shape.record,
   status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
   action: MappingPatch.shape.action.describe('The column of a delta that says what each row is about.'),
   severalRows: MappingPatch.shape.severalRows.describe('What several rows of one person mean.'),
@@ -355,6 +370,52 @@ const Verify = z.union(
   },
 )
 
+const Deliver = z
+  .enum(['direct', 'session'])
+  .describe(
+    'How records reach a CUSTOM connection. direct: change by change. session: the whole set at once, all or nothing. Default: session for snapshots, direct for deltas.',
+  )
+
+const Pinned = z
+  .array(z.string().trim().min(1).max(191))
+  .default([])
+  .describe('The keys of people who are never separated or deleted without an approval that names them.')
+
+const KeepValues = z
+  .boolean()
+  .default(true)
+  .describe(
+    'Whether values of people are kept once the platform has acknowledged them. false: only a keyed digest of each field is kept.',
+  )
+
+/** What a connection says that is planned from the source of another one. */
+const Also = z
+  .strictObject({
+    target: Target,
+    fields: MappingPatch.shape.fields.describe(
+      'Which column holds which field. The key is that of the connection above.',
+    ),
+    record: MappingPatch.shape.record,
+    status: MappingPatch.shape.status.describe('The column that says whether a person has left.'),
+    scope: MappingPatch.shape.scope.describe(
+      'Which rows are meant at all: a JSONata expression over the columns that gives true or false. Default: that of the connection above.',
+    ),
+    outOfScope: snapshotSettings.outOfScope,
+    absence: snapshotSettings.absence,
+    graceRuns: snapshotSettings.graceRuns,
+    deliver: Deliver.optional(),
+    verify: Verify.prefault({}).describe(
+      'When the daemon reads back what the platform holds, as of the connection above.',
+    ),
+    guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
+    pinned: Pinned,
+    onHold: OnHold.prefault({}),
+    keepValues: KeepValues,
+    delivery: Delivery.prefault({}).describe('How changes are sent.'),
+    leavers: Leavers.prefault({}).describe('How long a departure may take.'),
+  })
+  .describe('A connection that is planned from the same source in the same run, and guarded and held by itself.')
+
 const Connection = z
   .strictObject({
     target: Target,
@@ -375,21 +436,22 @@ const Connection = z
     ),
     blackouts: Blackouts,
     guards: Guards.prefault({}).describe('How far a plan may go before a person has to approve it.'),
-    pinned: z
-      .array(z.string().trim().min(1).max(191))
-      .default([])
-      .describe('The keys of people who are never separated or deleted without an approval that names them.'),
+    pinned: Pinned,
     onHold: OnHold.prefault({}),
-    keepValues: z
-      .boolean()
-      .default(true)
-      .describe(
-        'Whether values of people are kept once the platform has acknowledged them. false: only a keyed digest of each field is kept.',
-      ),
+    keepValues: KeepValues,
+    deliver: Deliver.optional(),
     delivery: Delivery.prefault({}).describe('How changes are sent.'),
     leavers: Leavers.prefault({}).describe('How long a departure may take.'),
+    also: z
+      .record(z.string().regex(connectionName, { error: connectionNameError }), Also)
+      .default({})
+      .describe('Further connections that the same export feeds, by their names. It is read once for all of them.'),
   })
-  .superRefine(({ source, webhook }, context) => {
+  .superRefine(({ source, webhook, also }, context) => {
+    if (!source && Object.keys(also).length > 0) {
+      const message = 'needs a source: what is read once for several connections is an export'
+      context.addIssue({ code: 'custom', path: ['also'], message })
+    }
     if (!source && !webhook) context.addIssue({ code: 'custom', message: 'name a source, a webhook, or both' })
     if (!source && webhook?.thin) {
       const message = 'events that only say that something changed need a source to read'
@@ -414,8 +476,6 @@ export const connectionSecrets = [
 
 /** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
 export const possibleSecrets = ['source.basic.username'] as const
-
-const connectionName = /^[a-z0-9-]{1,40}$/
 
 /** The configuration as it is written: references resolved, presets not yet applied. */
 export const ConfigFile = z.strictObject({
@@ -448,14 +508,16 @@ export const ConfigFile = z.strictObject({
   approvals: Approvals.prefault({}),
   traces: TracesFile.prefault({}),
   connections: z
-    .record(
-      z.string().regex(connectionName, { error: 'a connection name has up to 40 of the signs a-z, 0-9 and -' }),
-      Connection,
-    )
+    .record(z.string().regex(connectionName, { error: connectionNameError }), Connection)
     .superRefine((connections, context) => {
-      for (const [name, twin] of doubleTargets(connections)) {
+      const named = namedConnections(connections)
+      for (const { path, name } of named) {
+        if (named.find((other) => other.name === name)?.path === path) continue
+        context.addIssue({ code: 'custom', path, message: `there is another connection "${name}"` })
+      }
+      for (const [path, twin] of doubleTargets(named)) {
         const message = `connection ${twin} has the same target: two sources would undo each other's work`
-        context.addIssue({ code: 'custom', path: [name, 'target'], message })
+        context.addIssue({ code: 'custom', path: [...path, 'target'], message })
       }
     })
     .default({})
@@ -466,6 +528,7 @@ export const ConfigFile = z.strictObject({
 
 export type ConfigFile = z.infer<typeof ConfigFile>
 export type ConnectionSettings = ConfigFile['connections'][string]
+export type AlsoSettings = ConnectionSettings['also'][string]
 export type SourceSettings = z.infer<typeof Source>
 
 /** The JSON Schema of the configuration file, for editors. */
@@ -474,14 +537,31 @@ export function jsonSchema(): object {
   return { $schema, title: 'Rollcall configuration', ...schema }
 }
 
-function doubleTargets(
-  connections: Readonly<Record<string, { readonly target: z.infer<typeof Target> }>>,
-): [string, string][] {
+type Named = { readonly name: string; readonly path: string[]; readonly target: z.infer<typeof Target> }
+
+/** Every connection, those that ride along with another one included. */
+function namedConnections(
+  connections: Readonly<Record<string, Pick<z.infer<typeof Connection>, 'target' | 'also'>>>,
+): Named[] {
+  return Object.entries(connections).flatMap(([name, { target, also }]) => [
+    { name, path: [name], target },
+    ...Object.entries(also).map(([rider, settings]) => ({
+      name: rider,
+      path: [name, 'also', rider],
+      target: settings.target,
+    })),
+  ])
+}
+
+function doubleTargets(connections: readonly Named[]): [string[], string][] {
   const seen = new Map<string, string>()
-  return Object.entries(connections).flatMap(([name, { target }]): [string, string][] => {
-    const key = JSON.stringify(target)
+  return connections.flatMap(({ name, path, target }): [string[], string][] => {
+    const type = 'type' in target ? target.type : 'HRIS'
+    const key = JSON.stringify(
+      'id' in target && target.id !== undefined ? target.id : [type, 'name' in target && target.name],
+    )
     const twin = seen.get(key)
     seen.set(key, name)
-    return twin === undefined ? [] : [[name, twin]]
+    return twin === undefined ? [] : [[path, twin]]
   })
 }

@@ -87,6 +87,7 @@ import {
   classedView,
   personAccountView,
   personView,
+  plansView,
   planView,
   problemView,
   rejectView,
@@ -231,12 +232,12 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
 
   async planConnection(ctx, { params: { connection }, query }) {
     knownConnection(ctx, connection)
-    return { status: 200, body: planView(await planOnly(ctx.sync, connection, ctx.signal), query) }
+    return { status: 200, body: plansView(await planOnly(ctx.sync, connection, ctx.signal), query) }
   },
 
   async planPerson(ctx, { params: { connection }, query, body: { person } }) {
     knownConnection(ctx, connection)
-    const plan = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
+    const { also: _, ...plan } = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
     return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
   },
 

@@ -6,6 +6,7 @@ import {
   type Person,
   type PersonAccount,
   type PersonChange,
+  type PlanDocument,
   type Problem,
   type RecordView,
   type RejectView,
@@ -14,7 +15,7 @@ import {
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
-import { type FieldName, fieldNames, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
+import { type FieldName, fieldsOf, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
 import { isDigest } from '../../identity/value-digests.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
@@ -119,8 +120,13 @@ export function classedView({ field, value, meaning, by, classedAt }: ClassedEnt
   return { field, value, as: meaning, by, at: classedAt.toISOString() }
 }
 
+/** A plan with those of the connections that ride along. */
+export function plansView({ also, ...plan }: PreparedPlan, showing: Showing): PlanDocument {
+  return { ...planView(plan, showing), ...(also && { also: also.map((one) => planView(one, showing)) }) }
+}
+
 /** A plan as the control API shows it. */
-export function planView<T extends Omit<PreparedPlan, 'kept'>>(plan: T, showing: Showing) {
+export function planView<T extends Omit<PreparedPlan, 'kept' | 'also'>>(plan: T, showing: Showing) {
   const changes = plan.changes.map(({ change, origin }) => changeView(change, { ...showing, origin }))
   return {
     ...plan,
@@ -235,7 +241,7 @@ function personChangeView(accounted: AccountedChange, showing: Showing): PersonC
 
 function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, FieldChange> {
   return Object.fromEntries(
-    fieldNames.flatMap((name): [string, FieldChange][] => {
+    fieldsOf(fields).flatMap((name): [string, FieldChange][] => {
       const change = fields[name]
       if (!change) return []
       const { from, to, inferred } = change
@@ -249,7 +255,7 @@ function fieldsView(fields: FieldChanges, { values }: Showing): Record<string, F
 function recordView(record: IdentityRecord | null, { values }: Showing): RecordView | null {
   if (record === null) return null
   return Object.fromEntries(
-    (['identityId', ...fieldNames] as const).flatMap((name) => {
+    (['identityId', ...fieldsOf(record)] as const).flatMap((name) => {
       const value = record[name]
       if (value === undefined) return []
       const shown = values || value === null || openFields.has(name) ? value : hidden

@@ -391,7 +391,9 @@ function textsOf(table: Table, preset: Preset, patch: MappingPatch): Texts {
   const compiled = parsed.success ? compileMapping(parsed.data, table.headers) : null
   if (!compiled?.ok) return new Map()
   const texts = new Map<string, { column: string; texts: string[] }>(
-    Object.entries(compiled.columns).map(([field, column]) => [field, { column, texts: [] }]),
+    Object.entries(compiled.columns).flatMap(([field, column]) =>
+      column === undefined ? [] : [[field, { column, texts: [] }]],
+    ),
   )
   for (const values of table.rows)
     for (const { name, text = '' } of compiled.cellsOf({ values })) texts.get(name)?.texts.push(text)

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { OwnField } from '../../identity/record.ts'
+import { inferSchema, type JsonObject } from '../../identity/shape/json-schema.ts'
+import { compileShape, type Property, propertyAt, type Shape } from '../../identity/shape/shape.ts'
+
+const Json = z.record(z.string(), z.unknown())
+
+/** The limit of the platform for names. */
+const longestName = 191
+const longestDescription = 768
+
+/** A connection that takes records of a shape of its own. What the platform would refuse is refused here. */
+export const RecordTarget = z
+  .strictObject({
+    name: z.string().trim().min(1).max(longestName).describe('The name of the custom connection.'),
+    id: z.int().positive().optional().describe('The number of the custom connection, where several have the name.'),
+    type: z.literal('CUSTOM').describe('Records of a shape of their own, in place of people.'),
+    workspaces: z
+      .array(z.int().positive())
+      .min(1)
+      .describe('The numbers of the workspaces that a new connection belongs to.'),
+    displayNameKey: z
+      .string()
+      .min(1)
+      .max(longestName)
+      .describe('The property at the top of the schema whose value labels a record.'),
+    description: z.string().max(longestDescription).optional().describe('What the connection is for.'),
+    schema: Json.optional().describe('The JSON Schema (draft-07) that every record satisfies.'),
+    sampleData: Json.optional().describe('One typical record, in place of schema: the schema is inferred from it.'),
+  })
+  .superRefine(({ schema, sampleData, displayNameKey }, context) => {
+    const add = (message: string, path: string[]) => context.addIssue({ code: 'custom', message, path })
+    if ((schema === undefined) === (sampleData === undefined))
+      return add('say what a record looks like: either schema or sampleData', ['schema'])
+    const rules = schemaOf({ schema, sampleData })
+    if (rules.type !== undefined && ![rules.type].flat().includes('object'))
+      add('describes no object: its type is to be "object"', ['schema', 'type'])
+    const { properties = {} } = rules
+    if (typeof properties !== 'object' || properties === null || !Object.hasOwn(properties, displayNameKey))
+      add('is no property at the top of the schema', ['displayNameKey'])
+  })
+
+type Described = { readonly schema?: JsonObject | undefined; readonly sampleData?: JsonObject | undefined }
+
+/** The schema of the records of a target: its own, or the one that the platform infers from its sample. */
+export function schemaOf({ schema, sampleData }: Described): JsonObject {
+  return schema ?? inferSchema(sampleData ?? {})
+}
+
+/** What is wrong with a mapping of records, by the property. */
+export type PropertyProblem = { readonly property: string; readonly message: string }
+
+/** What the schema says of each mapped property, and what is wrong with them. */
+export function propertiesOf(
+  target: Described,
+  names: readonly string[],
+): { readonly properties: ReadonlyMap<OwnField, Property>; readonly problems: readonly PropertyProblem[] } {
+  const schema = schemaOf(target)
+  const properties = new Map<OwnField, Property>()
+  const problems: PropertyProblem[] = []
+  for (const name of names) {
+    const found = propertyAt(schema, `.${name}`)
+    if (found === null) problems.push({ property: name, message: 'the schema of the target allows no such property' })
+    else if (typeof found === 'string') problems.push({ property: name, message: `by the schema, it ${found}` })
+    else properties.set(`.${name}`, found)
+  }
+  return { properties, problems }
+}
+
+/** The form of the records of a target; a text where its schema cannot be used. */
+export function shapeOf(target: Described, properties: ReadonlyMap<OwnField, Property>): Shape | string {
+  try {
+    return compileShape(schemaOf(target), properties)
+  } catch (error) {
+    return `cannot be used: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
