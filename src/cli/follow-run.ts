@@ -5,6 +5,7 @@ import { standardError } from '../text/print.ts'
 import type { Control } from './control-client.ts'
 import { createProgress, noProgress, type Progress } from './render/progress.ts'
 import { renderOutcome } from './render/run.ts'
+import type { Paint } from './render/text.ts'
 import { counted, number, shortId } from './render/text.ts'
 import type { Session } from './session.ts'
 
@@ -22,8 +23,21 @@ export async function settle(session: Session, run: Run, waitSeconds: number): P
     const gone = await settledRun(session, going, waitSeconds)
     if (!output.quiet) output.note(renderOutcome(gone, output.paint))
   }
-  output.result(settled, renderOutcome)
-  return exitOf(settled)
+  const alongside: Run[] = []
+  for (const { id } of settled.also) {
+    const other = await control.getRun({ params: { runId: id } })
+    alongside.push(await settledRun(session, other, waitSeconds))
+  }
+  output.result(alongside.length === 0 ? settled : { ...settled, alongside }, renderOutcomes)
+  return [settled, ...alongside].map(exitOf).find((exit) => exit !== 0) ?? 0
+}
+
+/** What became of a run, and of those that rode along with it. */
+function renderOutcomes(
+  { alongside = [], ...run }: Run & { readonly alongside?: readonly Run[] },
+  paint: Paint,
+): string {
+  return [run, ...alongside].map((one) => renderOutcome(one, paint)).join('\n')
 }
 
 /** The run once it has come to rest. */

@@ -105,7 +105,8 @@ export function connectionNamed({ connection }: CommonOptions, { connections }: 
   if (connection !== undefined) {
     throw new Failure('usage', `there is no connection "${connection}" in the configuration; it has ${known}`)
   }
-  const [only, ...others] = names
+  // Those that ride along are read with the one that they ride with.
+  const [only, ...others] = [...connections.values()].flatMap(({ name, rides }) => (rides === undefined ? [name] : []))
   if (only !== undefined && others.length === 0) return only
   throw new Failure('usage', `the configuration has several connections (${known}): name one with --connection`)
 }

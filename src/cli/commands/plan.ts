@@ -41,6 +41,8 @@ export async function plan(options: PlanOptions): Promise<number> {
   })
 }
 
-function exitOf({ guards }: { readonly guards: readonly { readonly ok: boolean }[] }): number {
-  return guards.every(({ ok }) => ok) ? 0 : failures.run_held.exit
+type Judged = { readonly guards: readonly { readonly ok: boolean }[]; readonly also?: readonly Judged[] | undefined }
+
+function exitOf({ guards, also = [] }: Judged): number {
+  return guards.every(({ ok }) => ok) && also.every((other) => exitOf(other) === 0) ? 0 : failures.run_held.exit
 }

@@ -28,13 +28,14 @@ const shownAdditions = 50
 const dateFields: readonly string[] = ['startedAt', 'separatedAt']
 
 /** A plan as people read plans: who joins, changes and leaves, what the guards say, and which rows were rejected. */
-export function renderPlan(plan: PlanDocument, paint: Paint): string {
+export function renderPlan({ also = [], ...plan }: PlanDocument, paint: Paint): string {
   return blocks([
     heading(plan, paint),
     plan.changes.length === 0 ? 'Nothing to change.' : renderChanges(plan.changes, paint),
     renderGuards(plan.guards, paint),
     renderWarnings(plan.warnings, paint),
     renderRejects(plan.rejects, plan.source?.name ?? 'source', paint),
+    ...also.map((other) => renderPlan(other, paint)),
   ])
 }
 

@@ -255,6 +255,8 @@ function runFacts(run: Run): string[][] {
     ['plan', run.counts && countsText(run.counts)],
     ['set aside', run.setAside && `run ${shortId(run.setAside)}`],
     ['went on', run.wentOn && `run ${shortId(run.wentOn)}`],
+    ['with it', run.also.map(({ id, connection }) => `run ${shortId(id)} of ${connection}`).join(', ') || null],
+    ['reads with', run.ridesWith && `run ${shortId(run.ridesWith)}`],
     ['digest', run.digest],
     ['moved', run.state === 'held' && run.moved ? `${shown(run.moved)}; an approval makes the plan again` : null],
     ['verified', run.verification && verificationText(run.verification)],

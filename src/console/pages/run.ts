@@ -215,6 +215,12 @@ function sentenceOf(run: Run): Html | null {
       html`A guard stopped some of its people, who wait in <a href="${runHref(run.setAside)}">a held run of their own</a>.`,
     run.wentOn &&
       html`What no guard put in doubt went on at once, as <a href="${runHref(run.wentOn)}">another run</a>.`,
+    ...run.also.map(
+      ({ id, connection }) =>
+        html`What it read also fed ${connection}, in <a href="${runHref(id)}">a run of its own</a>.`,
+    ),
+    run.ridesWith &&
+      html`It was planned from what <a href="${runHref(run.ridesWith)}">a run of another connection</a> read.`,
     run.problems > 0 &&
       html`<a href="${address('/problems', { connection: run.connection })}">The people that the platform refuses</a> are tried again in every later run.`,
     run.state === 'held' && run.moved && html`${capital(run.moved)}; an approval makes the plan again.`,
@@ -351,11 +357,16 @@ function verificationPart({ listed, asked, lost, changed, foreign, people }: Ver
   ])
 }
 
-const jobs = { upsert: 'Create or update', update: 'Update one by one', delete: 'Delete' } as const
+const jobs = {
+  upsert: 'Create or update',
+  update: 'Update one by one',
+  delete: 'Delete',
+  session: 'All records at once',
+} as const
 
 function factsPart(run: Run): Html {
   const { source, inDoubt, unserved } = run
-  const sent = (['upsert', 'update', 'delete'] as const).flatMap((job) => {
+  const sent = (['upsert', 'update', 'delete', 'session'] as const).flatMap((job) => {
     const { requests, people } = run.sent[job]
     return requests === 0
       ? []
