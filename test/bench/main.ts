@@ -9,7 +9,7 @@ import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
-const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
+const usage = `npm run bench -- plan|deliver|records [--sizes 10000,100000] [--stores PGlite,PostgreSQL,PostgreSQL+Redis] [--together] [--json]
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
@@ -20,6 +20,7 @@ type Row = Readonly<Record<string, string | number>>
 const benches: Readonly<Record<string, typeof benchPlan>> = {
   plan: benchPlan,
   deliver: benchDeliver,
+  records: (options) => benchDeliver({ ...options, as: 'records' }),
   console: benchConsole,
 }
 
@@ -39,7 +40,7 @@ const { positionals, values } = parseArgs({
   },
 })
 const bench = benches[positionals[0] ?? '']
-const isDelivering = bench === benchDeliver || bench === benchConsole
+const isDelivering = ['deliver', 'records', 'console'].includes(positionals[0] ?? '')
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
 // In life the platform is another machine, and takes no time from whoever sends to it.

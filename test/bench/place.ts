@@ -39,9 +39,30 @@ dataDir: ./data
 server: { host: 127.0.0.1, port: 0, token: '\${env:BENCH_TOKEN}' }
 connections:
   hr:
+    source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, timeZone: UTC, `
+
+/** What stands behind the text above: people, or records of the first workspace. */
+const targets = {
+  people: `preset: generic }
     target: { name: HR }
-    source: { type: csv, path: people.csv, mode: snapshot, complete: { quietSeconds: 0 }, preset: generic, timeZone: UTC }
-`
+`,
+  records: `fields: { identityId: Worker ID }, record: { email: Work Email, name: First Name, title: Job Title, start: Hire Date } }
+    target:
+      name: HR records
+      type: CUSTOM
+      workspaces: [1]
+      displayNameKey: name
+      schema:
+        type: object
+        required: [id, name]
+        properties:
+          id: { type: string }
+          name: { type: string }
+          email: { type: string }
+          title: { type: string }
+          start: { type: string, format: date }
+`,
+} as const
 
 export type PlaceOptions = {
   /** Of PostgreSQL; null for embedded databases. */
@@ -53,6 +74,8 @@ export type PlaceOptions = {
   /** Where jobs are kept that are not in the database. */
   readonly redis: string | null
   readonly people: number
+  /** What is sent. */
+  readonly as?: keyof typeof targets
 }
 
 /** Writes an export of so many people and starts a platform, both sides embedded or in new databases of the server. */
@@ -62,6 +85,7 @@ export async function openPlace({
   cores = null,
   redis,
   people,
+  as = 'people',
 }: PlaceOptions): Promise<Place> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
@@ -77,7 +101,7 @@ export async function openPlace({
   const today = new Date().toISOString().slice(0, 10)
   await writeFile(files.csv, toCsv(company({ seed: 1, size: people, today })))
   await writeFile(emptyCsv, toCsv([]))
-  await writeFile(files.config, configText)
+  await writeFile(files.config, `${configText}${targets[as]}`)
   const env = {
     BENCH_PLATFORM: platform.baseUrl,
     BENCH_DATABASE: store,

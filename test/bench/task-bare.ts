@@ -2,20 +2,27 @@ import { Agent, request } from 'undici'
 import { openPlatform } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openStore } from '../../src/daemon/installation/open-store.ts'
+import type { IdentityRecord } from '../../src/identity/record.ts'
 import { report } from './tasks.ts'
 
 // The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.
 const workers = 4
 
 const config = await loadConfig(process.argv[2] ?? '', process.env)
+const hr = config.connections.get('hr')
+const shape = hr?.records?.shape
 const bodies = await plannedBodies()
 const headers = { authorization: `Bearer ${await config.platform.apiKey.read()}`, 'content-type': 'application/json' }
 const dispatcher = new Agent()
-const target = await newConnection(`Bare ${process.pid}`)
+const path = await newConnection(`Bare ${process.pid}`)
 
 await report(async () => {
-  const queue = [...bodies]
-  await Promise.all(Array.from({ length: workers }, () => post(target, queue)))
+  const [first, ...queue] = bodies
+  // The first records begin a session.
+  if (shape && first) await post(path, [first])
+  else if (first) queue.unshift(first)
+  await Promise.all(Array.from({ length: workers }, () => post(path, queue)))
+  if (shape) await post(`${path}/actions`, [{ text: '{"action":"complete"}', length: 0 }])
   return bodies.reduce((people, { length }) => people + length, 0)
 })
 await dispatcher.close()
@@ -24,22 +31,41 @@ type Body = { readonly text: string; readonly length: number }
 
 async function plannedBodies(): Promise<Body[]> {
   await using store = await openStore(config)
-  const { rows } = await store.pool.query<{ batch: number; records: object[] }>(
-    `select batch, json_agg(record order by identity_id) as records from changes where state = 'due' group by batch order by batch`,
+  const { rows } = await store.pool.query<{ records: IdentityRecord[] }>(
+    `select json_agg(record order by identity_id) as records
+    from (select record, identity_id, batch, (row_number() over (partition by batch order by identity_id) - 1) / 1000 as part
+      from changes where state = 'due') portions
+    group by batch, part order by batch, part`,
   )
-  return rows.map(({ records }) => ({ text: JSON.stringify(records), length: records.length }))
+  return rows.map(({ records }) => {
+    const text = JSON.stringify(shape ? { data: records.map((record) => shape.attributesOf(record)) } : records)
+    return { text, length: records.length }
+  })
 }
 
-async function newConnection(name: string): Promise<number> {
+/** Makes a connection of the same kind. Answers where its batches go. */
+async function newConnection(name: string): Promise<string> {
   await using platform = openPlatform(config, null)
-  const answer = await platform.client.createCustomConnection({ body: { name, providerTypes: ['HRIS'] } })
-  if (answer.status !== 201) throw new Error(`the platform answers ${answer.status}`)
-  return answer.body.id
+  const { client } = platform
+  if (!hr || !('type' in hr.target)) {
+    const answer = await client.createCustomConnection({ body: { name, providerTypes: ['HRIS'] } })
+    if (answer.status !== 201) throw new Error(`the platform answers ${answer.status}`)
+    return `/custom-connections/${answer.body.id}/hris-user-identities`
+  }
+  const { workspaces: workspaceIds, displayNameKey, schema } = hr.target
+  const body = { name, providerTypes: ['CUSTOM' as const], workspaceIds, displayNameKey, schema }
+  const made = await client.createCustomConnection({ body })
+  if (made.status !== 201) throw new Error(`the platform answers ${made.status}`)
+  const params = { connectionId: made.body.id }
+  const read = await client.getCustomConnection({ params, query: { 'expand[]': ['customResources'] } })
+  const resource = read.status === 200 ? read.body.customResources?.[0] : undefined
+  if (!resource) throw new Error('the platform has no resource for records')
+  return `/custom-connections/${made.body.id}/resources/${resource.id}/sessions/bare-${process.pid}`
 }
 
 /** Sends what is left in the queue, one batch after the other. */
-async function post(connectionId: number, queue: Body[]): Promise<void> {
-  const url = `${config.platform.baseUrl}/custom-connections/${connectionId}/hris-user-identities`
+async function post(path: string, queue: Body[]): Promise<void> {
+  const url = `${config.platform.baseUrl}${path}`
   for (let body = queue.shift(); body; body = queue.shift()) {
     const answer = await request(url, { method: 'POST', headers, body: body.text, dispatcher })
     await answer.body.dump()

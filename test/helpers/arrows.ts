@@ -45,7 +45,8 @@ export const rooms: Readonly<Record<string, Readonly<Record<string, readonly str
   identity: {
     [top]: ['guards'],
     guards: [top],
-    mapping: [top],
+    shape: [top],
+    mapping: [top, 'shape'],
     lint: [top, 'mapping'],
   },
   connectors: {

@@ -280,12 +280,13 @@ export async function readInDoubt(sync: SyncContext): Promise<void> {
 
 export type World = Awaited<ReturnType<typeof openWorld>>
 
-/** Everybody whom the platform's only connection of this account holds, by HR's key. */
+/** Everybody whom the account's connections of people hold, by HR's key. */
 export async function peopleOn(
   client: Pick<PlatformClient, 'listCustomConnections' | 'listHrisUserIdentities'>,
 ): Promise<Map<string, Identity>> {
   const people = new Map<string, Identity>()
-  for await (const { id } of walk(client.listCustomConnections, { query: {} })) {
+  for await (const { id, providerTypes } of walk(client.listCustomConnections, { query: {} })) {
+    if (!providerTypes?.includes('HRIS')) continue
     for await (const identity of walk(client.listHrisUserIdentities, {
       params: { connectionId: id },
       query: { size: 500 },

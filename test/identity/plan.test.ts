@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decide, type PlanContext, retractChange, type Seen } from '../../src/identity/decide.ts'
 import { type News, noPeople } from '../../src/identity/guards/facts.ts'
-import { isCountedBy, tally } from '../../src/identity/guards/tally.ts'
+import { tally } from '../../src/identity/guards/tally.ts'
 import type { IdentityRecord, RosterEntry, Sighting } from '../../src/identity/record.ts'
 import { plan } from '../helpers/model/plan.ts'
 import { entry, nightly, record, sighting } from '../helpers/records.ts'
@@ -655,9 +655,9 @@ describe('what the limits count as new', () => {
     tallied.remove(added)
 
     expect(counted).toMatchObject({ leavers: 1, changed: { jobTitle: 1 }, blanked: { managerName: 1 } })
-    expect(['leavers', 'fieldChanges', 'blanks', 'returns'].map((name) => isCountedBy(added, new Set([name])))).toEqual(
-      [...[true, true, true, false]],
-    )
+    expect(
+      ['leavers', 'fieldChanges', 'blanks', 'returns'].map((name) => tallied.isCountedBy(added, new Set([name]))),
+    ).toEqual([...[true, true, true, false]])
     expect(tallied.people()).toEqual(noPeople)
   })
 })

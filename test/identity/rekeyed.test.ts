@@ -12,7 +12,7 @@ function roster(people: Readonly<Record<string, Partial<IdentityRecord>>>) {
   return new Map(Object.entries(people).map(([key, said]) => [key, entry(key, { wanted: record(key, said) })]))
 }
 
-function row(key: string, fields: Partial<Sighting['fields']>, said: Partial<Sighting> = {}): Sighting {
+function row(key: string, fields: Sighting['fields'], said: Partial<Sighting> = {}): Sighting {
   return sighting(key, { fields, ...said })
 }
 

@@ -12,7 +12,7 @@ function job(fields: Partial<HandedOut> = {}): HandedOut {
 
 function workers(fields: Partial<BoundWorkers> = {}): BoundWorkers {
   const idle = async (): Promise<void> => {}
-  return { run: idle, upsert: idle, update: idle, delete: idle, ...fields }
+  return { run: idle, upsert: idle, update: idle, delete: idle, session: idle, ...fields }
 }
 
 function failing(error: unknown): BoundWorkers {

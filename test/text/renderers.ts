@@ -126,6 +126,7 @@ const own: ReadonlySet<string> = new Set([
     'runId',
     'setAside',
     'wentOn',
+    'ridesWith',
     'digest',
     'basis',
     'version',

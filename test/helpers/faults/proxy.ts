@@ -5,9 +5,10 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { customConnections } from '../../../src/contract/platform/custom-connections.ts'
+import { customDataSessions } from '../../../src/contract/platform/custom-data-sessions.ts'
 import { hrisUserIdentities } from '../../../src/contract/platform/hris-user-identities.ts'
 
-const operations = { ...customConnections, ...hrisUserIdentities }
+const operations = { ...customConnections, ...customDataSessions, ...hrisUserIdentities }
 export type OperationName = keyof typeof operations
 
 const noticedWithinMs = 250

@@ -23,8 +23,11 @@ export type Trouble = {
 
 const hourMs = 60 * 60_000
 
-/** Ways into every row of the table of failures. */
-export const troubles: Readonly<Record<DeliveryFailureCode, readonly Trouble[]>> = {
+/** What can only happen to a connection that takes records. */
+type OfRecords = 'record_misshapen' | 'session_refused' | 'session_in_progress' | 'session_lost' | 'schema_differs'
+
+/** Ways into every row of the table of failures that people can meet. */
+export const troubles: Readonly<Record<Exclude<DeliveryFailureCode, OfRecords>, readonly Trouble[]>> = {
   item_refused: [
     {
       ...changing('one item is told as refused', faults.results('with a 400', refusedItem(0, 400))),

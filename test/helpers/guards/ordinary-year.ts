@@ -1,6 +1,6 @@
-import { type FieldCounts, noPeople, type PeopleCounts, peopleLimits } from '../../../src/identity/guards/facts.ts'
+import { noPeople, type PeopleCounts, peopleLimits } from '../../../src/identity/guards/facts.ts'
 import { judge } from '../../../src/identity/guards/judge.ts'
-import { Guards, otherFields } from '../../../src/identity/guards/limits.ts'
+import { Guards, otherFieldsOf } from '../../../src/identity/guards/limits.ts'
 import type { Reject, Sighting } from '../../../src/identity/record.ts'
 import { createDice, type Dice } from '../dice.ts'
 import { planRows } from '../model/plan.ts'
@@ -234,8 +234,11 @@ function rowOf({
 function largest(all: readonly PeopleCounts[]): PeopleCounts {
   const fields = (counted: 'changed' | 'blanked') =>
     Object.fromEntries(
-      otherFields.map((field) => [field, Math.max(...all.map((one) => one[counted][field]))]),
-    ) as FieldCounts
+      otherFieldsOf(...all.map((one) => one[counted])).map((field) => [
+        field,
+        Math.max(...all.map((one) => one[counted][field] ?? 0)),
+      ]),
+    )
   const limits = Object.fromEntries(peopleLimits.map((name) => [name, Math.max(...all.map((one) => one[name]))]))
   return { ...noPeople, ...limits, changed: fields('changed'), blanked: fields('blanked') }
 }

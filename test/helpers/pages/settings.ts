@@ -29,23 +29,31 @@ type Setting = {
   readonly path: string
   readonly values: string
   readonly meaning: string
-  /** The types of source, or of channel, that have it, where not all do. */
+  /** The types of source, of target, or of channel, that have it, where not all do. */
   readonly types?: readonly string[]
 }
 
 const source = 'connections.NAME.source'
 const webhook = 'connections.NAME.webhook'
+const also = 'connections.NAME.also.NAME'
 const channel = 'alerts.channels.NAME'
 
 /** What is a list by names of one's own, and what is of one type or another. */
-const maps: ReadonlySet<string> = new Set(['connections', 'alerts.channels'])
-const typed: ReadonlySet<string> = new Set([source, channel])
+const maps: ReadonlySet<string> = new Set(['connections', 'connections.NAME.also', 'alerts.channels'])
+const typed: ReadonlySet<string> = new Set([source, 'connections.NAME.target', `${also}.target`, channel])
+
+/** What has settings that others have too, which are not said again: where those stand, and what is said instead. */
+const repeating = [
+  { base: webhook, others: [source], words: 'The same as for a source.' },
+  { base: also, others: [source, 'connections.NAME'], words: 'Written as for the connection above.' },
+]
 
 const head = `# Every setting
 
 \`npx vitest run test/house.test.ts -u\` generates this page from the schema of the configuration, and a test compares the two.
 [configure.md](configure.md) and [sources.md](sources.md) explain how settings work together. \`NAME\` stands for the name of a connection or
-of a channel, \`FIELD\` for one of the fields of a person. Settings of all types of source come first, then the settings of single types.
+of a channel, \`FIELD\` for one of the fields of a person, \`PROPERTY\` for one of the properties of a record. Settings of all types of source or
+target come first, then the settings of single types.
 `
 
 /** The page docs/settings.md: every setting with its values, its default and its meaning. */
@@ -69,8 +77,9 @@ function settingsBelow(schema: Schema, base: string): Setting[] {
     const named = Object.entries(properties).flatMap(([name, below]) =>
       settingsOf(below, join(base, name), alternative === schema && required.includes(name)),
     )
-    const isMap = maps.has(base) && typeof additionalProperties === 'object'
-    return isMap ? [...named, ...settingsOf(additionalProperties, join(base, 'NAME'))] : named
+    if (typeof additionalProperties !== 'object') return named
+    if (maps.has(base)) return [...named, ...settingsOf(additionalProperties, join(base, 'NAME'))]
+    return base.endsWith('.record') ? [...named, ...settingsOf(additionalProperties, join(base, 'PROPERTY'))] : named
   })
   return base.endsWith('.fields') ? byField(inner) : unique(inner)
 }
@@ -92,14 +101,17 @@ function byType(schema: Schema, base: string): Setting[] {
   })
 }
 
-/** A webhook maps its events as a source maps its rows: what they share below a setting is not said again. */
+/** A webhook maps its events as a source maps its rows, for one: what they share below a setting is not said again. */
 function withoutRepeats(settings: readonly Setting[]): Setting[] {
-  const nameOf = ({ path, values, meaning }: Setting) => [path.replace(webhook, source), values, meaning].join('\n')
-  const ofSources = new Set(settings.filter(({ path }) => path.startsWith(source)).map(nameOf))
+  const nameOf = ({ path, values, meaning }: Setting) => [path, values, meaning].join('\n')
+  const all = new Set(settings.map(nameOf))
   return settings.flatMap((setting) => {
-    if (!setting.path.startsWith(webhook) || !ofSources.has(nameOf(setting))) return [setting]
-    const isTop = setting.path.split('.').length === webhook.split('.').length + 1
-    return isTop ? [{ ...setting, meaning: `${setting.meaning} The same as for a source.` }] : []
+    const { path } = setting
+    const found = repeating.find(({ base }) => path.startsWith(`${base}.`))
+    const said = found?.others.some((other) => all.has(nameOf({ ...setting, path: path.replace(found.base, other) })))
+    if (found === undefined || !said) return [setting]
+    const isTop = path.split('.').length === found.base.split('.').length + 1
+    return isTop ? [{ ...setting, meaning: `${setting.meaning} ${found.words}` }] : []
   })
 }
 

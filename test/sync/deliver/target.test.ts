@@ -53,7 +53,7 @@ test('whoever waits for a look-up that fails comes again, and says nothing of it
 
   const found = await Promise.all([1, 2, 3].map(lookUp))
 
-  expect(found.map((stop) => typeof stop === 'object' && stop.code).toSorted()).toEqual([
+  expect(found.map((stop) => 'code' in stop && stop.code).toSorted()).toEqual([
     'being_looked_up',
     'being_looked_up',
     'key_refused',

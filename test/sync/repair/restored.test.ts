@@ -155,5 +155,5 @@ test.each([
 ])('after a restore, what counts if the platform %s', (_name, known, identity, outcome) => {
   const entry = { identityId: 'ana', retracted: null, ...known } as RosterEntry
 
-  expect(Object.keys(findingOf(entry, identity))).toEqual([outcome])
+  expect(Object.keys(findingOf({ records: null }, entry, identity))).toEqual([outcome])
 })
