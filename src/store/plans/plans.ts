@@ -13,6 +13,7 @@ import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
 import { notePairs } from '../key-answers.ts'
+import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
 import { stagedForm } from '../roster/value-digests.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
@@ -406,7 +407,7 @@ export async function refreshStatistics(db: Db): Promise<void> {
 async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
   const toSend = sql`exists (
     select 1 from changes
-    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned')`
+    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned' ${oneByOne})`
   await forgetAnswered(tx, connection)
   await sql`
     update acknowledged set run_id = ${runId} from changes
