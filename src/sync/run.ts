@@ -190,7 +190,8 @@ async function planOf(
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
-  const stage = storeStage(ctx.store.db, claim, digestsOf(ctx.store.db, connection))
+  const digests = digestsOf(ctx.store.db, connection)
+  const stage = storeStage(ctx.store.db, claim, { digests, limits: connection.delivery })
   const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })

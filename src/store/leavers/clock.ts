@@ -46,7 +46,7 @@ function stated(runId: string): RawBuilder<unknown> {
     select distinct on (identity_id) * from (
       select identity_id, left(separated_at, 10) as day, null as zone, inferred, kind = 'join' as joined, origin ->> 'event' as event
       from changes
-      where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'planned'
+      where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'due'
       union all
       select identity_id, deferred_to, deferred_zone, false, false, null
       from plan_entries where run_id = ${runId} and deferred_to is not null

@@ -90,7 +90,7 @@ async function removeValues(
 }
 
 /** Sets the columns of a change without its values. The date of leaving stays. The message of an answer may quote values. */
-export const withoutValues = sql`record = null, answer = changes.answer - 'message',
+export const withoutValues = sql`record = null, digest = null, answer = changes.answer - 'message',
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
     from jsonb_each(changes.fields) as told(name, value))`

@@ -99,21 +99,21 @@ test('a backup of an older version is brought up to this one, and that of a newe
     .toString()
     .split('\n')
   const header = JSON.parse(lines[0] ?? '')
-  const later = header.migrations.splice(-2)
-  // Of the newest migrations, the table in which nothing is was not there yet, nor the last column of the connections.
-  let isOfConnections = false
+  const later = header.migrations.splice(-3)
+  // Of the newest migrations, the table in which nothing is was not there yet, nor the last column of the connections and of the changes.
+  let hasNewColumn = false
   const kept = lines.slice(1, -2).flatMap((text) => {
     const line = JSON.parse(text)
-    if ('table' in line) isOfConnections = line.table === 'connections'
+    if ('table' in line) hasNewColumn = line.table === 'connections' || line.table === 'changes'
     if (line.table === 'pauses') return []
-    if (isOfConnections) (line.columns ?? line).pop()
+    if (hasNewColumn) (line.columns ?? line).pop()
     return [JSON.stringify(line)]
   })
   await rewrite(older, [JSON.stringify(header), ...kept])
 
   await restore(store.db, older)
 
-  expect(later.map(({ name }: { name: string }) => name)).toEqual(['0020-pauses', '0021-headcounts'])
+  expect(later.map(({ name }: { name: string }) => name)).toEqual(['0020-pauses', '0021-headcounts', '0023-write-path'])
   expect(await store.db.selectFrom('connections').select('roster_version').execute()).toEqual([{ roster_version: 0 }])
   expect(kept).toHaveLength(lines.length - 4)
   expect(await store.db.selectFrom('pauses').selectAll().execute()).toEqual([])
