@@ -1,5 +1,6 @@
 import { fdatasyncSync, openAsBlob } from 'node:fs'
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
+import { CopyingClient } from './copy.ts'
 import type { PgliteSession } from './pglite-session.ts'
 import { PgliteSocket } from './pglite-socket.ts'
 import { createPool, type Pool } from './pool.ts'
@@ -26,7 +27,7 @@ export async function openPglite(place: PglitePlace, settings: Readonly<Record<s
 
 /** A pool of connections over the one session of an embedded database. Ending the pool does not close the database. */
 export function createPglitePool(session: PgliteSession, poolSize: number = defaultPoolSize): Pool {
-  return createPool({ stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
+  return createPool({ Client: CopyingClient, stream: () => new PgliteSocket(session), ssl: false, max: poolSize })
 }
 
 async function inMemory({ image }: { image: string | null }): Promise<PGliteOptions> {

@@ -4,7 +4,7 @@ import { startupAnswer, takeBatches } from './wire.ts'
 
 /**
  * A stream that node-postgres uses like a network socket. It speaks PostgreSQL's protocol with the shared session of an embedded
- * PGlite. COPY and named prepared statements do not work over it.
+ * PGlite. Any COPY but that of `copy.ts`, and named prepared statements do not work over it.
  */
 export class PgliteSocket extends Duplex implements Participant {
   readonly #session: PgliteSession

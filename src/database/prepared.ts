@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import pg from 'pg'
+import { CopyingClient } from './copy.ts'
 
 /**
  * Marks a statement that a server plans once for each connection, instead of each time. It is for statements that every request runs
@@ -8,7 +8,7 @@ import pg from 'pg'
 export const prepared = '/* prepared */ '
 
 /** A client that prepares the marked statements. */
-export class PreparingClient extends pg.Client {
+export class PreparingClient extends CopyingClient {
   // node-postgres declares a dozen ways to call this. All begin with the statement, and the rest is passed on as it is.
   override query(...[statement, ...rest]: readonly unknown[]): never {
     const isMarked = typeof statement === 'string' && statement.includes(prepared)

@@ -4,6 +4,7 @@ const headerBytes = 5
 const messages = {
   query: 'Q'.charCodeAt(0),
   sync: 'S'.charCodeAt(0),
+  copyDone: 'c'.charCodeAt(0),
   terminate: 'X'.charCodeAt(0),
   notification: 'A'.charCodeAt(0),
   error: 'E'.charCodeAt(0),
@@ -17,25 +18,40 @@ export function queryMessage(sql: string): Buffer {
   return message('Q', Buffer.from(`${sql}\0`))
 }
 
+/** Begins a statement `copy … from stdin` that is followed by its rows at once. */
+export const copyMark = '/* copied */ '
+
+/** A COPY with its rows, in one batch. */
+export function copyMessages(sql: string, rows: Buffer): Buffer {
+  return Buffer.concat([queryMessage(sql), message('d', rows), message('c', Buffer.alloc(0))])
+}
+
 /** The text of a batch that is one simple query; otherwise null. */
 export function simpleQueryText(batch: Buffer): string | null {
-  return batch[0] === messages.query ? batch.toString('utf8', headerBytes, batch.length - 1) : null
+  const isQuery = batch[0] === messages.query && batch.length === 1 + batch.readUInt32BE(1)
+  return isQuery ? batch.toString('utf8', headerBytes, batch.length - 1) : null
 }
 
 /**
- * Splits the bytes of a client into batches that the server answers as a whole. A batch ends with a Query or a Sync. `rest` is a batch
- * that is not complete yet.
+ * Splits the bytes of a client into batches that the server answers as a whole. A batch ends with a Query or a Sync, that of a
+ * COPY with its last row. `rest` is a batch that is not complete yet.
  */
 export function takeBatches(bytes: Buffer): { batches: Buffer[]; rest: Buffer } {
   const batches: Buffer[] = []
   let start = 0
   for (const { type, from, to } of frames(bytes)) {
     if (type === messages.terminate) start = to
-    if (type !== messages.query && type !== messages.sync) continue
+    if (type === messages.query && beginsCopy(bytes, from)) continue
+    if (type !== messages.query && type !== messages.sync && type !== messages.copyDone) continue
     batches.push(bytes.subarray(Math.min(start, from), to))
     start = to
   }
   return { batches, rest: bytes.subarray(start) }
+}
+
+function beginsCopy(bytes: Buffer, from: number): boolean {
+  const at = from + headerBytes
+  return bytes.toString('latin1', at, at + copyMark.length) === copyMark
 }
 
 export type Notification = { readonly channel: string; readonly frame: Buffer }

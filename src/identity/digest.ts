@@ -11,6 +11,8 @@ const fingerprintLength = 22
 export type PlanHasher = {
   /** Takes the plan's changes in the order of `compareKeys`, each person at most once; anything else is a bug and throws. */
   add(change: Change): void
+  /** Takes what `changeDigest` made of further changes, one after the other in the same order. */
+  addDigests(digests: string): void
   /** The digest of everything added; ends the hasher. */
   digest(): string
 }
@@ -29,10 +31,16 @@ export function planHasher(): PlanHasher {
         throw new Error('a plan is hashed in the order of its keys, each person once')
       }
       previous = change.identityId
-      sha256.update(`${JSON.stringify(changeValues(change))}\n`)
+      sha256.update(changeDigest(change))
     },
+    addDigests: (digests) => void sha256.update(digests),
     digest: () => `sha256:${sha256.digest('hex')}`,
   }
+}
+
+/** What one change adds to the digest of its plan. */
+export function changeDigest(change: Change): string {
+  return hash('sha256', JSON.stringify(changeValues(change)), 'base64url').slice(0, fingerprintLength)
 }
 
 /** The digest of a whole plan in key order, as an approval names it. */

@@ -7,16 +7,9 @@ import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
 import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
+import type { DeliveredBy } from '../store/plans/batches.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
-import {
-  clearPlan,
-  commitPlan,
-  type DeliveredBy,
-  dropPlan,
-  markPlanned,
-  refreshStatistics,
-  rejectsKept,
-} from '../store/plans/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
@@ -224,7 +217,8 @@ async function planOf(
   { signal, riding, shared }: Way,
 ): Promise<Prepared> {
   const { id: runId, options, feed: name } = claim.run
-  const stage = storeStage(ctx.store.db, claim, digestsOf(ctx.store.db, connection))
+  const digests = digestsOf(ctx.store.db, connection)
+  const stage = storeStage(ctx.store.db, claim, { digests, limits: connection.delivery })
   const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })

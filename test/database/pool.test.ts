@@ -33,12 +33,12 @@ describe.each(emptyDatabases)('a pool over $name', ({ place }) => {
     return { client, [Symbol.asyncDispose]: async () => client.release() }
   }
 
-  test('every session finds our schemas, and writes times in UTC', async () => {
+  test('every session finds our schemas, writes times in UTC and compiles no statement', async () => {
     const { rows } = await database.pool.query(
-      `SELECT current_setting('search_path') AS path, current_setting('timezone') AS zone`,
+      `SELECT current_setting('search_path') AS path, current_setting('timezone') AS zone, current_setting('jit') AS jit`,
     )
 
-    expect(rows).toEqual([{ path: 'rollcall,bullmq', zone: 'UTC' }])
+    expect(rows).toEqual([{ path: 'rollcall,bullmq', zone: 'UTC', jit: 'off' }])
   })
 
   test('a statement that asks for it is planned once for a connection of a server, and answers the same on both engines', async () => {

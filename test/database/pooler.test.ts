@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { copyRows } from '../../src/database/copy.ts'
 import { openDatabase } from '../../src/database/database.ts'
 import { emptyPostgresPlace, type Place } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
@@ -39,6 +40,26 @@ describe('a PgBouncer', () => {
       `SELECT current_setting('search_path') AS path, current_setting('TimeZone') AS zone, current_setting('random_page_cost') AS cost`,
     )
     expect(rows).toEqual([{ path: 'rollcall,bullmq', zone: 'UTC', cost: '1.1' }])
+  })
+
+  test('passes a COPY on with its rows, also one that the server refuses', async () => {
+    await using pooler = await startPgBouncer(place.at, 'session')
+    await using database = await open(pooler.at)
+    await database.pool.query('create table copied (id int primary key, text text)')
+    const add = (from: number) =>
+      copyRows(database.db, {
+        table: 'copied',
+        columns: ['id', 'text'],
+        rows: Array.from({ length: 5000 }, (_, index) => [from + index, 'x'.repeat(100)]),
+      })
+
+    await add(1)
+    const refused = await Promise.allSettled([add(5000), add(1)])
+    await add(6000)
+
+    expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    const { rows } = await database.pool.query('select count(*) as rows from copied')
+    expect(rows).toEqual([{ rows: 10_000 }])
   })
 
   test('that has too few connections is refused with how many are needed', async () => {

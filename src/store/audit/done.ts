@@ -19,7 +19,9 @@ export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGene
         (
           select later.run_id from changes later join runs on runs.id = later.run_id
           where later.identity_id = changes.identity_id and runs.connection = own.connection
-            and runs.started_at > own.started_at and not later.carried and later.state in ('due', 'confirmed', 'problem')
+            and runs.started_at > own.started_at and not later.carried and (later.state in ('confirmed', 'problem')
+              or later.state = 'due' and exists (
+                select 1 from deliveries where deliveries.run_id = later.run_id and deliveries.batch = later.batch))
           order by runs.started_at desc limit 1) as changed_by
       from changes join runs own on own.id = changes.run_id
       left join deliveries on deliveries.run_id = changes.run_id and deliveries.batch = changes.batch

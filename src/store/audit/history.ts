@@ -191,7 +191,8 @@ function accounted(db: Db) {
       'runs.connection',
       'runs.created_at',
       // The last answer about a person who is still due is that of the batch as a whole.
-      sql<string>`case when ${isAnsweredWithBatch} then 'confirmed' else changes.state end`.as('state'),
+      sql<string>`case when ${isAnsweredWithBatch} then 'confirmed'
+        when changes.state = 'due' and deliveries.batch is null then 'planned' else changes.state end`.as('state'),
       sql<number>`changes.requests + case when ${isAnsweredWithBatch} then 1 else 0 end`.as('requests'),
       sql<Date | null>`case when ${isAnsweredWithBatch} then deliveries.sent_at else changes.sent_at end`.as('sent_at'),
       sql<Date | null>`case when ${isAnsweredWithBatch} then deliveries.answered_at else changes.answered_at end`.as(

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { oneByOne } from '../one-by-one.ts'
 import type { Db } from '../schema.ts'
 
 /** How long after the acknowledgement the platform's personnel is read for the first time. */
@@ -45,7 +46,7 @@ function stated(runId: string): RawBuilder<unknown> {
     select distinct on (identity_id) * from (
       select identity_id, left(separated_at, 10) as day, null as zone, inferred, kind = 'join' as joined, origin ->> 'event' as event
       from changes
-      where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'planned'
+      where run_id = ${runId} and separated_at is not null and kind in ('join', 'leave', 'correct') and state = 'due'
       union all
       select identity_id, deferred_to, deferred_zone, false, false, null
       from plan_entries where run_id = ${runId} and deferred_to is not null
@@ -70,7 +71,9 @@ async function stateLeavers(
     join jsonb_to_recordset(${JSON.stringify(ends)}::jsonb) as ends(day text, zone text, ends timestamptz)
       on ends.day = stated.day and ends.zone is not distinct from stated.zone
     join runs on runs.id = ${runId}
-    left join plan_entries entry on entry.run_id = ${runId} and entry.identity_id = stated.identity_id
+    left join lateral (
+      select as_of, employment_as_of from plan_entries
+      where run_id = ${runId} and identity_id = stated.identity_id ${oneByOne}) entry on true
     left join inbox on inbox.id = stated.event::bigint
     cross join lateral (select least(inbox.received_at, ${now}::timestamptz) as at) seen
     on conflict (connection, identity_id) where ended_at is null do update set
@@ -96,11 +99,13 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
   await sql`
     update leavers set ended_at = ${now}, check_at = null,
       ended_as = case when acknowledged_at is null and sent_at is null then 'withdrawn' else 'returned' end
-    from plan_entries entry
-    where leavers.connection = ${connection} and leavers.ended_at is null
-      and entry.run_id = ${runId} and entry.identity_id = leavers.identity_id
-      and (entry.deferred_to is null or leavers.acknowledged_at is not null)
-      and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null`.execute(tx)
+    where id in (
+      select open.id
+      from plan_entries entry cross join lateral (
+        select id, acknowledged_at from leavers
+        where connection = ${connection} and identity_id = entry.identity_id and ended_at is null ${oneByOne}) open
+      where entry.run_id = ${runId} and (entry.deferred_to is null or open.acknowledged_at is not null)
+        and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null)`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
     from changes

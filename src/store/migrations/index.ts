@@ -18,6 +18,7 @@ import { sourceHeaders } from './0019-source-headers.ts'
 import { pauses } from './0020-pauses.ts'
 import { headcounts } from './0021-headcounts.ts'
 import { records } from './0022-records.ts'
+import { writePath } from './0023-write-path.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   pauses,
   headcounts,
   records,
+  writePath,
 ]

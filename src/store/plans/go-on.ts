@@ -3,14 +3,13 @@ import { sql } from 'kysely'
 import { type ChangeKind, changeKinds, type PlanCounts } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson } from '../../identity/decider.ts'
-import { planHasher } from '../../identity/digest.ts'
 import { noPeople, type PeopleCounts } from '../../identity/guards/facts.ts'
 import { partEmployment } from '../../identity/part-employment.ts'
 import type { IdentityRecord, Origin, RosterEntry } from '../../identity/record.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
 import { rosterEntries } from '../roster/roster.ts'
 import type { Db } from '../schema.ts'
-import { stagedChanges, stagePeople, toChange } from './plans.ts'
+import { stagedDigest, stagePeople, toChange } from './plans.ts'
 
 const peopleAtOnce = 1000
 
@@ -195,11 +194,10 @@ async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, Chang
 }
 
 async function noteCounts(tx: Db, runId: string, counts: PlanCounts, people: object): Promise<void> {
-  const hasher = planHasher()
-  for await (const page of stagedChanges(tx, runId)) for (const { change } of page) hasher.add(change)
+  const digest = await stagedDigest(tx, runId)
   await tx
     .updateTable('runs')
-    .set({ counts: JSON.stringify(counts), people_counts: JSON.stringify(people), digest: hasher.digest() })
+    .set({ counts: JSON.stringify(counts), people_counts: JSON.stringify(people), digest })
     .where('id', '=', runId)
     .execute()
 }

@@ -1,8 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
-import { Failure } from '../../errors.ts'
+import { sql } from 'kysely'
+import { type CopyValue, copyRows } from '../../database/copy.ts'
+import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
+import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
 import type { Pair } from '../../identity/rekeyed.ts'
@@ -13,12 +15,14 @@ import { forgetAnswered } from '../deliveries/outcomes.ts'
 import { markUncertain } from '../deliveries/uncertain.ts'
 import { passOnEvents } from '../inbox/inbox.ts'
 import { notePairs } from '../key-answers.ts'
+import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
-import { stagedForm } from '../roster/value-digests.ts'
+import { type StagedPerson, stagedForm } from '../roster/value-digests.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, KnownPeople, RunSource, Verification } from '../schema.ts'
+import { type BatchLimits, type BatchNumbers, type DeliveredBy, makeDue } from './batches.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -32,38 +36,111 @@ export async function clearPlan(db: Db, runId: string): Promise<void> {
   }
 }
 
-/** Adds people to the plan of a run that is being read; saying the same again changes nothing. `digests`: where values are not kept. */
+/**
+ * Adds people to the plan of a run that is being read. It fails as `isStagedTwice` says if one of them is in the plan already; with `again`
+ * they are left out, and stay as they are. `digests`: where values are not kept. `numbers`: gives the batches; without them the changes get
+ * theirs when the plan is accepted.
+ */
 export async function stagePeople(
   db: Db,
   runId: string,
   planned: readonly PlannedPerson[],
   digests: ValueDigests | null = null,
+  { again = false, numbers = null }: { readonly again?: boolean; readonly numbers?: BatchNumbers | null } = {},
 ): Promise<void> {
-  const people = planned.map((person) => stagedForm(person, digests))
-  const entries = people.flatMap(({ identityId, entry, traits, toDigest }) =>
-    entry ? [{ identityId, ...entry, dueAt: dueAt(entry), traits, toDigest }] : [],
-  )
-  if (entries.length > 0) {
-    await sql`
-      insert into plan_entries
-        (run_id, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of, field_times, absences, traits, to_digest)
-      select ${runId}, "identityId", wanted, inferred, "deferredTo", "clearedDate", "deferredZone", "dueAt", "heldLeaving", "asOf", "employmentAsOf", "fieldTimes", absences, traits, "toDigest"
-      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb)
-        as e("identityId" text, wanted jsonb, inferred boolean, "deferredTo" text, "clearedDate" text, "deferredZone" text, "dueAt" timestamptz, "heldLeaving" jsonb, "asOf" timestamptz,
-          "employmentAsOf" timestamptz, "fieldTimes" jsonb, absences integer, traits jsonb, "toDigest" boolean)
-      on conflict do nothing`.execute(db)
+  const people = planned.map((person) => writtenForm(person, digests))
+  const staged = {
+    plan_entries: people.filter(({ entry }) => entry !== null),
+    changes: people.filter(({ change }) => change !== null),
   }
-  const changes = people.flatMap(({ change, origin, partial }) => (change ? [{ ...change, origin, partial }] : []))
-  if (changes.length > 0) {
-    await sql`
-      insert into changes (run_id, identity_id, kind, record, separated_at, fields, inferred, carried, reason, origin, partial, state)
-      select ${runId}, "identityId", kind, record, record ->> 'separatedAt', fields, coalesce(inferred, false), carried, reason, origin, partial,
-        'planned'
-      from json_to_recordset(${JSON.stringify(changes)}::json)
-        as c("identityId" text, kind text, record json, fields jsonb, inferred boolean, carried boolean, reason text,
-          origin jsonb, partial boolean)
-      on conflict do nothing`.execute(db)
+  for (const table of ['plan_entries', 'changes'] as const) {
+    const fresh = again ? await notYetStaged(db, { runId, table, people: staged[table] }) : staged[table]
+    if (fresh.length === 0) continue
+    const columns = stagedColumns[table]
+    const rows = fresh.map((person) => [runId, ...Object.values(columns).map((written) => written(person, numbers))])
+    await copyRows(db, { table, columns: ['run_id', ...Object.keys(columns)], rows })
   }
+}
+
+/** Whether staging has failed because somebody is in the plan already. */
+export function isStagedTwice(error: unknown): boolean {
+  return errorCode(error) === uniqueViolation
+}
+
+const uniqueViolation = '23505'
+
+async function notYetStaged(
+  db: Db,
+  { runId, table, people }: { runId: string; table: 'plan_entries' | 'changes'; people: readonly WrittenPerson[] },
+): Promise<WrittenPerson[]> {
+  const rows = await db
+    .selectFrom(table)
+    .select('identity_id')
+    .where('run_id', '=', runId)
+    .where(sql<boolean>`identity_id = any(${people.map(({ identityId }) => identityId)})`)
+    .execute()
+  const seen = new Set(rows.map(({ identity_id }) => identity_id))
+  return people.filter(({ identityId }) => {
+    if (seen.has(identityId)) return false
+    seen.add(identityId)
+    return true
+  })
+}
+
+/** A planned person with the records as text. A record that is planned as it is sent is written out once. */
+type WrittenPerson = StagedPerson & { readonly wanted: string | null; readonly record: string | null }
+
+function writtenForm(planned: PlannedPerson, digests: ValueDigests | null): WrittenPerson {
+  const person = stagedForm(planned, digests)
+  const sent = recordOf(person.change)
+  const record = json(sent)
+  const isSame = person.entry !== null && person.entry.wanted === sent
+  return { ...person, record, wanted: isSame ? record : json(person.entry?.wanted) }
+}
+
+type Columns = Readonly<Record<string, (person: WrittenPerson, numbers: BatchNumbers | null) => CopyValue>>
+
+const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns } = {
+  plan_entries: {
+    identity_id: ({ identityId }) => identityId,
+    wanted: ({ wanted }) => wanted,
+    inferred: ({ entry }) => entry?.inferred ?? false,
+    deferred_to: ({ entry }) => entry?.deferredTo ?? null,
+    cleared_date: ({ entry }) => entry?.clearedDate ?? null,
+    deferred_zone: ({ entry }) => entry?.deferredZone ?? null,
+    due_at: ({ entry }) => entry && dueAt(entry),
+    held_leaving: ({ entry }) => json(entry?.heldLeaving),
+    as_of: ({ entry }) => entry?.asOf ?? null,
+    employment_as_of: ({ entry }) => entry?.employmentAsOf ?? null,
+    field_times: ({ entry }) => json(entry?.fieldTimes),
+    absences: ({ entry }) => entry?.absences ?? 0,
+    traits: ({ traits }) => json(traits),
+    to_digest: ({ toDigest }) => toDigest,
+  },
+  changes: {
+    identity_id: ({ identityId }) => identityId,
+    kind: ({ change }) => change?.kind ?? null,
+    record: ({ record }) => record,
+    separated_at: ({ change }) => recordOf(change)?.separatedAt ?? null,
+    fields: ({ change }) => json(change?.kind === 'retract' ? null : change?.fields),
+    inferred: ({ change }) => change?.kind !== 'retract' && (change?.inferred ?? false),
+    carried: ({ change }) => change?.carried ?? false,
+    reason: ({ change }) => (change?.kind === 'retract' ? change.reason : null),
+    origin: ({ origin }) => json(origin),
+    partial: ({ partial }) => partial,
+    batch: ({ change, record }, numbers) =>
+      change === null || numbers === null ? null : numbers(change.kind, Buffer.byteLength(record ?? '')),
+    state: () => 'due',
+    digest: ({ change }) => change && changeDigest(change),
+  },
+}
+
+function recordOf(change: Change | null): IdentityRecord | null {
+  return change === null || change.kind === 'retract' ? null : change.record
+}
+
+function json(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
 /** When the day begins for which a leaving date waits, or until which a leaving is held back. It is not midnight everywhere: where the clock goes forward then, it is later. */
@@ -87,6 +164,32 @@ export async function unstagePeople(db: Db, runId: string, identityIds: readonly
       .where(sql<boolean>`identity_id = any(${identityIds})`)
       .execute()
   }
+}
+
+/** The digest of a plan as it is staged. */
+export async function stagedDigest(db: Db, runId: string, pageSize = 50_000): Promise<string> {
+  const hasher = planHasher()
+  for (let after = ''; ; ) {
+    const { rows } = await sql<{ digests: string; last: string; people: number; unknown: boolean }>`
+      select string_agg(digest, '' order by identity_id) as digests, max(identity_id) as last, count(*)::int as people,
+        bool_or(digest is null) as unknown
+      from (
+        select identity_id, digest from changes where run_id = ${runId} and identity_id > ${after}
+        order by identity_id limit ${pageSize}
+      ) page having count(*) > 0`.execute(db)
+    const [page] = rows
+    if (page?.unknown) return await digestOfChanges(db, runId)
+    if (page) hasher.addDigests(page.digests)
+    if (!page || page.people < pageSize) return hasher.digest()
+    after = page.last
+  }
+}
+
+/** The same from the changes themselves, for a plan that an older version has staged. */
+async function digestOfChanges(db: Db, runId: string): Promise<string> {
+  const hasher = planHasher()
+  for await (const page of stagedChanges(db, runId)) for (const { change } of page) hasher.add(change)
+  return hasher.digest()
 }
 
 /** A run's changes in key order, page by page. */
@@ -249,23 +352,11 @@ export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> 
   for (const { batch, attempts } of cancelled) if (attempts > 0) await markUncertain(tx, { runId, batch, now })
   await sql`
     update changes set state = 'dropped'
-    where run_id = ${runId} and state in ('planned', 'due') and not exists (
+    where run_id = ${runId} and state = 'due' and not exists (
       select 1 from deliveries answered
       where answered.run_id = changes.run_id and answered.batch = changes.batch and answered.answer is not null)`.execute(
     tx,
   )
-}
-
-export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
-
-/** How changes are delivered: as people, as records change by change, or as one session that holds every record. */
-export type DeliveredBy = 'people' | 'direct' | 'session'
-
-/** In SQL, the job of a change. A record of whoever leaves is deleted, and one of whoever comes back is written as a whole. */
-const jobsOf: Readonly<Record<DeliveredBy, RawBuilder<string>>> = {
-  people: sql`case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end`,
-  direct: sql`case when kind in ('join', 'return') then 'upsert' when kind in ('leave', 'retract') then 'delete' else 'update' end`,
-  session: sql`'session'`,
 }
 
 /**
@@ -293,7 +384,6 @@ export async function commitPlan(
     now: Date
   },
 ): Promise<number> {
-  const jobOf = jobsOf[by]
   await changeRoster(tx, connection)
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection })
@@ -341,33 +431,7 @@ export async function commitPlan(
     from changes
     where changes.run_id = ${runId} and changes.kind = 'retract' and not changes.carried
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
-  await sql`
-    with kinds as (
-      select ctid as place, identity_id, record,
-        ${jobOf} as job
-      from changes where run_id = ${runId} and state = 'planned'
-    ), counted as (
-      select place, identity_id, job, record,
-        case job when 'session' then 0
-          else (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int end as by_count
-      from kinds
-    ), portions as (
-      select place, identity_id, job, by_count,
-        case job when 'session' then 0 else
-          coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int end
-          as by_bytes
-      from counted
-    ), batches as (
-      select place, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
-    )
-    update changes set batch = batches.batch, state = 'due'
-    from batches where changes.ctid = batches.place`.execute(tx)
-  const added = await sql`
-    insert into deliveries (run_id, batch, kind, state, due_at, people)
-    select run_id, batch,
-      min(${jobOf}), 'due', ${now}, count(*)
-    from changes where run_id = ${runId} and state = 'due' group by run_id, batch`.execute(tx)
-  return Number(added.numAffectedRows ?? 0n)
+  return await makeDue(tx, { runId, limits, by, now })
 }
 
 /**
@@ -422,11 +486,11 @@ export async function refreshStatistics(db: Db): Promise<void> {
 async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
   const toSend = sql`exists (
     select 1 from changes
-    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'planned')`
+    where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'due' ${oneByOne})`
   await forgetAnswered(tx, connection)
   await sql`
     update acknowledged set run_id = ${runId} from changes
-    where changes.run_id = ${runId} and changes.state = 'planned'
+    where changes.run_id = ${runId} and changes.state = 'due'
       and acknowledged.connection = ${connection} and acknowledged.identity_id = changes.identity_id`.execute(tx)
   await sql`
     insert into acknowledged (connection, identity_id, confirmed, run_id)

@@ -196,7 +196,7 @@ function digestedChange({ identity_id, record: sent, fields }: ChangeRow, digest
 
 async function storeDigested(db: Db, runId: string, rows: readonly ChangeRow[]): Promise<void> {
   await sql`
-    update changes set record = d.record, fields = d.fields, answer = changes.answer - 'message', digested = true
+    update changes set record = d.record, fields = d.fields, digest = null, answer = changes.answer - 'message', digested = true
     from json_to_recordset(${JSON.stringify(rows)}::json) as d(identity_id text, record json, fields jsonb)
     where changes.run_id = ${runId} and changes.identity_id = d.identity_id`.execute(db)
 }

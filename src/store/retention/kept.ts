@@ -76,9 +76,9 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   changes: [
     {
       holds: 'values',
-      what: 'the record that was sent, and each difference',
+      what: 'the record that was sent, each difference, and what they add to the digest of the plan',
       until: values,
-      columns: named('record fields'),
+      columns: named('record fields digest'),
     },
     {
       holds: 'words',

@@ -22,6 +22,8 @@ const dayMs = 24 * 60 * 60_000
 const atOnce = 2000
 /** So many transactions make one turn; the next one goes on. */
 const portionsATurn = 200
+/** So many runs of long ago are removed in one turn. */
+const runsATurn = 20
 /** So many runs of a connection stay, however old they are: what is usual is known from them. */
 const runsThatStay = 100
 
@@ -37,14 +39,15 @@ export async function retain(
   const before = new Date(now.getTime() - valuesDays * dayMs)
   let runs = 0
   let values = 0
+  let done: Portion | null = null
   for (let portion = 0; portion < portions; portion++) {
-    const removed = await removeValues(db, before, now)
-    if (removed === null) break
-    runs += removed.isDone ? 1 : 0
-    values += removed.rows
+    done = await removeValues(db, { before, done, now })
+    if (done === null) break
+    runs += done.isDone ? 1 : 0
+    values += done.rows
   }
   const events = await removeBodies(db, { before, valuesDays })
-  const history = await removeHistory(db, new Date(now.getTime() - historyDays * dayMs))
+  const history = await removeHistory(db, { before: new Date(now.getTime() - historyDays * dayMs), portions })
   const act = { connection: null, by: rollcall, now }
   if (runs + events > 0) {
     await record(db, { ...act, act: 'values.removed', details: { runs, values, events, before: before.toISOString() } })
@@ -53,12 +56,14 @@ export async function retain(
   return { runs, values, events, history }
 }
 
-/** One portion of the values of the run that ended first; null if there is none left. */
+/** What was removed last: of which run, up to which key. */
+type Portion = { readonly runId: string; readonly to: string; readonly rows: number; readonly isDone: boolean }
+
+/** One portion of the values of the run that ended first; null if there is none left. It begins where the last one ended. */
 async function removeValues(
   db: Db,
-  before: Date,
-  now: Date,
-): Promise<{ readonly rows: number; readonly isDone: boolean } | null> {
+  { before, done, now }: { before: Date; done: Portion | null; now: Date },
+): Promise<Portion | null> {
   const run = await db
     .selectFrom('runs')
     .select('id')
@@ -69,34 +74,43 @@ async function removeValues(
     .limit(1)
     .executeTakeFirst()
   if (!run) return null
+  const runId = run.id
   return await db.transaction().execute(async (tx) => {
-    const rows = (await stripChanges(tx, run.id)) + (await dropRejects(tx, run.id))
-    if (rows > 0) return { rows, isDone: false }
-    await sql`delete from plan_entries where run_id = ${run.id}`.execute(tx)
-    await sql`delete from run_accounts where run_id = ${run.id}`.execute(tx)
-    await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${run.id}`.execute(
+    const { rows: changes, to } = await stripChanges(tx, { runId, after: done?.runId === runId ? done.to : '' })
+    const rows = changes + (await dropRejects(tx, runId))
+    if (rows > 0) return { runId, to, rows, isDone: false }
+    await sql`delete from plan_entries where run_id = ${runId}`.execute(tx)
+    await sql`delete from run_accounts where run_id = ${runId}`.execute(tx)
+    await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${runId}`.execute(
       tx,
     )
-    await tx.updateTable('runs').set({ values_removed_at: now }).where('id', '=', run.id).execute()
-    return { rows, isDone: true }
+    await tx.updateTable('runs').set({ values_removed_at: now }).where('id', '=', runId).execute()
+    return { runId, to, rows, isDone: true }
   })
 }
 
 /** Sets the columns of a change without its values. The date of leaving stays. The message of an answer may quote values. */
-export const withoutValues = sql`record = null, answer = changes.answer - 'message',
+export const withoutValues = sql`record = null, digest = null, answer = changes.answer - 'message',
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
     from jsonb_each(changes.fields) as told(name, value))`
 
-async function stripChanges(tx: Db, runId: string): Promise<number> {
-  const stripped = await sql`
-    update changes set ${withoutValues}
-    where run_id = ${runId} and identity_id in (
-      select identity_id from changes
-      where run_id = ${runId} and (record is not null or answer ? 'message'
-        or exists (select 1 from jsonb_each(fields) as told(name, value) where name <> 'separatedAt' and not value ? 'gone'))
-      limit ${atOnce})`.execute(tx)
-  return Number(stripped.numAffectedRows ?? 0n)
+async function stripChanges(
+  tx: Db,
+  { runId, after }: { runId: string; after: string },
+): Promise<{ readonly rows: number; readonly to: string }> {
+  const withValues = sql`run_id = ${runId} and identity_id > ${after} and (record is not null or answer ? 'message'
+        or exists (select 1 from jsonb_each(fields) as told(name, value) where name <> 'separatedAt' and not value ? 'gone'))`
+  const { rows } = await sql<{ rows: number; to: string | null }>`
+    with portion as materialized (
+      select identity_id from changes where ${withValues} order by identity_id limit ${atOnce}
+    ), stripped as (
+      update changes set ${withoutValues}
+      where ${withValues} and identity_id <= (select max(identity_id) from portion)
+      returning identity_id
+    )
+    select count(*)::int as rows, max(identity_id) as to from stripped`.execute(tx)
+  return { rows: rows[0]?.rows ?? 0, to: rows[0]?.to ?? after }
 }
 
 async function dropRejects(tx: Db, runId: string): Promise<number> {
@@ -118,22 +132,47 @@ async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valu
   return Number(removed.numAffectedRows ?? 0n)
 }
 
-/** Removes runs of long ago, unless something that still stands speaks of them, and what else is known of that time. */
-async function removeHistory(db: Db, before: Date): Promise<number> {
+/**
+ * Removes runs of long ago, unless something that still stands speaks of them, and what else is known of that time. Their changes go before them,
+ * in portions; a run that is left without all of them goes with the next turn.
+ */
+async function removeHistory(db: Db, { before, portions }: { before: Date; portions: number }): Promise<number> {
   await sql`delete from taken_sources where taken_at < ${before}`.execute(db)
   await sql`
     delete from slots where taken_at < ${before} and exists (
       select 1 from slots later where later.connection = slots.connection and later.taken_at > slots.taken_at
         and starts_with(later.slot, 'verify ') = starts_with(slots.slot, 'verify '))`.execute(db)
-  const removed = await sql`
-    delete from runs where id in (
-      select old.id from runs old
-      where old.finished_at < ${before} and old.state = any(${settledStates}) and old.values_removed_at is not null
+  const isPast = sql<boolean>`old.finished_at < ${before} and old.state = any(${settledStates}) and old.values_removed_at is not null
         and not exists (select 1 from problems where problems.run_id = old.id)
         and not exists (select 1 from standing_rejects where standing_rejects.run_id = old.id)
         and not exists (select 1 from acknowledged where acknowledged.run_id = old.id)
         and not exists (select 1 from inbox where inbox.run_id = old.id)
-        and (select count(*) from runs newer where newer.connection = old.connection and newer.created_at > old.created_at) >= ${runsThatStay}
-      limit 20)`.execute(db)
-  return Number(removed.numAffectedRows ?? 0n)
+        and (select count(*) from runs newer where newer.connection = old.connection and newer.created_at > old.created_at) >= ${runsThatStay}`
+  const { rows: past } = await sql<{ id: string }>`select id from runs old where ${isPast} limit ${runsATurn}`.execute(
+    db,
+  )
+  let left = portions
+  let removed = 0
+  for (const { id } of past) {
+    for (let after: string | null = ''; after !== null; left--) {
+      if (left <= 0) return removed
+      after = await dropChanges(db, { runId: id, after })
+    }
+    const gone = await sql`delete from runs old where id = ${id} and ${isPast}`.execute(db)
+    removed += Number(gone.numAffectedRows ?? 0n)
+  }
+  return removed
+}
+
+/** Removes one portion of the changes of a run. Answers where it ended; null: there is none left. */
+async function dropChanges(db: Db, { runId, after }: { runId: string; after: string }): Promise<string | null> {
+  const { rows } = await sql<{ to: string | null }>`
+    with portion as materialized (
+      select identity_id from changes where run_id = ${runId} and identity_id > ${after} order by identity_id limit ${atOnce}
+    ), dropped as (
+      delete from changes
+      where run_id = ${runId} and identity_id > ${after} and identity_id <= (select max(identity_id) from portion)
+    )
+    select max(identity_id) as to from portion`.execute(db)
+  return rows[0]?.to ?? null
 }

@@ -3,7 +3,6 @@ import { withExpressions } from '../../connectors/expressions/expressions.ts'
 import type { Verdict } from '../../identity/change.ts'
 import { dateIn, type PlanContext } from '../../identity/decide.ts'
 import { createDecider, type Decider, isStale } from '../../identity/decider.ts'
-import { planHasher } from '../../identity/digest.ts'
 import { isEmployed } from '../../identity/employment.ts'
 import { type GuardFacts, noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
@@ -145,8 +144,7 @@ export async function preparePlan(
   const verdicts = withTaints([...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
-  const hasher = planHasher()
-  for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
+  const digest = await stage.digest()
   return {
     mode: reading.mode,
     source,
@@ -158,7 +156,7 @@ export async function preparePlan(
     known,
     guards: part ? verdictsOnRest(verdicts) : verdicts,
     pairs: part ? [] : pairs,
-    digest: hasher.digest(),
+    digest,
     fields,
     ...(feed.name === 'source' &&
       mapping.ok &&

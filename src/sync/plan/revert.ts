@@ -1,7 +1,6 @@
 import type { Change } from '../../identity/change.ts'
 import { decideSide } from '../../identity/decide.ts'
 import { type PlannedPerson, withPin } from '../../identity/decider.ts'
-import { planHasher } from '../../identity/digest.ts'
 import { noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { tally } from '../../identity/guards/tally.ts'
@@ -80,8 +79,7 @@ export async function prepareRevert(
     pairs: [],
     absence: rules.absence,
   })
-  const hasher = planHasher()
-  for await (const staged of stage.changes()) for (const { change } of staged) hasher.add(change)
+  const digest = await stage.digest()
   return {
     mode: 'delta',
     source: null,
@@ -94,7 +92,7 @@ export async function prepareRevert(
     guards: judge(facts, connection.guards)
       .filter(({ name }) => ofPeople.has(name))
       .map(counted.explain),
-    digest: hasher.digest(),
+    digest,
     fields: null,
     endKeys: [],
     pairs: [],

@@ -1,7 +1,15 @@
 import type { PlannedPerson } from '../../identity/decider.ts'
-import { compareKeys } from '../../identity/digest.ts'
+import { compareKeys, planDigest } from '../../identity/digest.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
-import { type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../../store/plans/plans.ts'
+import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'
+import {
+  isStagedTwice,
+  type StagedChange,
+  stagedChanges,
+  stagedDigest,
+  stagePeople,
+  unstagePeople,
+} from '../../store/plans/plans.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
 
@@ -11,6 +19,8 @@ export type Stage = {
   drop(identityIds: readonly string[]): Promise<void>
   /** Everything staged that is to be sent, in key order. */
   changes(): AsyncIterable<readonly StagedChange[]>
+  /** The digest of these changes. */
+  digest(): Promise<string>
 }
 
 /** Thrown where another attempt at the same run has taken over: this one ends without a trace. */
@@ -18,27 +28,78 @@ export class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
 
-/** Stages in the store, so that the size of a plan costs no memory. `digests`: where values are not kept. */
-export function storeStage(db: Db, claim: ClaimedRun, digests: ValueDigests | null): Stage {
+/** So many people are written together. */
+const atOnce = 2000
+
+/**
+ * Stages in the store, so that the size of a plan costs no memory. People are written while the next ones are read: a failure of writing shows at
+ * the next call, at the latest where the changes or their digest are read. `digests`: where values are not kept.
+ */
+export function storeStage(
+  db: Db,
+  claim: ClaimedRun,
+  { digests, limits }: { readonly digests: ValueDigests | null; readonly limits: BatchLimits },
+): Stage {
   const runId = claim.run.id
+  const numbers = batchNumbers(limits)
+  let waiting: PlannedPerson[] = []
+  let writing: Promise<void> = Promise.resolve()
+
+  const held = (write: (tx: Db) => Promise<void>): Promise<void> =>
+    db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await write(tx)
+    })
+
+  // Whom the plan has already stays in it as they are; that is rare, so that it is looked up only then.
+  async function write(people: readonly PlannedPerson[]): Promise<void> {
+    try {
+      await held((tx) => stagePeople(tx, runId, people, digests, { numbers }))
+    } catch (error) {
+      if (!isStagedTwice(error)) throw error
+      await held((tx) => stagePeople(tx, runId, people, digests, { again: true, numbers }))
+    }
+  }
+
+  /** Begins to write whoever waits, once all before them are written. */
+  async function begin(): Promise<void> {
+    await writing
+    if (waiting.length === 0) return
+    writing = write(waiting)
+    waiting = []
+    // Whoever waits for it next is told; until then nobody does.
+    writing.catch(() => {})
+  }
+
+  async function finish(): Promise<void> {
+    await begin()
+    await writing
+  }
+
   return {
-    put: (people) =>
-      db.transaction().execute(async (tx) => {
-        if (!(await holdsRun(tx, claim))) throw new Overtaken()
-        await stagePeople(tx, runId, people, digests)
-      }),
-    drop: (identityIds) =>
-      db.transaction().execute(async (tx) => {
-        if (!(await holdsRun(tx, claim))) throw new Overtaken()
-        await unstagePeople(tx, runId, identityIds)
-      }),
-    changes: () => stagedChanges(db, runId),
+    async put(people) {
+      for (const person of people) waiting.push(person)
+      if (waiting.length >= atOnce) await begin()
+    },
+    async drop(identityIds) {
+      await finish()
+      await held((tx) => unstagePeople(tx, runId, identityIds))
+    },
+    async *changes() {
+      await finish()
+      yield* stagedChanges(db, runId)
+    },
+    async digest() {
+      await finish()
+      return await stagedDigest(db, runId)
+    },
   }
 }
 
 /** Stages in memory, for a plan that is shown and forgotten. */
 export function memoryStage(): Stage {
   const staged = new Map<string, StagedChange>()
+  const inOrder = () => [...staged].sort(([a], [b]) => compareKeys(a, b)).map(([, change]) => change)
   return {
     async put(people) {
       for (const { identityId, change, origin } of people) if (change) staged.set(identityId, { change, origin })
@@ -47,7 +108,10 @@ export function memoryStage(): Stage {
       for (const identityId of identityIds) staged.delete(identityId)
     },
     async *changes() {
-      yield [...staged].sort(([a], [b]) => compareKeys(a, b)).map(([, change]) => change)
+      yield inOrder()
+    },
+    async digest() {
+      return planDigest(inOrder().map(({ change }) => change))
     },
   }
 }
@@ -64,6 +128,7 @@ export function glanceStage(most: number): Stage & { readonly seen: () => readon
       for (const identityId of identityIds) staged.delete(identityId)
     },
     async *changes() {},
+    digest: async () => planDigest([]),
     seen: () => [...staged.values()],
   }
 }

@@ -24,6 +24,19 @@ test('equal seeds and days give equal exports, other seeds give others', () => {
   expect(texts[0]).not.toBe(texts[2])
 })
 
+test('a company of hundreds of thousands of people has a next night', () => {
+  const [ana] = company({ seed: 1, size: 50, today: firstDay })
+  const people = Array.from({ length: 300_000 }, (_, index) => {
+    const workerId = `W${index + 1}`
+    return { ...(ana as Person), workerId, managerId: workerId }
+  })
+  const counts = { ...usualNight, mover: 0, leaver: 0, absentee: 0, futureLeaver: 0, returner: 0, correction: 0 }
+
+  const { story } = nextNight(people, { seed: 1, today: secondDay, counts: { ...counts, brokenRow: 0, joiner: 1 } })
+
+  expect(story.joiner).toEqual(['W300001'])
+})
+
 test.for(seeds)('everybody has a key and an address of their own, and a manager who is there (seed %i)', (seed) => {
   const people = company({ seed, size: 250, today: firstDay })
 

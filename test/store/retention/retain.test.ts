@@ -4,6 +4,7 @@ import { personOf } from '../../../src/store/audit/history.ts'
 import { retryEvents } from '../../../src/store/inbox/review.ts'
 import { kept } from '../../../src/store/retention/kept.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
+import { explaining } from '../../helpers/explaining.ts'
 import { type Host, openWorld, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
@@ -128,4 +129,48 @@ test('runs of long ago go, but for the last hundred and those of which something
 
   expect(removed.history).toBe(5)
   expect((await world.runOf(first.id)).state).toBe('finished')
+})
+
+test('a large run loses its values and then itself in portions, each of which looks at no more than its own rows', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const run = await world.night(staff(1))
+  await sql`
+    insert into changes (run_id, identity_id, kind, record, fields, state, batch)
+    select ${run.id}, 'F' || n, 'join', '{"identityId": "F"}', '{"email": {"from": null, "to": "f@acme.example"}}', 'due', 1
+    from generate_series(1, 9000) n`.execute(db)
+  await sql`analyze changes`.execute(db)
+  await sql`
+    insert into runs (id, connection, feed, trigger, options, state, created_at, finished_at)
+    select gen_random_uuid(), 'acme', 'source', 'schedule', '{}', 'unchanged', ${world.clock.now}::timestamptz + n * interval '1 hour',
+      ${world.clock.now}::timestamptz + n * interval '1 hour' from generate_series(1, 100) n`.execute(db)
+  const left = async () => {
+    const { rows } = await sql<{ values: number; changes: number; runs: number }>`
+      select count(record)::int as values, count(*)::int as changes, (select count(*)::int from runs where id = ${run.id}) as runs
+      from changes where run_id = ${run.id}`.execute(db)
+    return rows[0]
+  }
+  const looked: number[] = []
+  const turn = async (portions: number) => {
+    const { explained, found } = explaining(db)
+    await retain(explained, { ...settings, portions }, world.clock.now)
+    looked.push(...found.filter(({ statement }) => statement.includes('changes')).map(({ rows }) => rows))
+    return await left()
+  }
+
+  await afterDays(world, 31)
+  const valuesLeft = [await turn(2), await turn(2), await turn(2)].map((after) => after?.values)
+  await retain(db, settings, world.clock.now)
+  await afterDays(world, 1200)
+  const changesLeft = [await turn(2), await turn(2), await turn(10)]
+
+  expect(valuesLeft).toEqual([5001, 1001, 0])
+  expect(changesLeft).toEqual([
+    { values: 0, changes: 5001, runs: 1 },
+    { values: 0, changes: 1001, runs: 1 },
+    { values: 0, changes: 0, runs: 0 },
+  ])
+  // The second and the third turn pass over what was removed before, each of them once.
+  expect(looked.filter((rows) => rows > 2000)).toEqual([6000, 9001])
 })

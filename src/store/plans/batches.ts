@@ -1,0 +1,163 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { ChangeKind } from '../../identity/change.ts'
+import type { DeliveryKind } from '../deliveries/claim.ts'
+import type { Db } from '../schema.ts'
+
+export type BatchLimits = { readonly batchSize: number; readonly batchBytes: number }
+
+/** The requests by which each kind of change of a person is delivered, in the order in which they are numbered. */
+const jobOf: Readonly<Record<ChangeKind, Exclude<DeliveryKind, 'session'>>> = {
+  join: 'upsert',
+  update: 'upsert',
+  leave: 'update',
+  return: 'update',
+  correct: 'update',
+  retract: 'delete',
+}
+
+/** How changes are delivered: as people, as records change by change, or as one session that holds every record. */
+export type DeliveredBy = 'people' | 'direct' | 'session'
+
+/** In SQL, the job of a change. A record of whoever leaves is deleted, and one of whoever comes back is written as a whole. */
+const jobsInSql: Readonly<Record<DeliveredBy, RawBuilder<string>>> = {
+  people: sql`case when kind in ('join', 'update') then 'upsert' when kind = 'retract' then 'delete' else 'update' end`,
+  direct: sql`case when kind in ('join', 'return') then 'upsert' when kind in ('leave', 'retract') then 'delete' else 'update' end`,
+  session: sql`'session'`,
+}
+
+/**
+ * While a plan grows nobody knows how many batches of each kind there will be. Each kind has numbers of its own until the plan is accepted,
+ * so that those of the first kind, which nearly all changes of a large plan are, can stay.
+ */
+const before: Readonly<Record<Exclude<DeliveryKind, 'session'>, number>> = {
+  upsert: 0,
+  update: 2 ** 29,
+  delete: 2 ** 30,
+}
+
+export type BatchNumbers = (kind: ChangeKind, bytes: number) => number
+
+/** Numbers the batches of a plan that grows: each change that it is asked for goes into the last batch of its kind, or into a new one. */
+export function batchNumbers({ batchSize, batchBytes }: BatchLimits): BatchNumbers {
+  const last = new Map<DeliveryKind, { number: number; people: number; bytes: number }>()
+  return (kind, bytes) => {
+    const job = jobOf[kind]
+    const batch = last.get(job) ?? { number: before[job] + 1, people: 0, bytes: 0 }
+    const isFull = batch.people > 0 && (batch.people >= batchSize || batch.bytes + bytes > batchBytes)
+    const next = isFull
+      ? { number: batch.number + 1, people: 1, bytes }
+      : { ...batch, people: batch.people + 1, bytes: batch.bytes + bytes }
+    last.set(job, next)
+    return next.number
+  }
+}
+
+type Batch = {
+  readonly batch: number | null
+  readonly kind: DeliveryKind
+  readonly kinds: number
+  readonly people: number
+  readonly bytes: number
+}
+
+/**
+ * Makes the changes of a plan due in batches: those in which it was staged, or new ones where these are not within the limits or hardly filled.
+ * To number the changes of a large plan means to write each of them once more, which costs more than all else. Answers how many batches
+ * there are.
+ */
+export async function makeDue(
+  tx: Db,
+  { runId, limits, by, now }: { runId: string; limits: BatchLimits; by: DeliveredBy; now: Date },
+): Promise<number> {
+  const staged = await batchesOf(tx, runId, by)
+  // Records are staged as people are, and numbered by what becomes of them.
+  const isUsable = by === 'people' && areWithin(staged, limits) && areFilled(staged, limits)
+  if (!isUsable) await numberAgain(tx, { runId, limits, by })
+  const batches = isUsable ? await inOneRow(tx, runId, staged) : await batchesOf(tx, runId, by)
+  if (batches.length === 0) return 0
+  await sql`
+    insert into deliveries (run_id, batch, kind, state, due_at, people)
+    select ${runId}, batch, kind, 'due', ${now}, people
+    from jsonb_to_recordset(${JSON.stringify(batches)}::jsonb) as b(batch integer, kind text, people integer)`.execute(
+    tx,
+  )
+  return batches.length
+}
+
+async function batchesOf(tx: Db, runId: string, by: DeliveredBy): Promise<Batch[]> {
+  const jobInSql = jobsInSql[by]
+  const { rows } = await sql<Batch>`
+    select batch, min(${jobInSql}) as kind, count(distinct ${jobInSql})::int as kinds, count(*)::int as people,
+      coalesce(sum(octet_length(record::text)), 0)::float8 as bytes
+    from changes where run_id = ${runId} and state = 'due' group by batch order by batch`.execute(tx)
+  return rows
+}
+
+function areWithin(batches: readonly Batch[], { batchSize, batchBytes }: BatchLimits): boolean {
+  return batches.every(
+    ({ batch, kinds, people, bytes }) =>
+      batch !== null && kinds === 1 && people <= batchSize && (bytes <= batchBytes || people === 1),
+  )
+}
+
+/** Whether not many fewer batches would do, as they would where much of a plan was taken out of it since. */
+function areFilled(batches: readonly Batch[], { batchSize, batchBytes }: BatchLimits): boolean {
+  let needed = 0
+  const open = { kind: '', people: 0, bytes: 0 }
+  for (const { kind, people, bytes } of batches) {
+    const fits = kind === open.kind && open.people + people <= batchSize && open.bytes + bytes <= batchBytes
+    if (!fits) needed += 1
+    Object.assign(open, fits ? { people: open.people + people, bytes: open.bytes + bytes } : { kind, people, bytes })
+  }
+  return batches.length - needed <= batches.length / 4
+}
+
+/** Lets the numbers of the other kinds follow those of the first. */
+async function inOneRow(tx: Db, runId: string, staged: readonly Batch[]): Promise<Batch[]> {
+  let end = 0
+  const moved = new Map<DeliveryKind, number>()
+  for (const job of ['upsert', 'update', 'delete'] as const) {
+    const own = staged.flatMap(({ kind, batch }) => (kind === job && batch !== null ? [batch] : []))
+    const [first] = own
+    if (first === undefined) continue
+    const by = end + 1 - first
+    // The first kind keeps its numbers, also where a batch is missing.
+    if (first > before.update) {
+      moved.set(job, by)
+      await sql`
+        update changes set batch = batch + ${by}::int
+        where run_id = ${runId} and batch between ${first} and ${own.at(-1)} and state = 'due'`.execute(tx)
+    }
+    end = (own.at(-1) ?? end) + (moved.get(job) ?? 0)
+  }
+  return staged.map((batch) => ({ ...batch, batch: (batch.batch ?? 0) + (moved.get(batch.kind) ?? 0) }))
+}
+
+/** Gives new numbers in the order of the keys. */
+async function numberAgain(
+  tx: Db,
+  { runId, limits, by }: { runId: string; limits: BatchLimits; by: DeliveredBy },
+): Promise<void> {
+  if (by === 'session') {
+    // All records become live at once, so that all of their changes are settled at once.
+    await sql`update changes set batch = 1 where run_id = ${runId} and state = 'due'`.execute(tx)
+    return
+  }
+  await sql`
+    with kinds as (
+      select ctid as place, identity_id, record, ${jobsInSql[by]} as job
+      from changes where run_id = ${runId} and state = 'due'
+    ), counted as (
+      select place, identity_id, job, record, (row_number() over (partition by job order by identity_id) - 1) / ${limits.batchSize}::int as by_count
+      from kinds
+    ), portions as (
+      select place, identity_id, job, by_count,
+        coalesce(sum(octet_length(record::text)) over (partition by job, by_count order by identity_id), 0) / ${limits.batchBytes}::int
+          as by_bytes
+      from counted
+    ), batches as (
+      select place, dense_rank() over (order by job desc, by_count, by_bytes) as batch from portions
+    )
+    update changes set batch = batches.batch
+    from batches where changes.ctid = batches.place`.execute(tx)
+}

@@ -1,0 +1,123 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { copyRows } from '../../src/database/copy.ts'
+import { type Database, openDatabase } from '../../src/database/database.ts'
+import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
+import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
+
+type Tables = { note: { id: number; text: string | null; said: unknown } }
+
+const migrations = [{ name: '0001-note', sql: 'CREATE TABLE note (id int PRIMARY KEY, text text, said json)' }]
+const columns = ['id', 'text', 'said']
+
+describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
+  let lifetime: AsyncDisposableStack
+  let database: Database<Tables>
+
+  beforeAll(async () => {
+    lifetime = new AsyncDisposableStack()
+    const { at } = lifetime.use(await place())
+    database = lifetime.use(await openDatabase<Tables>({ at, schemas: ['rollcall'], migrations }))
+  })
+
+  beforeEach(() => emptyTables(database, 'rollcall'))
+
+  afterAll(() => lifetime.disposeAsync())
+
+  const notes = () => database.db.selectFrom('note').selectAll().orderBy('id').execute()
+
+  test('texts and documents are read back as they were written, whatever they hold', async () => {
+    const texts = [
+      '',
+      'Ana',
+      '\\N',
+      '\\.',
+      '\\',
+      'a\tb\nc\rd\r\n',
+      '"quoted", {json}',
+      'Zoë 🙂 李',
+      '\u0001\u007f',
+      "it's $1",
+      null,
+    ]
+    const rows = texts.map((text, id) => ({ id, text, said: { text } }))
+
+    await copyRows(database.db, {
+      table: 'note',
+      columns,
+      rows: rows.map(({ id, text, said }) => [id, text, JSON.stringify(said)]),
+    })
+
+    expect(await notes()).toEqual(rows)
+  })
+
+  test('no rows are written where there are none', async () => {
+    await copyRows(database.db, { table: 'note', columns, rows: [] })
+
+    expect(await notes()).toEqual([])
+  })
+
+  test('many rows travel at once, while others use the database', async () => {
+    const rows = Array.from({ length: 50_000 }, (_, id) => [id, 'x'.repeat(100), null] as const)
+
+    const [, ...others] = await Promise.all([
+      copyRows(database.db, { table: 'note', columns, rows }),
+      ...[1, 2, 3].map((id) => sql<{ id: number }>`select ${id}::int as id`.execute(database.db)),
+    ])
+
+    expect(others.map(({ rows: [row] }) => row?.id)).toEqual([1, 2, 3])
+    expect((await notes()).length).toBe(50_000)
+  })
+
+  test.for([
+    [
+      'a key that is there already',
+      [
+        [2, 'b', null],
+        [1, 'again', null],
+        [3, 'c', null],
+      ],
+      columns,
+      '23505',
+    ],
+    [
+      'a value of another type',
+      [
+        [2, 'b', null],
+        ['three', 'c', null],
+        [4, 'd', null],
+      ],
+      columns,
+      '22P02',
+    ],
+    ['a column that is not there', [[2, 'b', null]], ['id', 'text', 'nothing'], '42703'],
+  ] as const)('%s fails with its code, adds no row and leaves the connection usable', async ([, rows, into, code]) => {
+    await copyRows(database.db, { table: 'note', columns, rows: [[1, 'a', null]] })
+
+    const failed = database.db.transaction().execute(async (tx) => {
+      await copyRows(tx, { table: 'note', columns, rows: [[9, 'in the same transaction', null]] })
+      await copyRows(tx, { table: 'note', columns: into, rows })
+    })
+
+    await expect(failed).rejects.toMatchObject({ code })
+    expect(await notes()).toEqual([{ id: 1, text: 'a', said: null }])
+    await copyRows(database.db, { table: 'note', columns, rows: [[5, 'after', null]] })
+    expect((await notes()).map(({ id }) => id)).toEqual([1, 5])
+  })
+})
+
+test('a COPY is one batch with its rows, in whatever pieces it arrives', () => {
+  const copy = copyMessages(`${copyMark}copy note (id) from stdin`, Buffer.from('1\n2\n'))
+  const bytes = Buffer.concat([queryMessage('begin'), copy, queryMessage('commit')])
+
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const first = takeBatches(bytes.subarray(0, cut))
+    const second = takeBatches(Buffer.concat([first.rest, bytes.subarray(cut)]))
+
+    const batches = [...first.batches, ...second.batches].map((batch) => batch.toString('latin1'))
+    expect(batches).toEqual(
+      [queryMessage('begin'), copy, queryMessage('commit')].map((batch) => batch.toString('latin1')),
+    )
+    expect(second.rest).toHaveLength(0)
+  }
+})

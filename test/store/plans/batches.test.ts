@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../src/database/database.ts'
+import type { PlannedPerson } from '../../../src/identity/decider.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { batchNumbers } from '../../../src/store/plans/batches.ts'
+import { commitPlan, stagePeople, unstagePeople } from '../../../src/store/plans/plans.ts'
+import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { bothDatabases, emptyTables } from '../../helpers/servers/databases.ts'
+
+const now = new Date('2026-11-20T03:00:00.000Z')
+const limits = { batchSize: 3, batchBytes: 1000 }
+const long = 'x'.repeat(400)
+
+describe.each(bothDatabases)('the batches of a plan on $name', ({ place }) => {
+  let lifetime: AsyncDisposableStack
+  let store: Database<StoreSchema>
+  let runId: string
+
+  beforeAll(async () => {
+    lifetime = new AsyncDisposableStack()
+    const { at } = lifetime.use(await place())
+    store = lifetime.use(await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations }))
+  })
+
+  beforeEach(async () => {
+    await emptyTables(store, 'rollcall')
+    await ensureConnection(store.db, 'acme')
+    const asked = { connection: 'acme', feed: 'source', trigger: 'operator', options: {}, now } as const
+    runId = await addWaitingRun(store.db, asked)
+  })
+
+  afterAll(() => lifetime.disposeAsync())
+
+  const change = (key: string, kind: 'join' | 'leave' | 'retract' = 'join', jobTitle = ''): PlannedPerson => {
+    const told = { identityId: key, carried: false }
+    const record = { identityId: key, jobTitle }
+    return {
+      identityId: key,
+      entry: null,
+      change:
+        kind === 'retract'
+          ? { ...told, kind, reason: 'a test' }
+          : { ...told, kind, record, fields: {}, inferred: false },
+      origin: null,
+    }
+  }
+
+  const joiners = (people: number) => Array.from({ length: people }, (_, index) => change(`E${index + 1}`))
+
+  const stage = (people: readonly PlannedPerson[], numbers = batchNumbers(limits)) =>
+    stagePeople(store.db, runId, people, null, { numbers })
+
+  const commit = (within = limits) =>
+    store.db
+      .transaction()
+      .execute((tx) => commitPlan(tx, { runId, connection: 'acme', limits: within, speaksOfAbsent: true, now }))
+
+  /** Who is in which batch. */
+  async function batches(): Promise<string[]> {
+    const { rows } = await sql<{ told: string }>`
+      select deliveries.batch || ' ' || deliveries.kind || ' ' || deliveries.people || ': '
+        || string_agg(changes.identity_id, ' ' order by changes.identity_id) as told
+      from deliveries left join changes using (run_id, batch) group by deliveries.run_id, deliveries.batch
+      order by deliveries.batch`.execute(store.db)
+    return rows.map(({ told }) => told)
+  }
+
+  /** By which transaction each change was written last. */
+  async function written(): Promise<string[]> {
+    const { rows } = await sql<{ told: string }>`
+      select identity_id || ' ' || xmin::text as told from changes order by identity_id`.execute(store.db)
+    return rows.map(({ told }) => told)
+  }
+
+  test('are those in which it was staged, and no change is written again', async () => {
+    const numbers = batchNumbers(limits)
+    await stage(joiners(2), numbers)
+    await stage([change('E5'), change('E3'), change('E4')], numbers)
+    const before = await written()
+
+    const count = await commit()
+
+    expect(count).toBe(2)
+    expect(await batches()).toEqual(['1 upsert 3: E1 E2 E5', '2 upsert 2: E3 E4'])
+    expect(await written()).toEqual(before)
+  })
+
+  test('hold no more bytes than they may, but for a single person', async () => {
+    await stage([
+      change('E1', 'join', long),
+      change('E2', 'join', long),
+      change('E3', 'join', long.repeat(3)),
+      change('E4'),
+    ])
+
+    await commit()
+
+    expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 1: E3', '3 upsert 1: E4'])
+  })
+
+  test('are of one kind each, those that create people first and those that delete last', async () => {
+    await stage([change('E1', 'retract'), change('E2', 'leave'), change('E3'), change('E4', 'leave'), change('E5')])
+
+    await commit()
+
+    expect(await batches()).toEqual(['1 upsert 2: E3 E5', '2 update 2: E2 E4', '3 delete 1: E1'])
+  })
+
+  test('are new ones where the limits are lower by now', async () => {
+    await stage(joiners(4))
+
+    await commit({ ...limits, batchSize: 2 })
+
+    expect(await batches()).toEqual(['1 upsert 2: E1 E2', '2 upsert 2: E3 E4'])
+  })
+
+  test('are new ones where most people were taken out of the plan again', async () => {
+    await stage(joiners(9))
+    await unstagePeople(store.db, runId, ['E2', 'E3', 'E5', 'E6', 'E7', 'E8'])
+
+    await commit()
+
+    expect(await batches()).toEqual(['1 upsert 3: E1 E4 E9'])
+  })
+
+  test('are new ones where some people have none yet', async () => {
+    await stage(joiners(2))
+    await stagePeople(store.db, runId, [change('E0'), change('E9', 'leave')])
+
+    await commit()
+
+    expect(await batches()).toEqual(['1 upsert 3: E0 E1 E2', '2 update 1: E9'])
+  })
+
+  test('are none where there is nothing to send', async () => {
+    const count = await commit()
+
+    expect(count).toBe(0)
+    expect(await batches()).toEqual([])
+  })
+})

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { acceptLeavers, noteLeavers, settleLeavers } from '../../../src/store/leavers/clock.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { commitPlan } from '../../../src/store/plans/plans.ts'
+import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { Db, StoreSchema } from '../../../src/store/schema.ts'
+import { explaining, type Looked } from '../../helpers/explaining.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
+
+const now = new Date('2026-11-20T03:00:00.000Z')
+const known = 4000
+const changed = 1000
+/** A statement may look at so many rows for each row of the plan. Each with all others would be a thousand. */
+const mostRowsEach = 40
+
+describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
+  test('no statement looks at more rows than those of the plan, though the statistics know nothing of it', async () => {
+    await using where = await place()
+    await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
+    const { db } = store
+    await ensureConnection(db, 'acme')
+    const first = await lookedAtBy(db, await planned(db, { people: known, kind: 'join' }))
+    await sql`update deliveries set state = 'done', answer = '{"status": 200}'`.execute(db)
+    await sql`update runs set state = 'finished'`.execute(db)
+    await sql`analyze`.execute(db)
+    const runId = await planned(db, { people: changed, kind: 'leave' })
+
+    const second = await lookedAtBy(db, runId)
+
+    expect(first.filter(({ rows }) => rows > mostRowsEach * known)).toEqual([])
+    expect(second.filter(({ rows }) => rows > mostRowsEach * changed + known)).toEqual([])
+    expect(second.length).toBeGreaterThan(15)
+    const { rows: due } = await sql<{ people: number }>`
+      select people from deliveries where run_id = ${runId} order by batch`.execute(db)
+    expect(due.map(({ people }) => people)).toEqual(Array.from({ length: 20 }, () => 50))
+  })
+
+  const lookedAtBy = (db: Db, runId: string): Promise<readonly Looked[]> =>
+    db.transaction().execute(async (tx) => {
+      const { explained, found } = explaining(tx)
+      await acceptAll(explained, runId)
+      return found
+    })
+
+  async function acceptAll(tx: Db, runId: string): Promise<void> {
+    const stating = { runId, connection: 'acme', timeZone: 'UTC', now }
+    await noteLeavers(tx, stating)
+    await acceptLeavers(tx, stating)
+    const limits = { batchSize: 50, batchBytes: 1_000_000 }
+    await commitPlan(tx, { runId, connection: 'acme', limits, speaksOfAbsent: true, now })
+    await settleLeavers(tx, stating)
+  }
+
+  /** A run of an export with a change for so many people. */
+  async function planned(db: Db, { people, kind }: { people: number; kind: 'join' | 'leave' }): Promise<string> {
+    const runId = await addWaitingRun(db, {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'operator',
+      options: {},
+      now,
+    })
+    await sql`update runs set state = 'planned', mode = 'snapshot', as_of = ${now} where id = ${runId}`.execute(db)
+    const separatedAt = kind === 'leave' ? '2026-11-19T00:00:00.000Z' : null
+    const record = sql`jsonb_build_object('identityId', 'E' || n, 'firstName', 'Ana', 'separatedAt', ${separatedAt}::text)`
+    await sql`
+      insert into plan_entries (run_id, identity_id, wanted, inferred, as_of, employment_as_of, absences)
+      select ${runId}, 'E' || n, ${record}, false, ${now}, ${now}, 0 from generate_series(1, ${people}::int) n`.execute(
+      db,
+    )
+    await sql`
+      insert into changes (run_id, identity_id, kind, record, separated_at, fields, state)
+      select ${runId}, 'E' || n, ${kind}, ${record}::json, ${separatedAt}, '{"firstName": {"from": null, "to": "Ana"}}', 'due'
+      from generate_series(1, ${people}::int) n`.execute(db)
+    return runId
+  }
+})
