@@ -1,4 +1,5 @@
-import { type ProcessRole, processRoles } from '../contract/control/processes.ts'
+import { processRoles } from '../contract/control/process-roles.ts'
+import type { ProcessRole } from '../contract/control/processes.ts'
 import { maintain, maintainRegularly } from '../database/maintain.ts'
 import { type BoundWorkers, type JobName, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
+import { measureIdle } from './idle.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
 import { measureStarts } from './start.ts'
@@ -13,7 +14,8 @@ const usage = `npm run bench -- plan|deliver [--sizes 10000,100000] [--stores PG
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
-npm run bench -- start [--rounds 10] [--json]`
+npm run bench -- start [--rounds 10] [--json]
+npm run bench -- idle [--seconds 30] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -54,6 +56,7 @@ const amounts = {
 
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
 else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
 else {
@@ -196,18 +199,29 @@ async function benchPlatform(): Promise<Row[]> {
   }))
 }
 
-/** Commands against a bare Node that starts and ends. */
+/** Commands against a bare Node that starts and ends, or against one that loads the same libraries. */
 async function benchStart(): Promise<Row[]> {
-  const [bare, ...commands] = await measureStarts(Number(values.rounds))
-  if (bare === undefined) throw new Error('the bare Node was not measured')
-  return [bare, ...commands].map(({ what, wallMs, cpuMs, asked }) => ({
+  await using server = await startServer('postgres')
+  const starts = await measureStarts(server.url, Number(values.rounds))
+  return starts.map(({ what, wallMs, cpuMs, reference, asked }) => ({
     what,
     ms: round(wallMs),
     'CPU ms': round(cpuMs),
-    'time / node': ratio(wallMs, bare.wallMs),
-    'CPU / node': ratio(cpuMs, bare.cpuMs),
+    reference: reference.what,
+    'its ms': round(reference.wallMs),
+    'its CPU ms': round(reference.cpuMs),
+    'time / its': ratio(wallMs, reference.wallMs),
+    'CPU / its': ratio(cpuMs, reference.cpuMs),
     asked: asked ?? '',
   }))
+}
+
+/** A daemon that has nothing to do against a bare Node that has loaded the same libraries. */
+async function benchIdle(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const { ours, reference, libraries } = await measureIdle(server.url, load.seconds)
+  const found = { MiB: Math.round(ours), libraries, 'their MiB': Math.round(reference) }
+  return [{ what: 'serve', ...found, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
 }
 
 function againstScript(ours: Measured, script: Measured): Row {

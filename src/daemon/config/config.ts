@@ -20,7 +20,7 @@ import { type ConfigDocument, type Path, type Problem, parseConfig } from './doc
 import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
-import { type Presets, readPresets } from './presets.ts'
+import { type Presets, presetsFor } from './presets.ts'
 import {
   ConfigFile,
   type ConnectionSettings,
@@ -193,7 +193,7 @@ export async function configOfText(
   const document = await parseConfig(text, { env, folder })
   const known = { document, faults: faultsOf(document, { file: shown, secrets }) }
   refuse(shown, document.problems)
-  const presets = await readPresets()
+  const presets = await presetsFor(presetsIn(document.values()))
   const values = checked(shown, document, presets)
   const { platform, dataDir, server, alerts, retention, approvals, connections } = values
   const attempts = Object.entries(connections).map(([name, settings]) =>
@@ -330,7 +330,7 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
   ) {
     parsed = ConfigFile.safeParse(values())
   }
-  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema())
+  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema)
   refuse(path, [...problems, ...secretsInPlain(document)])
   if (parsed.data) return parsed.data
   throw parsed.error
@@ -338,6 +338,15 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
 
 function problemAt(document: ConfigDocument, path: Path, what: string): Problem {
   return { ...document.positionOf(path), message: `${path.join('.')}: ${what}` }
+}
+
+/** The names of presets in values of which nothing is known yet. */
+function presetsIn(values: unknown): string[] {
+  if (!isObject(values) || !isObject(values.connections)) return []
+  const feeds = Object.values(values.connections).flatMap((connection) =>
+    isObject(connection) ? [connection.source, connection.webhook] : [],
+  )
+  return feeds.flatMap((feed) => (isObject(feed) && feed.preset !== undefined ? [String(feed.preset)] : []))
 }
 
 /** The values with what presets know of the form of their system's exports below the words of each source. */
@@ -581,7 +590,7 @@ function toFeed(
   const mapping = Mapping.safeParse(
     mergePreset(base?.mapping ?? {}, { fields, status, action, severalRows, rowTimeZone, scope }),
   )
-  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
+  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 
   const contradiction =
     mode === 'snapshot' && mapping.data.action
