@@ -5,11 +5,13 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 
-# The image's own Node is the runtime, so the ones that npm offers as optional packages are taken out again.
+# The image's own Node is the runtime, so the ones that npm offers as optional packages are taken out again, and what only compilers
+# and debuggers read.
 COPY package.json package-lock.json .npmrc ./
 # What npm keeps for itself, its log and its compiled code, would make each image another one.
 RUN NODE_DISABLE_COMPILE_CACHE=1 npm ci --omit=dev --no-audit --no-fund --cache /tmp/npm \
- && rm -rf /tmp/npm node_modules/node-*-x64 node_modules/node-*-arm64
+ && rm -rf /tmp/npm node_modules/node-*-x64 node_modules/node-*-arm64 \
+ && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 COPY bin ./bin
 COPY config ./config

@@ -1,6 +1,6 @@
-import { Agent } from 'undici'
 import { control, controlPrefix } from '../contract/control/control.ts'
 import { Failure, type FailureCode, failures } from '../errors.ts'
+import { type AgentWhenUsed, agentWhenUsed } from '../http/client/agent-when-used.ts'
 import { type Calls, remoteCalls, type Unsuccessful } from '../http/client/calls.ts'
 
 // The plan of a large company takes a while to make, and is one long document.
@@ -18,8 +18,11 @@ export function controlOverSocket({ socket }: { socket: string }): Control {
 }
 
 /** How a client reaches what listens at a Unix socket. The name of the host says nothing. */
-export function throughSocket(socket: string): { readonly origin: string; readonly dispatcher: Agent } {
-  return { origin: 'http://localhost', dispatcher: new Agent({ connect: { socketPath: socket } }) }
+export function throughSocket(socket: string): {
+  readonly origin: string
+  readonly dispatcher: AgentWhenUsed['dispatcher']
+} {
+  return { origin: 'http://localhost', dispatcher: agentWhenUsed({ connect: { socketPath: socket } }).dispatcher }
 }
 
 function failureOf(answer: Unsuccessful, socket: string): Failure {

@@ -3,7 +3,6 @@ import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import type { ControlContext } from '../daemon/control/control.ts'
 import { guardedHandlers } from '../daemon/control/handlers.ts'
-import { startWork, tidyAtTheEnd } from '../daemon/work.ts'
 import { localCalls } from '../http/client/calls.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -11,16 +10,20 @@ import type { Control } from './control-client.ts'
 
 export type Here = { readonly control: Control; [Symbol.asyncDispose](): Promise<void> }
 
+/** What a command does with a store: it only looks, it asks for something, or it works, which does what was asked for. */
+export type Doing = { readonly works?: boolean; readonly looks?: boolean }
+
 /** Opens the store in this process, for a command that finds no daemon, and starts workers if the command works. */
 export async function openHere(
   config: Config,
-  { works, signal }: { works: boolean; signal: AbortSignal },
+  { works = false, looks = false, signal }: Doing & { signal: AbortSignal },
 ): Promise<Here> {
   await using opening = new AsyncDisposableStack()
   // What a run does is told by the command itself; the log is for what was not expected.
   const events = createEvents(createLogger({ level: 'error' }))
-  const assembly = opening.use(await assemble(config, { events, now: () => new Date(), works }))
+  const assembly = opening.use(await assemble(config, { events, now: () => new Date(), works, looks }))
   if (works) {
+    const { startWork, tidyAtTheEnd } = await import('../daemon/work.ts')
     opening.defer(() => tidyAtTheEnd(assembly))
     opening.use(await startWork(assembly))
   }

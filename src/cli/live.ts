@@ -108,7 +108,7 @@ async function withoutDaemon<T>(
   look: (control: Control) => Promise<T>,
 ): Promise<T> {
   const { openHere } = await import('./here.ts')
-  await using here = await openHere(config, { works: false, signal })
+  await using here = await openHere(config, { looks: true, signal })
   return await look(here.control)
 }
 

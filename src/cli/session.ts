@@ -4,6 +4,7 @@ import { findConfig } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
 import { type Control, controlOverSocket } from './control-client.ts'
 import { type FoundDaemon, findDaemon } from './find-daemon.ts'
+import type { Doing } from './here.ts'
 import { createOutput, type Output } from './output.ts'
 import { listenForStop, type StopSignal } from './stop-signal.ts'
 
@@ -45,11 +46,11 @@ export async function configOf(
 
 /**
  * Runs a command against the daemon where one runs, and otherwise against the opened store itself. With `works` this process then
- * also does the work that the command asks for.
+ * also does the work that the command asks for; with `looks` it opens no queue.
  */
 export async function withSession(
   options: CommonOptions,
-  { works = false }: { works?: boolean },
+  { works = false, looks = false }: Doing,
   command: (session: Session) => Promise<number>,
 ): Promise<number> {
   const output = createOutput(options)
@@ -62,7 +63,7 @@ export async function withSession(
     if (config.platform.isReadable) output.note(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
     const complete = works ? await configOf({ ...options, verbose: false }) : config
-    const opened = await openHere(complete, { works, signal: stop.signal }).catch(async (error: unknown) => {
+    const opened = await openHere(complete, { works, looks, signal: stop.signal }).catch(async (error: unknown) => {
       const begun = await daemonBehind(error, config, stop.signal)
       if (begun === null) throw error
       return begun

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { Agent } from 'undici'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/folder/open.ts'
 import { httpConnector } from '../connectors/http/open.ts'
@@ -7,10 +6,14 @@ import { sftpConnector } from '../connectors/sftp/open.ts'
 import { machineCaller } from '../contract/control/access.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
+import { agentWhenUsed } from '../http/client/agent-when-used.ts'
 import { type AnyAnswer, kindOf, statusOf } from '../http/client/answer.ts'
 import { type Around, type ClientOptions, createClient } from '../http/client/client.ts'
 import { provenServers } from '../http/client/tls.ts'
-import { openQueue, type Queue } from '../queue/queue.ts'
+import type { Queue } from '../queue/queue.ts'
+import { queueWhenUsed } from '../queue/queue-when-used.ts'
+import { redisPlace } from '../queue/redis-place.ts'
+import { hasJobTables } from '../queue/tables.ts'
 import type { StoreSchema } from '../store/schema.ts'
 import { takeLease } from '../store/workers/leases.ts'
 import type { ProcessCard } from '../store/workers/process-card.ts'
@@ -50,6 +53,8 @@ export type AssemblyOptions = {
   readonly card?: ProcessCard
   /** Whether this process does work that has traces. Default: if it is one of the daemon. */
   readonly works?: boolean
+  /** Whether this process only looks. Its queue is opened if it is used after all. */
+  readonly looks?: boolean
 }
 
 const connectTimeoutMs = 10_000
@@ -59,7 +64,7 @@ const embeddedLockSeconds = 600
 /** Opens the parts in order. What was opened is closed in reverse, also when a later one fails to open. */
 export async function assemble(
   config: Config,
-  { events: log, now, startedBy = userName(), card, works = card !== undefined }: AssemblyOptions,
+  { events: log, now, startedBy = userName(), card, works = card !== undefined, looks = false }: AssemblyOptions,
 ): Promise<Assembly> {
   await using opening = new AsyncDisposableStack()
   const traces = works && config.traces ? opening.use(await openTraces(config.traces, { card, events: log })) : noTraces
@@ -70,7 +75,10 @@ export async function assemble(
     now,
   })
   opening.use(audit)
-  const queue = opening.use(await openJobs(config, { store, events }))
+  const openQueue = () => openJobs(config, { store, events })
+  // A store that was looked at has all its tables, so that a check of it has none to make.
+  const mayWait = looks && (config.queue !== null || (await hasJobTables(store.pool)))
+  const queue = opening.use(mayWait ? queueWhenUsed(await jobsPlace(config, store), openQueue) : await openQueue())
   const lease = opening.use(await takeLease(store, card))
   const platform = opening.use(openPlatform(config, store, { around: timed(events) }))
   const connections = new Map(
@@ -154,6 +162,7 @@ export async function openJobs(
   config: Config,
   { store, events }: { store: Database<StoreSchema>; events: Events },
 ): Promise<Queue> {
+  const { openQueue } = await import('../queue/queue.ts')
   if (config.queue) return await openQueue({ backend: { kind: 'redis', url: await config.queue.read() }, events })
   const backend = { kind: 'database', database: store } as const
   if (store.kind === 'postgres') return await openQueue({ backend, events })
@@ -163,19 +172,23 @@ export async function openJobs(
   return queue
 }
 
+async function jobsPlace({ queue }: Config, store: Pick<Database<StoreSchema>, 'place'>): Promise<string> {
+  return queue ? redisPlace(await queue.read()) : store.place
+}
+
 /** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
 export function openPlatform(
   { platform }: Config,
   store: Pick<Database<StoreSchema>, 'pool'> | null,
   watching: Pick<ClientOptions, 'around'> = {},
 ): Platform & AsyncDisposable {
-  const dispatcher = new Agent({
+  const agent = agentWhenUsed({
     connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
   })
   const client = createClient(deliveryOperations, {
     baseUrl: platform.baseUrl,
     bearer: () => platform.apiKey.read(),
-    dispatcher,
+    dispatcher: agent.dispatcher,
     timeoutMs: platform.timeoutMs,
     ...watching,
   })
@@ -189,7 +202,7 @@ export function openPlatform(
       inFlight: platform.inFlight,
     }),
     inFlight: platform.inFlight,
-    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+    [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
 

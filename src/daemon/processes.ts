@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { type ProcessRole, processRoles } from '../contract/control/processes.ts'
+import { processRoles } from '../contract/control/process-roles.ts'
+import type { ProcessRole } from '../contract/control/processes.ts'
 import { Failure } from '../errors.ts'
 import type { ProcessCard } from '../store/workers/process-card.ts'
 import { differences, processes } from '../store/workers/processes.ts'

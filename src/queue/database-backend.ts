@@ -5,10 +5,9 @@ import { errorCode, Failure } from '../errors.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
+import { jobsSchema } from './tables.ts'
 
 const { Queue: BullQueue, Worker: BullWorker } = withBackend(createPostgresBackend)
-
-const schema = 'bullmq'
 
 /**
  * Jobs kept in the schema `bullmq` of a database, over its pool, whose sessions have that schema in their search path.
@@ -96,7 +95,7 @@ async function prepareTables(pool: Pool, place: string): Promise<void> {
     try {
       await runMigrations(await withoutNeedlessSchema(client))
     } catch (error) {
-      throw lacksRight(error) ? await missingRight(client, { schema, place }, error) : error
+      throw lacksRight(error) ? await missingRight(client, { schema: jobsSchema, place }, error) : error
     } finally {
       client.release()
     }
@@ -114,7 +113,7 @@ async function prepareTables(pool: Pool, place: string): Promise<void> {
  * a schema that an administrator has prepared is not asked for.
  */
 async function withoutNeedlessSchema(client: PoolClient): Promise<PgPoolClient> {
-  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [schema])
+  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS "isThere"', [jobsSchema])
   if (!rows[0].isThere) return client as PgPoolClient
   const query: Queryable['query'] = async (text, params) =>
     text.startsWith('CREATE SCHEMA IF NOT EXISTS') ? { rows: [], rowCount: null } : await asked(client, text, params)

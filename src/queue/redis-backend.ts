@@ -8,6 +8,7 @@ import type { Events } from '../telemetry/events.ts'
 import { settledWithin } from './answered.ts'
 import { type Backend, consumerOptions, producerOptions } from './backend.ts'
 import { createConnectionReport } from './connection-errors.ts'
+import { redisPlace } from './redis-place.ts'
 
 const prefix = 'rollcall'
 const connectWithinMs = 5000
@@ -21,7 +22,7 @@ const consuming = { maxRetriesPerRequest: null }
 
 /** Jobs kept in Redis. Refuses a server that is not there (`queue_unreachable`) or may evict jobs (`config_invalid`). */
 export async function openRedisBackend(url: string, events: Events): Promise<Backend> {
-  const place = placeOf(url)
+  const place = redisPlace(url)
   const report = createConnectionReport(place, events)
   const client = connectionTo(url, producing)
   try {
@@ -55,14 +56,6 @@ export async function openRedisBackend(url: string, events: Events): Promise<Bac
       client.disconnect()
     },
   }
-}
-
-function placeOf(url: string): string {
-  const address = URL.parse(url)
-  if (address === null || !['redis:', 'rediss:'].includes(address.protocol) || address.hostname === '') {
-    throw new Failure('config_invalid', 'The address of the queue is not one of Redis: write redis://host:port')
-  }
-  return `Redis at ${address.hostname}:${address.port || '6379'}`
 }
 
 function connectionTo(at: string, options: typeof producing | typeof consuming): Redis {

@@ -2,8 +2,11 @@ import { parseArgs } from 'node:util'
 import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
+import { measureIdle } from './idle.ts'
+import { measureInstalls } from './install.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
+import { simulate } from './simulate.ts'
 import { measureStarts } from './start.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
@@ -13,7 +16,10 @@ const usage = `npm run bench -- plan|deliver|records [--sizes 10000,100000] [--s
 npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--together] [--json]
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
-npm run bench -- start [--rounds 10] [--json]`
+npm run bench -- start [--rounds 10] [--json]
+npm run bench -- idle [--seconds 30] [--json]
+npm run bench -- install [--json]
+npm run bench -- simulate [--stores PostgreSQL,PostgreSQL+Redis] [--connections 1000] [--speed 10] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -35,6 +41,8 @@ const { positionals, values } = parseArgs({
     assets: { type: 'string', default: '100000' },
     controls: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '10' },
+    connections: { type: 'string', default: '1000' },
+    speed: { type: 'string', default: '10' },
     together: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -52,9 +60,13 @@ const amounts = {
   assets: Number(values.assets),
   controls: Number(values.controls),
 }
+const simulated = { connections: Number(values.connections), speed: Number(values.speed) }
 
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
+else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
+else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
+else if (positionals[0] === 'install') print(await benchInstall())
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
 else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
 else {
@@ -197,18 +209,71 @@ async function benchPlatform(): Promise<Row[]> {
   }))
 }
 
-/** Commands against a bare Node that starts and ends. */
+/** Commands against a bare Node that starts and ends, or against one that loads the same libraries. */
 async function benchStart(): Promise<Row[]> {
-  const [bare, ...commands] = await measureStarts(Number(values.rounds))
-  if (bare === undefined) throw new Error('the bare Node was not measured')
-  return [bare, ...commands].map(({ what, wallMs, cpuMs, asked }) => ({
+  await using server = await startServer('postgres')
+  const starts = await measureStarts(server.url, Number(values.rounds))
+  return starts.map(({ what, wallMs, cpuMs, reference, asked }) => ({
     what,
     ms: round(wallMs),
     'CPU ms': round(cpuMs),
-    'time / node': ratio(wallMs, bare.wallMs),
-    'CPU / node': ratio(cpuMs, bare.cpuMs),
+    reference: reference.what,
+    'its ms': round(reference.wallMs),
+    'its CPU ms': round(reference.cpuMs),
+    'time / its': ratio(wallMs, reference.wallMs),
+    'CPU / its': ratio(cpuMs, reference.cpuMs),
     asked: asked ?? '',
   }))
+}
+
+/** A daemon that has nothing to do against a bare Node that has loaded the same libraries. */
+async function benchIdle(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  const { ours, reference, libraries } = await measureIdle(server.url, load.seconds)
+  const found = { MiB: Math.round(ours), libraries, 'their MiB': Math.round(reference) }
+  return [{ what: 'serve', ...found, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
+}
+
+/** What an installation takes on the disk, with its largest packages. */
+async function benchInstall(): Promise<Row[]> {
+  return (await measureInstalls()).map(({ what, mib, files, asked, largest }) => ({
+    what,
+    MiB: Math.round(mib),
+    asked: asked ?? '',
+    files: files ?? '',
+    'largest, MiB': largest,
+  }))
+}
+
+/** A night of many connections against a platform that is simulated, with its limit. */
+async function benchSimulate(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null
+  const rows: Row[] = []
+  for (const store of chosen.filter((name) => name !== 'PGlite')) {
+    const found = await simulate({
+      server: server.url,
+      redis: store === 'PostgreSQL' ? null : (redis?.url ?? null),
+      ...simulated,
+    })
+    rows.push({
+      store,
+      ...simulated,
+      people: found.people,
+      'night s': round(found.nightSeconds),
+      'large again s': round(found.largeSeconds),
+      'small alone s': round(found.aloneSeconds),
+      'behind large s': round(found.behindSeconds),
+      timed: found.timedBehind,
+      'behind / alone': ratio(found.behindSeconds, found.aloneSeconds),
+      asked: 2,
+      requests: found.requests,
+      refused: found.refused,
+      'CPU s': round(found.cpuSeconds),
+      'peak MiB': Math.round(found.peakMib),
+    })
+  }
+  return rows
 }
 
 function againstScript(ours: Measured, script: Measured): Row {

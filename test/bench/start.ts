@@ -4,60 +4,118 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { company, toCsv } from '../../src/cli/demo/company.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
+import { loadsOf } from '../helpers/loads.ts'
+import { newDatabase } from './place.ts'
 
 const run = promisify(execFile)
 const rollcall = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** How long one start takes, from the call to its end, and for how long processors worked on it. */
 export type Start = {
   readonly what: string
   readonly wallMs: number
   readonly cpuMs: number
+  /** The same of a bare Node, or of one that loads the same libraries. */
+  readonly reference: { readonly what: string; readonly wallMs: number; readonly cpuMs: number }
   readonly asked: number | null
 }
 
-/** What is started, and at most how many times as long as a bare Node it may take. */
-const starts: readonly { readonly what: string; readonly args: readonly string[]; readonly asked: number | null }[] = [
-  { what: 'node', args: [process.execPath, '-e', ''], asked: null },
-  { what: '--version', args: [rollcall, '--version'], asked: 1.5 },
-  { what: '--help', args: [rollcall, '--help'], asked: 1.5 },
-  { what: 'status', args: [rollcall, 'status'], asked: 3 },
+const people = 250
+
+type Command = {
+  readonly what: string
+  readonly args: readonly string[]
+  /** Where the command finds what it needs; null: it needs nothing. */
+  readonly store: 'served' | 'PostgreSQL' | 'PGlite' | null
+  /** At most how many times as long as its reference it may take. */
+  readonly asked: number | null
+}
+
+/** What has no store is compared with a bare Node, the rest with one that loads the same libraries. */
+const commands: readonly Command[] = [
+  { what: '--version', args: ['--version'], store: null, asked: 1.5 },
+  { what: '--help', args: ['--help'], store: null, asked: 1.5 },
+  { what: 'status', args: ['status'], store: 'served', asked: 1.5 },
+  { what: `plan ${people}`, args: ['plan'], store: 'PostgreSQL', asked: 1.5 },
+  // Half of it is the embedded database that starts.
+  { what: `plan ${people}, PGlite`, args: ['plan'], store: 'PGlite', asked: null },
 ]
 
 /**
- * Starts a bare Node and the commands in turns, so that what slows the machine down slows all of them down. Each is started once
- * before, which leaves its compiled code behind, and `status` asks a daemon that runs.
+ * Starts the commands and their references in turns, so that what slows the machine down slows all of them down. Each is started
+ * before, which leaves its compiled code behind. `status` asks a daemon that runs, whose own time is in it; `plan` finds none.
  */
-export async function measureStarts(rounds: number): Promise<Start[]> {
-  await using place = await openPlace()
-  const samples = starts.map(({ args }) => ({
-    args: args.at(-1) === 'status' ? [...args, '--config', place.config] : args,
-    taken: [] as Sample[],
-  }))
-  for (const { args } of samples) await start(args)
-  for (let round = 0; round < rounds; round++) {
-    for (const { args, taken } of samples) taken.push(await start(args))
+export async function measureStarts(server: string, rounds: number): Promise<Start[]> {
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(await newDatabase(server)).url
+  const configs = {
+    served: opening.use(await openFolder(database)).config,
+    PostgreSQL: opening.use(await openFolder(opening.use(await newDatabase(server)).url)).config,
+    PGlite: opening.use(await openFolder('')).config,
   }
-  return samples.map(({ taken }, index) => ({
-    what: starts[index]?.what ?? '',
-    wallMs: middle(taken.map(({ wallMs }) => wallMs)),
-    cpuMs: middle(taken.map(({ cpuMs }) => cpuMs)),
-    asked: starts[index]?.asked ?? null,
+  opening.use(await startDaemon(await loadConfig(configs.served, {}), { events: silentEvents() }))
+  const compared = []
+  for (const { what, args, store, asked } of commands) {
+    const whole = store === null ? args : [...args, '--config', configs[store]]
+    // The first one makes the store.
+    await run(rollcall, whole).catch(() => null)
+    const { libraries } = store === null ? { libraries: [] } : await loadsOf(whole)
+    compared.push({
+      what,
+      asked,
+      ours: { args: [rollcall, ...whole], taken: [] as Sample[] },
+      reference: {
+        what: libraries.length === 0 ? 'node' : `node, ${libraries.length} libraries`,
+        args: [process.execPath, ...bareArguments(libraries)],
+        taken: [] as Sample[],
+      },
+    })
+  }
+  const all = compared.flatMap(({ ours, reference }) => [reference, ours])
+  for (const { args } of all) await start(args)
+  for (let round = 0; round < rounds; round++) {
+    for (const { args, taken } of all) taken.push(await start(args))
+  }
+  return compared.map(({ what, ours, reference, asked }) => ({
+    what,
+    ...middles(ours.taken),
+    reference: { what: reference.what, ...middles(reference.taken) },
+    asked,
   }))
+}
+
+/** What makes a bare Node load libraries, and then do nothing for that time. */
+export function bareArguments(libraries: readonly string[], staysMs = 0): string[] {
+  const loading = libraries.map((name) => `import('${name}')`).join(',')
+  const staying = staysMs === 0 ? '' : `.then(() => { console.log('there'); setTimeout(() => {}, ${staysMs}) })`
+  return ['-e', loading === '' ? '' : `Promise.all([${loading}])${staying}`]
 }
 
 type Sample = { readonly wallMs: number; readonly cpuMs: number }
 
-const startsAtOnce = 10
+/** Where libraries are found by their names, and where a bare Node keeps its compiled code. */
+export const bareSurroundings = {
+  cwd: root,
+  env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'rollcall-bench-compiled') },
+}
 
-/** Several starts in a row by a shell, which alone can tell for how long processors worked on the processes that it started. */
+const startsAtOnce = 5
+const held = 65
+
+/**
+ * Several starts in a row by a shell, which alone can tell for how long processors worked on the processes that it started. A first
+ * plan of everybody is held.
+ */
 async function start(args: readonly string[]): Promise<Sample> {
-  const script = `i=0; while [ $i -lt ${startsAtOnce} ]; do "$@" >/dev/null || exit 1; i=$((i + 1)); done; times`
+  const once = `"$@" >/dev/null 2>&1 || [ $? -eq ${held} ] || exit 1`
+  const script = `i=0; while [ $i -lt ${startsAtOnce} ]; do ${once}; i=$((i + 1)); done; times`
   const startedAt = performance.now()
-  const { stdout } = await run('sh', ['-c', script, 'sh', ...args])
+  const { stdout } = await run('sh', ['-c', script, 'sh', ...args], bareSurroundings)
   const wallMs = (performance.now() - startedAt) / startsAtOnce
   const ofChildren = stdout.trim().split('\n').at(-1) ?? ''
   const cpuMs = [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
@@ -67,26 +125,30 @@ async function start(args: readonly string[]): Promise<Sample> {
   return { wallMs, cpuMs: cpuMs / startsAtOnce }
 }
 
-async function openPlace(): Promise<AsyncDisposable & { readonly config: string }> {
-  await using opening = new AsyncDisposableStack()
+/** A folder with an export and a configuration whose store is in this database, or in the folder. */
+export async function openFolder(database: string): Promise<AsyncDisposable & { readonly config: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true }))
   const config = join(folder, 'rollcall.yaml')
+  const today = new Date().toISOString().slice(0, 10)
+  await writeFile(join(folder, 'people.csv'), toCsv(company({ seed: 1, size: people, today })))
   await writeFile(join(folder, 'key'), 'key')
+  await writeFile(join(folder, 'database'), database)
   await writeFile(
     config,
     `platform: { baseUrl: 'http://127.0.0.1:9/public/v2', apiKey: '\${file:key}' }
-dataDir: ./data
+${database === '' ? '' : 'database: ${file:database}\n'}dataDir: ./data
 server: { port: 0 }
 connections:
   hr:
     target: { name: HR }
-    source: { type: csv, path: '*.csv', mode: snapshot, preset: generic }
+    source: { type: csv, path: '*.csv', mode: snapshot, complete: { quietSeconds: 0 }, preset: generic }
 `,
   )
-  opening.use(await startDaemon(await loadConfig(config, {}), { events: silentEvents() }))
-  const opened = opening.move()
-  return { config, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { config, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+function middles(taken: readonly Sample[]): Sample {
+  return { wallMs: middle(taken.map(({ wallMs }) => wallMs)), cpuMs: middle(taken.map(({ cpuMs }) => cpuMs)) }
 }
 
 function middle(values: readonly number[]): number {

@@ -21,7 +21,7 @@ test('a daemon whose store takes no writes, or is away, says so, answers 503, an
   const ask = async (method: 'GET' | 'POST', path: string, body: object | null = null) => {
     const headers = { 'content-type': 'application/json' }
     const request = { origin: 'http://localhost', path: `/api/v1${path}`, method, headers }
-    const answer = await dispatcher.request({ ...request, body: body && JSON.stringify(body) })
+    const answer = await (await dispatcher()).request({ ...request, body: body && JSON.stringify(body) })
     return { status: answer.statusCode, body: await answer.body.json() }
   }
 

@@ -1,7 +1,8 @@
 import { walk } from '../../src/http/client/walk.ts'
 import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { OwnField } from '../../src/identity/record.ts'
-import { compileShape, type Property } from '../../src/identity/shape/shape.ts'
+import type { Property } from '../../src/identity/shape/property.ts'
+import { compileShape } from '../../src/identity/shape/shape.ts'
 import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context.ts'
 import { type Host, openWorld, type World } from './world.ts'
 

@@ -107,7 +107,7 @@ async function openControl(config: Config, signal: AbortSignal) {
   const daemon = await findDaemon(config)
   if (daemon) return { control: () => controlOverSocket(daemon), [Symbol.asyncDispose]: async () => undefined }
   const { openHere } = await import('../here.ts')
-  const here = await openHere(config, { works: false, signal })
+  const here = await openHere(config, { looks: true, signal })
   return { control: () => here.control, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() }
 }
 

@@ -7,7 +7,7 @@ export type EventsOptions = CommonOptions & { readonly state?: EventState }
 
 /** Lists the events that came in for a connection. */
 export async function events(options: EventsOptions): Promise<number> {
-  return await withSession(options, {}, async ({ config, control, output }) => {
+  return await withSession(options, { looks: true }, async ({ config, control, output }) => {
     const found = await allEvents(control, connectionNamed(options, config), options.state)
     output.result({ events: found }, ({ events: listed }, paint) => renderEvents(listed, paint))
     return 0

@@ -6,7 +6,7 @@ export type PersonOptions = CommonOptions & { readonly showValues?: boolean }
 
 /** Shows what is wanted and confirmed of a person, and how it came about. */
 export async function person(name: string, options: PersonOptions): Promise<number> {
-  return await withSession(options, {}, async (session) => {
+  return await withSession(options, { looks: true }, async (session) => {
     const { control, output } = session
     const { connection, identityId } = await personNamed(session, name, options)
     const params = { connection, identityId }

@@ -13,7 +13,7 @@ export type PlanOptions = CommonOptions & {
 
 /** Shows what a run would do now; the exit code tells whether it would be held. */
 export async function plan(options: PlanOptions): Promise<number> {
-  return await withSession(options, {}, async (session) => {
+  return await withSession(options, { looks: true }, async (session) => {
     const { config, control, output } = session
     const { person, out } = options
     // A file of one's own is no log and no pipe.

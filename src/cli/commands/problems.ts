@@ -7,7 +7,7 @@ import { type CommonOptions, withSession } from '../session.ts'
 
 /** Lists the changes that do not come to pass, the people whose rows cannot be read, and the events that could not be understood. */
 export async function problems(options: CommonOptions): Promise<number> {
-  return await withSession(options, {}, async ({ config, control, output }) => {
+  return await withSession(options, { looks: true }, async ({ config, control, output }) => {
     const found = await allPages((after?: string) =>
       control.listProblems({ query: { connection: options.connection, after, limit: 1000 } }),
     )

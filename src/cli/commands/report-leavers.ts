@@ -28,7 +28,7 @@ export async function reportLeavers(options: ReportLeaversOptions): Promise<numb
   const { pack } = options
   if (pack !== undefined) return await packLeavers({ ...options, pack }, { from, to })
   const { format = options.out?.match(/\.(csv|json|html)$/)?.[1] as ReportFormat | undefined, out } = options
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, { looks: true }, async ({ control, output }) => {
     // Who names a file, or asks for JSON, has a place for values; a terminal has one too.
     const values = out === undefined ? output.mayShowValues(options) : (options.showValues ?? false)
     const report = await control.reportLeavers({ query: { from, to, connection: options.connection, values } })
@@ -51,7 +51,7 @@ async function packLeavers(
   const { pack: file, connection, showValues: values = false } = options
   if (options.out !== undefined || options.format !== undefined)
     throw new Failure('usage', '--pack holds every format: leave out --out and --format')
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, { looks: true }, async ({ control, output }) => {
     const { files, leavers } = await control.packLeavers({ query: { ...period, connection, values } })
     await writeReport(file, await zip(files))
     output.result(

@@ -26,7 +26,7 @@ const examplesShown = 20
 
 export async function run(name: string, options: RunDetailOptions): Promise<number> {
   if (options.follow) return await follow(name, options)
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, { looks: true }, async ({ control, output }) => {
     const showing = { values: output.mayShowValues(options), whole: output.json }
     output.result(await runDetail(control, await runNamed(control, name, options), showing), renderRunDetail)
     return 0

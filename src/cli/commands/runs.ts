@@ -20,7 +20,7 @@ export async function runs(options: RunsOptions): Promise<number> {
     })
     return 0
   }
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, { looks: true }, async ({ control, output }) => {
     output.result(await list(control), ({ runs: listed }, paint) => renderRuns(listed, paint))
     return 0
   })

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ProcessRole, Reload } from '../../contract/control/processes.ts'
 import type { Restoration } from '../../contract/control/store.ts'
 import type { Config } from '../../daemon/config/config.ts'
+import { giveBackMemory } from '../../daemon/give-back-memory.ts'
 import { checkRestore, type RestoreRequest, restoreStore } from '../../daemon/installation/restore.ts'
 import { createMetrics } from '../../daemon/metrics/metrics.ts'
 import { refuseParted, rolesIn } from '../../daemon/processes.ts'
@@ -59,6 +60,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       continue
     }
     lastGood = config
+    giveBackMemory()
     const next = await nextLife({ asked: asked.promise, stop: stop.signal, hangUps, reread })
     if (next === null) return await ended(daemon, { events, reason: stop.received() ?? 'stopped' })
     events.daemonStopping({ reason: 'config' in next ? 'reload' : 'restore' })

@@ -12,7 +12,7 @@ export async function status(options: StatusOptions): Promise<number> {
     await watch(options, { look: (control) => control.status({}), render: renderStatus, changes: statusChanges })
     return 0
   }
-  return await withSession(options, {}, async ({ control, output }) => {
+  return await withSession(options, { looks: true }, async ({ control, output }) => {
     output.result(await control.status({}), renderStatus)
     return 0
   })

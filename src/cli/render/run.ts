@@ -1,5 +1,5 @@
+import { feedTexts } from '../../contract/control/feed-texts.ts'
 import type { Counts, DoubtTally, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
-import { feedTexts } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
 import {
   aligned,

@@ -1,4 +1,5 @@
-import { type ProcessRole, processRoles } from '../../contract/control/processes.ts'
+import { processRoles } from '../../contract/control/process-roles.ts'
+import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
 import { countsText, doubtText, unservedText } from './run.ts'

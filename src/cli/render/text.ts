@@ -30,6 +30,8 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 export function number(value: number): string {
+  // Loading what knows the signs of all languages takes as long as a whole status.
+  if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value)
   return value.toLocaleString('en-US')
 }
 

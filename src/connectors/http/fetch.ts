@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import type { ConnectorPlace } from '../connector.ts'
 import { unreadable } from '../file/failures.ts'
 import { checkedAddresses, lookupOf, type Resolve } from './addresses.ts'
@@ -43,7 +43,8 @@ export async function openHttpClient(source: HttpSource, surroundings: Surroundi
   const { place, resolve, signal } = surroundings
   const home = new URL(source.url)
   const addresses = await checkedAddresses(home, { ...source, resolve })
-  const agent = new Agent({
+  const undici = await import('undici')
+  const agent = new undici.Agent({
     allowH2: false,
     connections: 1,
     maxHeaderSize: headerBytes,

@@ -1,5 +1,6 @@
+import { feedTexts } from '../../contract/control/feed-texts.ts'
 import type { Run, Verification } from '../../contract/control/shapes.ts'
-import { feedTexts, restingStates } from '../../contract/control/shapes.ts'
+import { restingStates } from '../../contract/control/shapes.ts'
 import { Failure } from '../../errors.ts'
 import { address } from '../../web/address.ts'
 import { actLink, filterForm, selectField, textField } from '../../web/forms.ts'

@@ -1,10 +1,6 @@
 import { z } from 'zod'
+import { processRoles } from './process-roles.ts'
 
-/**
- * What a process of the daemon does. `api`: webhooks, pages and the control API; `scheduler`: schedules, watched folders, sweeps,
- * alerts, retention; `worker`: the jobs of the queue.
- */
-export const processRoles = ['api', 'scheduler', 'worker'] as const
 export const ProcessRole = z.enum(processRoles)
 export type ProcessRole = z.infer<typeof ProcessRole>
 

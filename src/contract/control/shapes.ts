@@ -267,15 +267,6 @@ export const Run = z
   .meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
 
-/** What a run reads, in words for people. */
-export const feedTexts: Readonly<Record<Run['feed'], string>> = {
-  source: 'the source',
-  webhook: 'events',
-  roster: 'nothing new: what HR said last',
-  person: 'the source, for one person',
-  revert: 'what a former run did',
-}
-
 const FieldValue = z.union([z.string(), z.boolean(), z.null()])
 const Gone = z.object({ gone: z.literal(true) }).describe('A personal value that is not kept, or no longer.')
 const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) }), Gone])

@@ -11,7 +11,8 @@ import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
 import { Mapping, type MappingInput, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { OwnField } from '../../identity/record.ts'
-import type { Property, Shape } from '../../identity/shape/shape.ts'
+import type { Property } from '../../identity/shape/property.ts'
+import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
 import type { Blackout } from '../schedules/blackouts.ts'
@@ -22,7 +23,7 @@ import { type ConfigDocument, type Path, type Problem, parseConfig } from './doc
 import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
-import { type Presets, readPresets } from './presets.ts'
+import { type Presets, presetsFor } from './presets.ts'
 import { propertiesOf, shapeOf } from './record-settings.ts'
 import {
   type AlsoSettings,
@@ -202,12 +203,14 @@ export async function configOfText(
   const document = await parseConfig(text, { env, folder })
   const known = { document, faults: faultsOf(document, { file: shown, secrets }) }
   refuse(shown, document.problems)
-  const presets = await readPresets()
+  const presets = await presetsFor(presetsIn(document.values()))
   const values = checked(shown, document, presets)
   const { platform, dataDir, server, alerts, retention, approvals, connections } = values
+  // What judges records costs time to load, and most installations have people alone.
+  const { compileShape } = hasRecords(connections) ? await import('../../identity/shape/shape.ts') : noShapes
   const attempts = Object.entries(connections).flatMap(([name, settings]) => {
     const at: Path = ['connections', name]
-    const all = { ...known, presets, approvals }
+    const all = { ...known, presets, approvals, compileShape }
     const own = toConnection({ name, at, sourceAt: [...at, 'source'], rides: null }, settings, all)
     const riders = Object.entries(settings.also).map(([rider, also]) => {
       const place = [...at, 'also', rider]
@@ -353,7 +356,7 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
   ) {
     parsed = ConfigFile.safeParse(values())
   }
-  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema())
+  const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema)
   refuse(path, [...problems, ...secretsInPlain(document)])
   if (parsed.data) return parsed.data
   throw parsed.error
@@ -361,6 +364,15 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
 
 function problemAt(document: ConfigDocument, path: Path, what: string): Problem {
   return { ...document.positionOf(path), message: `${path.join('.')}: ${what}` }
+}
+
+/** The names of presets in values of which nothing is known yet. */
+function presetsIn(values: unknown): string[] {
+  if (!isObject(values) || !isObject(values.connections)) return []
+  const feeds = Object.values(values.connections).flatMap((connection) =>
+    isObject(connection) ? [connection.source, connection.webhook] : [],
+  )
+  return feeds.flatMap((feed) => (isObject(feed) && feed.preset !== undefined ? [String(feed.preset)] : []))
 }
 
 /** The values with what presets know of the form of their system's exports below the words of each source. */
@@ -474,6 +486,19 @@ type SecretsKnown = { readonly document: ConfigDocument; readonly faults: Faults
 type Known = SecretsKnown & {
   readonly presets: Presets
   readonly approvals: ConfigFile['approvals']
+  readonly compileShape: typeof compileShape
+}
+
+const noShapes: { readonly compileShape: typeof compileShape } = {
+  compileShape() {
+    throw new Error('no connection takes records')
+  },
+}
+
+function hasRecords(connections: ConfigFile['connections']): boolean {
+  return Object.values(connections).some(({ target, also }) =>
+    [target, ...Object.values(also).map((rider) => rider.target)].some((one) => 'type' in one),
+  )
 }
 
 type Place = {
@@ -629,7 +654,7 @@ function toFeed(
   }
   const merged = mergePreset(base?.mapping ?? {}, { fields, record, status, action, severalRows, rowTimeZone, scope })
   const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties))
-  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema()) }
+  if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 
   const contradiction =
     mode === 'snapshot' && mapping.data.action
@@ -654,7 +679,7 @@ type Records = { readonly properties: ReadonlyMap<OwnField, Property> | null; re
 function recordsOf(
   { target, source, webhook, deliver, keepValues }: ConnectionSettings,
   { at, sourceAt }: Pick<Place, 'at' | 'sourceAt'>,
-  { document }: Known,
+  { document, compileShape }: Known,
 ): Records & { readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
   const refused = (path: Path, message: string) =>
@@ -684,7 +709,7 @@ function recordsOf(
     refused([...at, 'deliver'], 'session sends every record each time, which keepValues: false does not keep')
   if (propertiesOf(target, ['id']).problems.length > 0)
     refused([...at, 'target', 'schema'], 'allows no property id, which is the key of every record')
-  const shape = shapeOf(target, all)
+  const shape = shapeOf(target, all, compileShape)
   if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
   return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
 }

@@ -13,12 +13,16 @@ export type SettingsSchema = {
 }
 
 /** One problem for each mistake, each with its place, the name of the setting and what helps. */
-export function toProblems(issues: readonly Issue[], document: ConfigDocument, schema: SettingsSchema): Problem[] {
+export function toProblems(
+  issues: readonly Issue[],
+  document: ConfigDocument,
+  schema: () => SettingsSchema,
+): Problem[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [toProblem(issue, document)]
     return issue.keys.map((key) => {
       const path = [...issue.path, key]
-      const message = `Unrecognized key: "${key}"${didYouMean(key, settingsAt(schema, issue.path))}`
+      const message = `Unrecognized key: "${key}"${didYouMean(key, settingsAt(schema(), issue.path))}`
       return { ...document.positionOfKey(path), message: `${path.join('.')}: ${message}` }
     })
   })

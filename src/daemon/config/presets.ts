@@ -39,23 +39,33 @@ export type Preset = z.infer<typeof Preset>
 /** By their names. */
 export type Presets = ReadonlyMap<string, Preset>
 
-let known: Promise<Presets> | null = null
+const read = new Map<string, Promise<Preset>>()
 
 /**
- * The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. They are read
+ * The presets that come with Rollcall: config/presets/<name>.yaml. One that is not valid is a bug of ours and says so. Each is read
  * once, since they change with the code only.
  */
-export function readPresets(): Promise<Presets> {
-  known ??= readAll()
-  return known
+export async function readPresets(): Promise<Presets> {
+  return await presetsOf(await presetNames())
 }
 
-async function readAll(): Promise<Presets> {
+/** The presets of these names; all that there are where one of these is not, so that a message can tell which there are. */
+export async function presetsFor(asked: Iterable<string>): Promise<Presets> {
+  const [names, wanted] = [await presetNames(), new Set(asked)]
+  return await presetsOf(wanted.isSubsetOf(new Set(names)) ? names.filter((name) => wanted.has(name)) : names)
+}
+
+async function presetNames(): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml'))
-  const names = files.map((file) => file.slice(0, -'.yaml'.length)).sort()
-  return new Map(await Promise.all(names.map(async (name) => [name, await readPreset(`${name}.yaml`)] as const)))
+  return files.map((file) => file.slice(0, -'.yaml'.length)).sort()
 }
 
-async function readPreset(file: string): Promise<Preset> {
-  return Preset.parse(parse(await readFile(fileURLToPath(new URL(file, folder)), 'utf8')))
+async function presetsOf(names: readonly string[]): Promise<Presets> {
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await read.getOrInsertComputed(name, readPreset)] as const)),
+  )
+}
+
+async function readPreset(name: string): Promise<Preset> {
+  return Preset.parse(parse(await readFile(fileURLToPath(new URL(`${name}.yaml`, folder)), 'utf8')))
 }

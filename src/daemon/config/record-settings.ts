@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { OwnField } from '../../identity/record.ts'
 import { inferSchema, type JsonObject } from '../../identity/shape/json-schema.ts'
-import { compileShape, type Property, propertyAt, type Shape } from '../../identity/shape/shape.ts'
+import { type Property, propertyAt } from '../../identity/shape/property.ts'
+import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 
 const Json = z.record(z.string(), z.unknown())
 
@@ -68,9 +69,13 @@ export function propertiesOf(
 }
 
 /** The form of the records of a target; a text where its schema cannot be used. */
-export function shapeOf(target: Described, properties: ReadonlyMap<OwnField, Property>): Shape | string {
+export function shapeOf(
+  target: Described,
+  properties: ReadonlyMap<OwnField, Property>,
+  compile: typeof compileShape,
+): Shape | string {
   try {
-    return compileShape(schemaOf(target), properties)
+    return compile(schemaOf(target), properties)
   } catch (error) {
     return `cannot be used: ${error instanceof Error ? error.message : String(error)}`
   }

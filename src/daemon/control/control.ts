@@ -46,7 +46,6 @@ import {
 import type { AlertSettings } from '../alerts/channel.ts'
 import { conditionSettings, type Watched } from '../alerts/freshness.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
-import { testAlerts } from '../alerts/senders.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import type { Live } from '../live/live.ts'
 import type { Reloads } from '../reload.ts'
@@ -313,6 +312,8 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   },
 
   async testAlerts(ctx, { body: { channel } }) {
+    // Of the alerts, a command only needs what it shows.
+    const { testAlerts } = await import('../alerts/senders.ts')
     const data = await testAlerts(ctx.alerts, { channel, now: ctx.sync.now(), signal: ctx.signal })
     return { status: 200, body: { data } }
   },

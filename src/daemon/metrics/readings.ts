@@ -1,4 +1,4 @@
-import { processRoles } from '../../contract/control/processes.ts'
+import { processRoles } from '../../contract/control/process-roles.ts'
 import { connectionStates } from '../../store/connections.ts'
 import { noProblems, problemTallies } from '../../store/deliveries/problems.ts'
 import { doubtTallies } from '../../store/in-doubt.ts'

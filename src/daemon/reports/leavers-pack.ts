@@ -4,7 +4,6 @@ import type { LeaverReport } from '../../contract/control/leavers.ts'
 import { type AuditKey, publicPem } from '../../store/audit/key.ts'
 import { jsonText } from '../../text/visible.ts'
 import { leaversCsv } from './leavers-csv.ts'
-import { leaversPage } from './leavers-page.ts'
 
 /** A file of a pack. What is not text is in base64. */
 export type PackFile = { readonly name: string; readonly content: string; readonly encoding: 'utf8' | 'base64' }
@@ -18,6 +17,8 @@ export async function leaversPack(
   { audit, key }: { audit: readonly string[]; key: AuditKey },
 ): Promise<PackFile[]> {
   const publicKey = publicPem(key.publicKey)
+  // Loading what charts are drawn with takes as long as a status.
+  const { leaversPage } = await import('./leavers-page.ts')
   const contents: Readonly<Record<string, string>> = {
     'report.html': leaversPage(report),
     'report.csv': leaversCsv(report),

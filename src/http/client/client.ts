@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { type ArgumentsOf, bytesType, type Operation, type OperationTable } from '../../contract/operation.ts'
 import { requestPath } from './address.ts'
+import { agentWhenUsed } from './agent-when-used.ts'
 import type { Answer, AnyAnswer } from './answer.ts'
 import { readAnswer } from './read-answer.ts'
 import { provenServers } from './tls.ts'
@@ -18,12 +19,15 @@ export type CallOptions = {
   readonly bodyText?: string
 }
 
+/** Asked for before each request. */
+export type DispatcherWhenUsed = () => Promise<Dispatcher>
+
 export type ClientOptions = {
   /** With the prefix below which the operations are served. */
   readonly baseUrl: string
   /** The key, or a function that is asked for it before every request. What that function throws reaches the caller. */
   readonly bearer?: string | (() => Promise<string>)
-  readonly dispatcher?: Dispatcher
+  readonly dispatcher?: Dispatcher | DispatcherWhenUsed
   /** From the call to the last byte of the answer. */
   readonly timeoutMs?: number
   readonly maxResponseBytes?: number
@@ -46,19 +50,21 @@ const defaultMaxResponseBytes = 32 * 1024 * 1024
 
 /** The typed client of a table. It follows no redirects and repeats nothing by itself. */
 export function createClient<T extends OperationTable>(table: T, options: ClientOptions): Client<T> {
-  const dispatcher = options.dispatcher ?? new Agent({ connect: { timeout: connectTimeoutMs, ...provenServers } })
+  const { dispatcher: given } = options
+  const own = agentWhenUsed({ connect: { timeout: connectTimeoutMs, ...provenServers } })
+  const dispatcher = typeof given === 'function' ? given : given ? async () => given : own.dispatcher
   const calls = Object.entries(table).map(([name, operation]) => [name, watched(name, operation, dispatcher, options)])
   return Object.fromEntries(calls) as Client<T>
 }
 
-function watched(name: string, operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
+function watched(name: string, operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
   const call = caller(operation, dispatcher, options)
   const { around } = options
   if (around === undefined) return call
   return (input, how) => around({ operation: name, method: operation.method }, () => call(input, how))
 }
 
-function caller(operation: Operation, dispatcher: Dispatcher, options: ClientOptions): Call {
+function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
   const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
   const base = new URL(options.baseUrl)
   return async (input, { signal, bodyText } = {}) => {
@@ -69,8 +75,9 @@ function caller(operation: Operation, dispatcher: Dispatcher, options: ClientOpt
     const stop = signal ? AbortSignal.any([signal, timeout]) : timeout
     const limits = { signal: stop, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
     try {
+      const undici = await dispatcher()
       stop.throwIfAborted()
-      const responding = dispatcher.compose(noticeSending(progress)).request({ ...request, ...limits })
+      const responding = undici.compose(noticeSending(progress)).request({ ...request, ...limits })
       const response = await unlessAborted(stop, responding)
       return await readAnswer(operation, response, { maxBytes, stopped: (error) => stoppedReading(error, ending) })
     } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Action, actions } from '../record.ts'
-import { propertyTypes } from '../shape/shape.ts'
+import { propertyTypes } from '../shape/property.ts'
 import { checkFormats, dateFormat, rankFormat } from './date-rules.ts'
 import { foldValue } from './fold-value.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Property, PropertyType } from '../shape/shape.ts'
+import type { Property, PropertyType } from '../shape/property.ts'
 import { blankReader, booleanReader, type CellFault, type CellReader, isFault, type OnBlank } from './cells.ts'
 import type { DateWords } from './date-formats.ts'
 import { dateReader, instantReader } from './dates.ts'

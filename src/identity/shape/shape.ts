@@ -1,12 +1,8 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
 import { type IdentityRecord, isOwnField, type OwnField } from '../record.ts'
-import { isObject, type JsonObject, schemaAt } from './json-schema.ts'
-
-/** What a property of a record is, by its schema. */
-export const propertyTypes = ['string', 'number', 'integer', 'boolean', 'date', 'date-time'] as const
-export type PropertyType = (typeof propertyTypes)[number]
-export type Property = { readonly type: PropertyType; readonly isList: boolean; readonly mayBeNull: boolean }
+import { isObject, type JsonObject } from './json-schema.ts'
+import { type Property, pathOf } from './property.ts'
 
 /** Why a record does not satisfy its schema: where, and which rule. Never a value. */
 export type ShapeFault = { readonly field: OwnField | null; readonly reason: string }
@@ -29,46 +25,6 @@ const missing: ReadonlySet<string> = new Set(['required', 'dependentRequired', '
 
 /** Alternatives and conditions: what a part of a record lacks may be what decides about them. */
 const conditions: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'not'])
-
-/** What the schema says of a property; null where it allows none of the name, a text where it is nothing that a cell can hold. */
-export function propertyAt(schema: JsonObject, field: OwnField): Property | string | null {
-  const found = schemaAt(schema, pathOf(field))
-  if (found === null) return null
-  const { type, mayBeNull } = typesOf(found)
-  if (type === 'object') return 'is an object: map its properties by dotted names'
-  if (type !== 'array') return typeof type === 'string' ? scalar(found, type, mayBeNull) : 'has several types'
-  const items = isObject(found?.items) ? found.items : undefined
-  const { type: itemType } = typesOf(items)
-  if (itemType === 'object' || itemType === 'array') return 'is a list of lists or objects, which no cell can hold'
-  if (typeof itemType !== 'string') return 'is a list of several types'
-  return { ...scalar(items, itemType, false), isList: true, mayBeNull }
-}
-
-function typesOf(schema: JsonObject | undefined): { type: string | null; mayBeNull: boolean } {
-  const types = schema?.type === undefined ? typesOfValues(schema) : [schema.type].flat().map(String)
-  const [type = 'string', ...others] = types.filter((name) => name !== 'null')
-  return { type: others.length === 0 ? type : null, mayBeNull: types.includes('null') }
-}
-
-/** The types of the values that a schema lists, where it names no type. */
-function typesOfValues({ const: only, enum: listed }: JsonObject = {}): readonly string[] {
-  const values: readonly unknown[] = only === undefined ? [listed ?? []].flat() : [only]
-  const types = values.map((value) => {
-    if (value === null) return 'null'
-    return Array.isArray(value) ? 'array' : typeof value
-  })
-  return [...new Set(types)]
-}
-
-function scalar(schema: JsonObject | undefined, type: string, mayBeNull: boolean): Property {
-  const { format } = schema ?? {}
-  const dated = type === 'string' && (format === 'date' || format === 'date-time') ? format : type
-  return { type: propertyTypes.find((known) => known === dated) ?? 'string', isList: false, mayBeNull }
-}
-
-export function pathOf(field: OwnField): readonly string[] {
-  return field.slice(1).split('.')
-}
 
 /** Compiles a schema once for all records. Throws for one that is no JSON Schema of draft-07. */
 export function compileShape(schema: JsonObject, fields: ReadonlyMap<OwnField, Property>): Shape {

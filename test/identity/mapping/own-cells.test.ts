@@ -7,7 +7,8 @@ import {
   mergePreset,
 } from '../../../src/identity/mapping/mapping.ts'
 import type { JsonObject } from '../../../src/identity/shape/json-schema.ts'
-import { compileShape, propertyAt } from '../../../src/identity/shape/shape.ts'
+import { propertyAt } from '../../../src/identity/shape/property.ts'
+import { compileShape } from '../../../src/identity/shape/shape.ts'
 
 const schema = {
   type: 'object',

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { IdentityRecord, OwnField } from '../../../src/identity/record.ts'
 import type { JsonObject } from '../../../src/identity/shape/json-schema.ts'
-import { compileShape, type Property, propertyAt, propertyTypes } from '../../../src/identity/shape/shape.ts'
+import { type Property, propertyAt, propertyTypes } from '../../../src/identity/shape/property.ts'
+import { compileShape } from '../../../src/identity/shape/shape.ts'
 
 const text: Property = { type: 'string', isList: false, mayBeNull: false }
 

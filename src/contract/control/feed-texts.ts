@@ -1,0 +1,10 @@
+import type { Run } from './shapes.ts'
+
+/** What a run reads, in words for people. It stands apart from the schemas, which a status that is printed at once does not load. */
+export const feedTexts: Readonly<Record<Run['feed'], string>> = {
+  source: 'the source',
+  webhook: 'events',
+  roster: 'nothing new: what HR said last',
+  person: 'the source, for one person',
+  revert: 'what a former run did',
+}

@@ -1,0 +1,15 @@
+import type { Queryable } from '../database/pool.ts'
+
+/** Where a database keeps its jobs. */
+export const jobsSchema = 'bullmq'
+
+/** Whether a database has tables for jobs, which whoever opens a queue there makes. It takes no right to find out. */
+export async function hasJobTables(database: Queryable): Promise<boolean> {
+  const { rows } = await database.query<{ isThere: boolean }>(
+    `SELECT EXISTS (
+       SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relname = 'meta'
+     ) AS "isThere"`,
+    [jobsSchema],
+  )
+  return rows[0]?.isThere ?? false
+}

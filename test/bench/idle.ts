@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { loadsOfService } from '../helpers/loads.ts'
+import { newDatabase } from './place.ts'
+import { bareArguments, bareSurroundings, openFolder } from './start.ts'
+
+const rollcall = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
+const isThere = 'daemon started'
+
+/** The memory of a daemon that has nothing to do, and of a bare Node that has loaded the same libraries. */
+export type Idle = { readonly ours: number; readonly reference: number; readonly libraries: number }
+
+/** Weighs both after the same time, in MiB. The store is PostgreSQL: an embedded one is a database in the process. */
+export async function measureIdle(server: string, seconds: number): Promise<Idle> {
+  await using opening = new AsyncDisposableStack()
+  const { config } = opening.use(await openFolder(opening.use(await newDatabase(server)).url))
+  const args = ['serve', '--json', '--config', config]
+  const { libraries } = await loadsOfService(args, isThere)
+  const ours = await weigh([rollcall, ...args], isThere, seconds)
+  const reference = await weigh([process.execPath, ...bareArguments(libraries, seconds * 10_000)], 'there', seconds)
+  return { ours, reference, libraries: libraries.length }
+}
+
+async function weigh([program = '', ...args]: readonly string[], there: string, seconds: number): Promise<number> {
+  const child = spawn(program, args, { ...bareSurroundings, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'exit')
+  try {
+    await said(child, there)
+    await pause(seconds * 1000)
+    const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${child.pid}/status`, 'utf8')) ?? []
+    return Number(kib) / 1024
+  } finally {
+    child.kill('SIGTERM')
+    await ended
+  }
+}
+
+async function said(child: ChildProcess, text: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let heard = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (piece: string) => {
+      heard = `${heard}${piece}`.slice(-4000)
+      if (heard.includes(text)) resolve()
+    })
+  child.once('exit', () => reject(new Error(`it ended before it was there:\n${heard}`)))
+  await promise
+}

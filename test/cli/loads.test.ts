@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../src/daemon/config/config.ts'
+import { startDaemon } from '../../src/daemon/start.ts'
+import { silentEvents } from '../../src/telemetry/events.ts'
+import { loadsOf } from '../helpers/loads.ts'
+import { openWorkplace, type Workplace } from '../helpers/workplace.ts'
+
+let work: Workplace
+beforeAll(async () => {
+  work = await openWorkplace({ baseUrl: 'http://127.0.0.1:9/public/v2', key: 'key' }, { hasStore: true })
+  await work.drop('people.csv', 'Employee ID,First Name,Last Name,Work Email\n1,Ana,Anders,ana@example.com\n')
+})
+afterAll(() => work[Symbol.asyncDispose]())
+
+test('a status that a daemon answers loads nothing that checks, sends or stores', async () => {
+  await using _daemon = await startDaemon(await loadConfig(work.configFile, {}), { events: silentEvents() })
+
+  const { libraries, files } = await loadsOf(['status', '--config', work.configFile])
+
+  expect(libraries).toEqual(['fast-string-width'])
+  expect(files).not.toContain('src/cli/rollcall.ts')
+})
+
+test('a plan loads neither what keeps jobs nor what sends requests nor what draws charts', async () => {
+  const { libraries, files } = await loadsOf(['plan', '--config', work.configFile])
+
+  const needless = ['bullmq', 'ioredis', 'undici', 'd3-scale', 'd3-shape', 'fastify', 'openid-client', 'prom-client']
+  expect(files).toContain('src/sync/plan/plan-only.ts')
+  expect(libraries.filter((name) => needless.includes(name))).toEqual([])
+})
