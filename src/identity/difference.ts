@@ -32,6 +32,37 @@ function isGone({ separatedAt = null }: IdentityRecord): boolean {
   return separatedAt !== null
 }
 
+/** The fields of a stored change. Those of a joiner that follow from the record are not stored. */
+export function storedFields({
+  kind,
+  record,
+  fields,
+  inferred,
+}: {
+  readonly kind: string
+  readonly record: IdentityRecord | null
+  readonly fields: unknown
+  readonly inferred: boolean
+}): unknown {
+  return kind === 'join' && fields === null && record !== null ? joinedFields(record, inferred) : fields
+}
+
+/** The fields of a joiner, which follow from the record. */
+function joinedFields(record: IdentityRecord, inferred: boolean): FieldChanges {
+  return differingFields(null, record, inferred)
+}
+
+/** Whether the fields of a change are those that follow from its record. */
+export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Change, { kind: 'retract' }>): boolean {
+  if (kind !== 'join') return false
+  const follow = joinedFields(record, inferred)
+  return fieldsOf(fields, follow).every((field) => {
+    const [told, other] = [fields[field], follow[field]]
+    if (told === undefined || other === undefined) return told === other
+    return told.from === null && told.to === other.to && told.inferred === other.inferred && told.gone === undefined
+  })
+}
+
 /** True where both say the same in every field; a field that is absent differs from one that is null. */
 export function sameRecord(a: IdentityRecord, b: IdentityRecord): boolean {
   if (a === b) return true

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import formats from 'ajv-formats'
 import { type IdentityRecord, isOwnField, type OwnField } from '../record.ts'
 import { isObject, type JsonObject } from './json-schema.ts'
-import { type Property, pathOf } from './property.ts'
+import { type Property, type PropertyType, pathOf } from './property.ts'
 
 /** Why a record does not satisfy its schema: where, and which rule. Never a value. */
 export type ShapeFault = { readonly field: OwnField | null; readonly reason: string }

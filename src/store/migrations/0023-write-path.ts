@@ -26,5 +26,8 @@ alter table changes alter column record set statistics 0, alter column fields se
 
 -- The dates in held plans whose day has come are looked for with every run.
 create index plan_entries_due on plan_entries (due_at) where due_at is not null;
+-- The clocks of leavers are started from the few people of a plan who have a date.
+create index plan_entries_deferred on plan_entries (run_id, identity_id) where deferred_to is not null;
+create index changes_leaving on changes (run_id, identity_id) where separated_at is not null;
 `,
 }

@@ -186,7 +186,7 @@ async function noteWentOn(
 async function kindCounts(tx: Db, runId: string): Promise<Pick<PlanCounts, ChangeKind>> {
   // People who are sent again without a difference are no change.
   const { rows } = await sql<{ kind: ChangeKind; people: number }>`
-    select kind, count(*)::int as people from changes where run_id = ${runId} and (kind = 'retract' or fields <> '{}') group by kind`.execute(
+    select kind, count(*)::int as people from changes where run_id = ${runId} and (fields is null or fields <> '{}') group by kind`.execute(
     tx,
   )
   const counted = new Map(rows.map(({ kind, people }) => [kind, people]))

@@ -4,6 +4,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import type { Change, PlanCounts, Verdict } from '../../identity/change.ts'
 import type { WantedSide } from '../../identity/decide.ts'
 import type { PlannedPerson, StandingReject } from '../../identity/decider.ts'
+import { isJoinedByRecord, storedFields } from '../../identity/difference.ts'
 import { changeDigest, planHasher } from '../../identity/digest.ts'
 import type { PeopleCounts } from '../../identity/guards/facts.ts'
 import type { IdentityRecord, Origin, Reject } from '../../identity/record.ts'
@@ -122,7 +123,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     kind: ({ change }) => change?.kind ?? null,
     record: ({ record }) => record,
     separated_at: ({ change }) => recordOf(change)?.separatedAt ?? null,
-    fields: ({ change }) => json(change?.kind === 'retract' ? null : change?.fields),
+    fields: ({ change }) => fieldsOf(change),
     inferred: ({ change }) => change?.kind !== 'retract' && (change?.inferred ?? false),
     carried: ({ change }) => change?.carried ?? false,
     reason: ({ change }) => (change?.kind === 'retract' ? change.reason : null),
@@ -133,6 +134,11 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     state: () => 'due',
     digest: ({ change }) => change && changeDigest(change),
   },
+}
+
+/** A joiner's fields follow from the record, which is read back with them. */
+function fieldsOf(change: Change | null): string | null {
+  return change === null || change.kind === 'retract' || isJoinedByRecord(change) ? null : json(change.fields)
 }
 
 function recordOf(change: Change | null): IdentityRecord | null {
@@ -228,7 +234,7 @@ export function toChange(row: ChangeRow): Change {
     kind: row.kind,
     identityId: row.identity_id,
     record: row.record,
-    fields: row.fields,
+    fields: storedFields(row),
     inferred: row.inferred,
     carried: row.carried,
   } as Change

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { FieldChange, FieldChanges } from '../../identity/change.ts'
+import { storedFields } from '../../identity/difference.ts'
 import type { FieldName, IdentityRecord } from '../../identity/record.ts'
 import { digested, type ValueDigests } from '../../identity/value-digests.ts'
 import { record, rollcall } from '../audit/trail.ts'
@@ -145,6 +146,8 @@ type ChangeRow = {
   readonly fields: FieldChanges | null
 }
 
+type StoredChange = ChangeRow & Parameters<typeof storedFields>[0]
+
 /** The changes of a run that were answered or dropped, and once it has ended all of them with what else it holds. */
 async function digestRun(
   db: Db,
@@ -154,8 +157,8 @@ async function digestRun(
   let changes = 0
   let after = ''
   for (let portion = 1; portion <= portions; portion++) {
-    const { rows } = await sql<ChangeRow>`
-      select changes.identity_id, changes.record, changes.fields from changes
+    const { rows } = await sql<StoredChange>`
+      select changes.identity_id, changes.kind, changes.record, changes.fields, changes.inferred from changes
       left join deliveries on deliveries.run_id = changes.run_id and deliveries.batch = changes.batch
       where changes.run_id = ${id} and not changes.digested and changes.identity_id > ${after}
         and (${isSettled} or changes.state in ('confirmed', 'dropped') or (changes.state = 'due' and deliveries.answer is not null))
@@ -165,7 +168,7 @@ async function digestRun(
       await storeDigested(
         db,
         id,
-        rows.map((row) => digestedChange(row, digests)),
+        rows.map((row) => digestedChange({ ...row, fields: storedFields(row) as FieldChanges | null }, digests)),
       )
       changes += rows.length
       after = last.identity_id

@@ -89,11 +89,18 @@ async function removeValues(
   })
 }
 
+/** In SQL, the fields of a joiner, which follow from the record. */
+const ofJoiner = sql`(
+      select jsonb_object_agg(field, jsonb_build_object('from', null, 'to', stated)
+        || case when field = 'separatedAt' and changes.inferred then '{"inferred": true}'::jsonb else '{}' end)
+      from json_each(case json_typeof(changes.record) when 'object' then changes.record end) as record(field, stated)
+      where changes.kind = 'join' and field <> 'identityId' and json_typeof(stated) <> 'null')`
+
 /** Sets the columns of a change without its values. The date of leaving stays. The message of an answer may quote values. */
 export const withoutValues = sql`record = null, digest = null, answer = changes.answer - 'message',
   fields = (
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
-    from jsonb_each(changes.fields) as told(name, value))`
+    from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as told(name, value))`
 
 async function stripChanges(
   tx: Db,

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import type { PlannedPerson } from '../../../src/identity/decider.ts'
+import { changeTo } from '../../../src/identity/difference.ts'
 import { planDigest } from '../../../src/identity/digest.ts'
 import type { IdentityRecord } from '../../../src/identity/record.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
@@ -17,6 +18,8 @@ const now = new Date('2026-11-20T03:00:00.000Z')
 /** More than are written together. */
 const many = 4500
 const settings = { digests: null, limits: { batchSize: 1000, batchBytes: 1_000_000 } }
+
+const leaving = { confirmed: { identityId: 'E3', firstName: 'Ana' }, inferred: false, carried: false }
 
 describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
   let lifetime: AsyncDisposableStack
@@ -136,6 +139,28 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
       },
       { identity_id: 'E2', separated_at: null, inferred: false, partial: false, state: 'due' },
     ])
+  })
+
+  test('holds the fields of a joiner once, in the record, where they follow from it', async () => {
+    const stage = storeStage(store.db, await attempt(), settings)
+    const told = { separatedAt: '2026-11-19T00:00:00.000Z', jobTitle: null }
+    const wanted = { identityId: 'E1', firstName: 'Ana', ...told }
+    const follows = changeTo(wanted, { confirmed: null, inferred: true, carried: false })
+    const others = [joiner('E2', 'Bob', told).change, changeTo({ ...wanted, identityId: 'E3' }, leaving)]
+
+    await stage.put(
+      [follows, ...others].flatMap((change) =>
+        change ? [{ identityId: change.identityId, entry: null, change, origin: null }] : [],
+      ),
+    )
+
+    const read = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => change)
+    expect(read).toEqual([follows, ...others])
+    const { rows } = await sql<{ told: string }>`
+      select identity_id || ' ' || kind || ' ' || (fields is not null) as told from changes order by identity_id`.execute(
+      store.db,
+    )
+    expect(rows.map((row) => row.told)).toEqual(['E1 join false', 'E2 join true', 'E3 leave true'])
   })
 
   test('has the digest of its changes, page by page, also where it was staged without them', async () => {
