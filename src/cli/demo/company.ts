@@ -103,7 +103,7 @@ export function nextNight(
   const brokenRow = employed.splice(0, counts.brokenRow)
   const returner = former.splice(0, counts.returner)
   const correction = former.splice(0, counts.correction)
-  const next = Math.max(...people.map(numberOf)) + 1
+  const next = people.reduce((highest, person) => Math.max(highest, numberOf(person)), 0) + 1
   const joiner = Array.from({ length: counts.joiner }, (_, index) =>
     newPerson(next + index, { random, manager: oneOf(managers, random), hireDate: today }),
   )
