@@ -85,6 +85,7 @@ export async function assemble(
     traces,
     now,
     lease,
+    indexing: { version },
     startedBy,
   }
   const opened = opening.move()

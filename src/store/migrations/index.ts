@@ -17,6 +17,7 @@ import { access } from './0018-access.ts'
 import { sourceHeaders } from './0019-source-headers.ts'
 import { pauses } from './0020-pauses.ts'
 import { headcounts } from './0021-headcounts.ts'
+import { exportIndexes } from './0024-export-indexes.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   sourceHeaders,
   pauses,
   headcounts,
+  exportIndexes,
 ]

@@ -1,7 +1,7 @@
 import type { PlannedPerson } from '../../identity/decider.ts'
 import { compareKeys } from '../../identity/digest.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
-import { type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../../store/plans/plans.ts'
+import { clearPlan, type StagedChange, stagedChanges, stagePeople, unstagePeople } from '../../store/plans/plans.ts'
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import type { Db } from '../../store/schema.ts'
 
@@ -9,6 +9,8 @@ import type { Db } from '../../store/schema.ts'
 export type Stage = {
   put(people: readonly PlannedPerson[]): Promise<void>
   drop(identityIds: readonly string[]): Promise<void>
+  /** Takes everything out again: the source is read anew. */
+  clear(): Promise<void>
   /** Everything staged that is to be sent, in key order. */
   changes(): AsyncIterable<readonly StagedChange[]>
 }
@@ -32,6 +34,11 @@ export function storeStage(db: Db, claim: ClaimedRun, digests: ValueDigests | nu
         if (!(await holdsRun(tx, claim))) throw new Overtaken()
         await unstagePeople(tx, runId, identityIds)
       }),
+    clear: () =>
+      db.transaction().execute(async (tx) => {
+        if (!(await holdsRun(tx, claim))) throw new Overtaken()
+        await clearPlan(tx, runId)
+      }),
     changes: () => stagedChanges(db, runId),
   }
 }
@@ -45,6 +52,9 @@ export function memoryStage(): Stage {
     },
     async drop(identityIds) {
       for (const identityId of identityIds) staged.delete(identityId)
+    },
+    async clear() {
+      staged.clear()
     },
     async *changes() {
       yield [...staged].sort(([a], [b]) => compareKeys(a, b)).map(([, change]) => change)
@@ -62,6 +72,9 @@ export function glanceStage(most: number): Stage & { readonly seen: () => readon
     },
     async drop(identityIds) {
       for (const identityId of identityIds) staged.delete(identityId)
+    },
+    async clear() {
+      staged.clear()
     },
     async *changes() {},
     seen: () => [...staged.values()],

@@ -99,8 +99,9 @@ test('a backup of an older version is brought up to this one, and that of a newe
     .toString()
     .split('\n')
   const header = JSON.parse(lines[0] ?? '')
-  const later = header.migrations.splice(-2)
-  // Of the newest migrations, the table in which nothing is was not there yet, nor the last column of the connections.
+  const firstLater = header.migrations.findIndex(({ name }: { name: string }) => name === '0020-pauses')
+  const later = header.migrations.splice(firstLater)
+  // Of these migrations, the table in which nothing is was not there yet, nor the last column of the connections.
   let isOfConnections = false
   const kept = lines.slice(1, -2).flatMap((text) => {
     const line = JSON.parse(text)
@@ -113,7 +114,7 @@ test('a backup of an older version is brought up to this one, and that of a newe
 
   await restore(store.db, older)
 
-  expect(later.map(({ name }: { name: string }) => name)).toEqual(['0020-pauses', '0021-headcounts'])
+  expect(later.slice(0, 2).map(({ name }: { name: string }) => name)).toEqual(['0020-pauses', '0021-headcounts'])
   expect(await store.db.selectFrom('connections').select('roster_version').execute()).toEqual([{ roster_version: 0 }])
   expect(kept).toHaveLength(lines.length - 4)
   expect(await store.db.selectFrom('pauses').selectAll().execute()).toEqual([])
