@@ -66,6 +66,7 @@ export class RecordScanner {
     const { delimiter, quote } = this.#dialect
     const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
     this.#text = text
+    if (this.#isOrdinary(chunk)) return this.#scanLines(text, tell)
     let at = this.#held.length
     let start = 0
     let state = this.#inside
@@ -106,6 +107,30 @@ export class RecordScanner {
     }
     this.#inside = state
     this.#held = start === text.length ? nothing : text.subarray(start)
+    return this.#held.length <= recordLimitBytes
+  }
+
+  /** Whether each line of a chunk is a record: it holds no quote and no CR, and goes on with no cell that may hold one. */
+  #isOrdinary(chunk: Buffer): boolean {
+    if (this.#inside !== inside.start && this.#inside !== inside.plain) return false
+    const { quote } = this.#dialect
+    return !chunk.includes(carriageReturn) && (quote < 0 || !chunk.includes(quote))
+  }
+
+  /** Does what `scan` does, several times as fast. */
+  #scanLines(text: Buffer, tell: (record: RawRecord) => void): boolean {
+    let start = 0
+    for (let end = text.indexOf(lineFeed, this.#held.length); end >= 0; end = text.indexOf(lineFeed, start)) {
+      if (this.#lineEndBytes === 2 || end - start > recordLimitBytes) return false
+      this.#lineEndBytes = 1
+      const lines = this.#linesWithin + 1
+      tell({ text, start, end, next: end + 1, line: this.#line, lines })
+      this.#line += lines
+      this.#linesWithin = 0
+      start = end + 1
+    }
+    this.#held = start === text.length ? nothing : text.subarray(start)
+    this.#inside = start === text.length || text.at(-1) === this.#dialect.delimiter ? inside.start : inside.plain
     return this.#held.length <= recordLimitBytes
   }
 

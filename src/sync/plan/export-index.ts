@@ -68,9 +68,10 @@ export class ExportIndex {
   /** The entry of this person; -1 for none. */
   findKey(identityId: string): number {
     const key = Buffer.from(identityId)
-    const table = this.#byKey ?? this.#tableOf((entry) => hashOf(this.#keyBytes(entry)))
+    const table =
+      this.#byKey ?? this.#tableOf((entry) => hashOf(this.#keys, this.#keyStart(entry), this.#keyEnds[entry]))
     this.#byKey = table
-    for (let at = hashOf(key) & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
+    for (let at = hashOf(key, 0, key.length) & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
       const entry = table[at] ?? nothingThere
       if (entry === nothingThere || this.#keyBytes(entry).equals(key)) return entry
     }
@@ -91,7 +92,11 @@ export class ExportIndex {
   }
 
   #keyBytes(entry: number): Buffer {
-    return this.#keys.subarray(entry === 0 ? 0 : this.#keyEnds[entry - 1], this.#keyEnds[entry])
+    return this.#keys.subarray(this.#keyStart(entry), this.#keyEnds[entry])
+  }
+
+  #keyStart(entry: number): number {
+    return entry === 0 ? 0 : (this.#keyEnds[entry - 1] ?? 0)
   }
 
   #hasDigest(entry: number, digest: string): boolean {
@@ -227,9 +232,9 @@ function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Buffer {
 }
 
 // FNV-1a: keys of one company differ in few of their characters.
-function hashOf(bytes: Buffer): number {
+function hashOf(bytes: Buffer, start: number, end = start): number {
   let hashed = 0x811c9dc5
-  for (const byte of bytes) hashed = Math.imul(hashed ^ byte, 0x01000193)
+  for (let at = start; at < end; at += 1) hashed = Math.imul(hashed ^ (bytes[at] ?? 0), 0x01000193)
   return hashed ^ (hashed >>> 15)
 }
 
