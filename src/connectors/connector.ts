@@ -27,6 +27,25 @@ export type SourceIdentity = {
   readonly more?: boolean
 }
 
+/** Tells of each record of a source, before its cells are read, whether it is left out. */
+export type RecordFilter = {
+  /** Whether the record between these bytes, which begins in this line, is left out. Asked once for each record, in their order. */
+  readonly leavesOut: (text: Buffer, place: { start: number; end: number; line: number }) => boolean
+  /**
+   * Records cannot be told apart for certain, and none is asked for any more. `goesOn`: all that follow can be read as they are. Throws
+   * unless they can, and also if one was left out already.
+   */
+  readonly giveUp: (goesOn: boolean) => void
+}
+
+/** The rows that a filter does not leave out. */
+export type Filtered = {
+  /** Names the way in which the cells of a record are told apart: equal records then have equal cells. */
+  readonly dialect: string
+  /** In slices as the reading without a filter has them, of which each may be empty. From the start, also after another reading. */
+  readonly rows: (filter: RecordFilter) => AsyncIterable<readonly SourceRow[]>
+}
+
 /** An opened source, to be read once from start to end. Rows arrive in slices, so that a million rows do not cost a million awaits. */
 export type Reading = {
   readonly mode: 'snapshot' | 'delta'
@@ -39,6 +58,8 @@ export type Reading = {
   readonly sparse?: boolean
   /** Ends normally only if the source was read to its end and is complete. Otherwise it throws a `source_unreadable` failure. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
+  /** Left out if records of the source cannot be told apart before they are read. */
+  readonly filtered?: Filtered
   /** What an operator should look at: positions and reasons, no personal values. The list is complete once the rows have been read. */
   readonly warnings?: () => readonly string[]
   /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */

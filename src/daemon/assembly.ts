@@ -93,6 +93,7 @@ export async function assemble(
     traces,
     now,
     lease,
+    indexing: { version },
     startedBy,
   }
   const opened = opening.move()

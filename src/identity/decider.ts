@@ -55,6 +55,20 @@ export type Split = {
   readonly waiting: readonly Told[]
 }
 
+/** People whose rows were left out of the reading, since nothing follows from them. Each has a number. */
+export type SettledPeople = {
+  readonly has: (identityId: string) => boolean
+  readonly keyOf: (person: number) => string
+}
+
+/** What was decided about one person, by what. */
+export type Decided = {
+  readonly identityId: string
+  readonly entry: RosterEntry | undefined
+  readonly decision: Decision
+  readonly seen: Seen
+}
+
 export type DeciderRules = {
   readonly context: PlanContext
   /** When the newest accepted snapshot was true; null if there is none. */
@@ -81,6 +95,9 @@ export type DeciderRules = {
   readonly restoresValues?: boolean
   /** Makes the digest by which people are known again under another key, where that of one side is all that is kept. */
   readonly traitOf?: (text: string) => string
+  readonly settled?: SettledPeople | undefined
+  /** Is told each decision, also of a row that turns out later not to count. */
+  readonly onDecided?: ((decided: Decided) => void) | undefined
 }
 
 /** A reject as it is known again in the next export. */
@@ -144,6 +161,8 @@ export function createDecider({
   ofSome = false,
   restoresValues = false,
   traitOf,
+  settled = noneSettled,
+  onDecided,
 }: DeciderRules) {
   const index = new Map<string, Standing>()
   const passedOver = new Set<string>()
@@ -164,12 +183,11 @@ export function createDecider({
     outOfScope: 0,
     startsAfterLeaving: { count: 0, line: 0 },
   }
-  const namedLast = lastOf(endKeysSought)
+  const namedLast = lastOf(endKeysSought, settled.keyOf)
   const waitingTally = tally()
   const keysWatched = isFirst ? null : watchKeys({ twoPeople, ...(traitOf && { traitOf }) })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
-  const isKeptOnce =
-    !ofSome && context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+  const isKeptOnce = !ofSome && speaksOfAll(context, acceptedAsOf)
   let page = emptyPage()
   /** All that was told in order, by person. */
   let toldInOrder: ReadonlyMap<string, readonly Sighting[]> = page.told
@@ -219,6 +237,15 @@ export function createDecider({
         account.older++
       }
     },
+
+    /** Counts people whose rows were left out. */
+    addSettled(people: number): void {
+      account.records += people
+      tallied.addUnchanged(people)
+    },
+
+    /** Takes into account where in the source the row of an employed person stands that was left out. */
+    nameSettled: (person: number): void => namedLast.add(person),
 
     reject(reject: Reject): void {
       note(reject)
@@ -283,13 +310,21 @@ export function createDecider({
         const decision = withPin(identityId, decideInOrder(entry, sightings, context), pinned)
         standing.counted = tallied.add(decision, isRejected ? 'untouched' : first)
         watchTold(entry, decision)
+        onDecided?.({ identityId, entry, decision, seen: isRejected ? 'untouched' : first })
         if (isRejected && outside.has(identityId) && decision.news.kinds.includes('leavers')) fallenOut.push(identityId)
         return planned(entry, decision, { identityId, origin: last.origin })
       })
     },
 
     /** Which of these keys no usable row named. */
-    unseen: (keys: readonly string[]): string[] => keys.filter((key) => (index.get(key)?.counted ?? null) === null),
+    unseen: (keys: readonly string[]): string[] =>
+      keys.filter((key) => (index.get(key)?.counted ?? null) === null && !settled.has(key)),
+
+    /** The keys that stand in the source, though no row of them can be used or is about a person. */
+    namedInVain(): string[] {
+      const unusable = index.entries().flatMap(([key, { counted }]) => (counted === null ? [key] : []))
+      return [...unusable, ...passedOver]
+    },
 
     /** Decides about people without a usable row: they are absent, or a row that cannot be used says that they are there. */
     decideUnseen(entries: Iterable<RosterEntry>): PlannedPerson[] {
@@ -301,6 +336,7 @@ export function createDecider({
         if (inOrder && decision.news.kinds.includes('leavers')) return []
         tallied.add(decision, seen)
         watchUnseen(entry, { decision, seen })
+        onDecided?.({ identityId, entry, decision, seen })
         return planned(entry, decision, { identityId, origin: null })
       })
     },
@@ -402,7 +438,7 @@ export function createDecider({
   }
 
   function isNamed(identityId: string): boolean {
-    return index.has(identityId) || passedOver.has(identityId) || outside.has(identityId)
+    return index.has(identityId) || passedOver.has(identityId) || outside.has(identityId) || settled.has(identityId)
   }
 
   function takePage(): Page {
@@ -551,6 +587,7 @@ export function createDecider({
 /** The guards that say of a person that they may not leave: a hold about anything else delays no departure. */
 const departureGuards: ReadonlySet<string> = new Set(['leavers', 'rekeyed', 'pinned'])
 const nobody: ReadonlySet<string> = new Set()
+const noneSettled: SettledPeople = { has: () => false, keyOf: String }
 
 /** Rows in order without those by which a former key leaves, beside a newer one that speaks of employment: the key goes, and no person. */
 function lastKeys(sightings: readonly Sighting[]): readonly Sighting[] {
@@ -584,19 +621,27 @@ export function isStale({ mode, asOf }: Pick<PlanContext, 'mode' | 'asOf'>, acce
   return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
 }
 
+/** Whether a reading says of everybody who is known, and not only of the people whom it names, what was true at its time. */
+export function speaksOfAll(
+  context: Pick<PlanContext, 'mode' | 'asOf' | 'absence'>,
+  acceptedAsOf: string | null,
+): boolean {
+  return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+}
+
 function emptyPage(): { readonly withdrawn: string[]; readonly told: Map<string, Sighting[]> } {
   return { withdrawn: [], told: new Map() }
 }
 
-/** Remembers the last keys that were added. */
-function lastOf(count: number) {
-  let keys: string[] = []
+/** Remembers the last people that were added, by their keys or numbers. */
+function lastOf(count: number, keyOf: (person: number) => string) {
+  let people: (string | number)[] = []
   return {
-    add(key: string): void {
-      keys.push(key)
-      if (keys.length >= 2 * count) keys = keys.slice(-count)
+    add(person: string | number): void {
+      people.push(person)
+      if (people.length >= 2 * count) people = people.slice(-count)
     },
-    keys: (): readonly string[] => keys,
+    keys: (): readonly string[] => people.map((person) => (typeof person === 'number' ? keyOf(person) : person)),
   }
 }
 

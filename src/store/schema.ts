@@ -334,6 +334,17 @@ export type StoreSchema = {
     last_failure: string | null
     session: string | null
   }
+  export_indexes: {
+    run_id: string
+    connection: string
+    base: string | null
+    accepted: Generated<boolean>
+    is_same: Generated<boolean>
+    head: string | null
+    seal: Buffer | null
+  }
+  export_index_parts: { run_id: string; part: number; data: Buffer }
+  unsettled: { seq: Generated<string>; connection: string; identity_id: string; run_id: string | null }
   source_headers: {
     run_id: string
     headers: Json<readonly string[]>

@@ -115,6 +115,12 @@ export type SyncContext = {
   readonly traces: Traces
   readonly now: () => Date
   readonly lease: Lease
+  /**
+   * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
+   * the same rows in another way. `telling`: so many people of each export are read in any case, 10,000 unless told otherwise. Left out:
+   * every export is read whole.
+   */
+  readonly indexing?: { readonly version: string; readonly telling?: number }
   /** Who started this process; null where that is not known. */
   readonly startedBy: string | null
 }

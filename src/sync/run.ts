@@ -8,6 +8,7 @@ import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import type { DeliveredBy } from '../store/plans/batches.ts'
+import { acceptIndex, keepIndex } from '../store/plans/export-index.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
@@ -36,7 +37,7 @@ import { basisOf } from './plan/basis.ts'
 import { openFeed, settleSources } from './plan/feeds.ts'
 import { refuseOtherPlan } from './plan/kept-plan.ts'
 import { preparePerson } from './plan/one-person.ts'
-import { preparePlan } from './plan/prepare.ts'
+import { type PreparedPlan, preparePlan } from './plan/prepare.ts'
 import type { Progress } from './plan/read-rows.ts'
 import { prepareRevert } from './plan/revert.ts'
 import { Overtaken, storeStage } from './plan/stage.ts'
@@ -172,6 +173,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
     const { name, configuration } = connection
     if (!(await markPlanned(tx, planned(claim, plan), { ...plan, configuration, basis, verification }, now)))
       throw new Overtaken()
+    await keepIndex(tx, claim.run.id, plan.index ?? null)
     if (plan.account) await keepAccount(tx, { runId: claim.run.id, connection: name, account: plan.account })
     await noteConfiguration(tx, { connection: name, configuration, startedBy: ctx.startedBy })
     const { source, asOf, rows, counts, digest } = plan
@@ -207,7 +209,7 @@ async function verify(
   return options.sample ? await verifySample(ctx, connection, reading) : null
 }
 
-type Prepared = Awaited<ReturnType<typeof preparePlan>> & { readonly account?: RunAccount }
+type Prepared = Omit<PreparedPlan, 'index'> & Partial<Pick<PreparedPlan, 'index'>> & { readonly account?: RunAccount }
 
 /** Plans what the run's feed says. */
 async function planOf(
@@ -235,6 +237,10 @@ async function planOf(
       everybody: options.full ?? false,
       // What is made again was set aside before.
       splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
+      sparing: {
+        runId,
+        onWhole: (reason) => ctx.events.runReadsWhole({ runId, connection: connection.name, reason }),
+      },
       signal,
       onProgress,
     })
@@ -363,7 +369,7 @@ function timeZoneOf({ feeds }: SyncConnection, { feed }: { readonly feed: string
 export async function commit(tx: Db, run: Run, connection: SyncConnection, now: Date): Promise<number> {
   const stating = { runId: run.id, connection: run.connection, timeZone: timeZoneOf(connection, run), now }
   if (!connection.records) await acceptLeavers(tx, stating)
-  const batches = await commitPlan(tx, {
+  const committed = {
     runId: run.id,
     connection: run.connection,
     limits: connection.delivery,
@@ -371,7 +377,8 @@ export async function commit(tx: Db, run: Run, connection: SyncConnection, now: 
     keepsValues: connection.keepValues,
     by: deliveredBy(run, connection),
     now,
-  })
+  }
+  const batches = await acceptIndex(tx, committed, () => commitPlan(tx, committed))
   if (!connection.records) await settleLeavers(tx, stating)
   await dropSolvedProblems(tx, run.connection)
   await decideSource(tx, run, { outcome: 'accepted', now })

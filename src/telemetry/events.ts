@@ -8,6 +8,7 @@ export type EventFields = {
   'run.requested': RunRef & { readonly trigger: string }
   'run.started': RunRef & { readonly trigger: string }
   'run.read': RunRef & { readonly rows: number; readonly rejected: number }
+  'run.reads_whole': RunRef & { readonly reason: string }
   'run.planned': RunRef & { readonly counts: Readonly<Record<string, number>>; readonly batches: number }
   'run.prepared': RunRef
   'run.committed': RunRef & { readonly batches: number }
@@ -162,6 +163,7 @@ export function createEvents(log: Log, onEvent: (event: Event) => void = () => {
     runRequested: tells('info', 'run.requested', 'run requested'),
     runStarted: tells('info', 'run.started', 'run started reading its source'),
     runRead: tells('debug', 'run.read', 'run read a part of its source'),
+    runReadsWhole: tells('info', 'run.reads_whole', 'run reads every row of its export'),
     runPlanned: tells('info', 'run.planned', 'run planned'),
     runPrepared: tells('debug', 'run.prepared', 'plan stored'),
     runCommitted: tells('debug', 'run.committed', 'plan accepted'),

@@ -114,15 +114,18 @@ function print(rows: readonly Row[]): void {
   process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))
 }
 
-/** A first plan of an export and a second one of the same export, after everybody has been delivered. */
+/** A first plan of an export, a second one of the same export, and one of the next day, each after everybody has been delivered. */
 async function benchPlan(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
   await using place = await openPlace(options)
   const first = await measure('plan', place)
   await measure('deliver', place)
   const second = await measure('plan', place)
+  await place.writeNextDay()
+  const third = await measure('plan', place)
   return [
     { plan: 'first', ...againstScript(first, await measureReference(place.emptyCsv, place.csv)) },
-    { plan: 'unchanged', ...againstScript(second, await measureReference(place.csv, place.csv)) },
+    { plan: 'unchanged', ...againstScript(second, await measureReference(place.formerCsv, place.formerCsv)) },
+    { plan: 'next day', ...againstScript(third, await measureReference(place.formerCsv, place.csv)) },
   ]
 }
 
@@ -279,9 +282,12 @@ async function benchSimulate(): Promise<Row[]> {
 function againstScript(ours: Measured, script: Measured): Row {
   return {
     ...figures(ours, 'rows/s'),
+    'CPU s': round(ours.cpuSeconds),
     'Python s': round(script.seconds),
+    'Python CPU s': round(script.cpuSeconds),
     'Python MiB': Math.round(script.peakMiB),
     'time / Python': ratio(ours.seconds, script.seconds),
+    'CPU / Python': ratio(ours.cpuSeconds, script.cpuSeconds),
     'memory / Python': ratio(ours.peakMiB, script.peakMiB),
   }
 }

@@ -1,14 +1,14 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { z } from 'zod'
-import { company, toCsv } from '../../src/cli/demo/company.ts'
+import { company, type NightEvent, nextNight, toCsv, usualNight } from '../../src/cli/demo/company.ts'
 import { boundTo, type Cores } from './cores.ts'
 
 /** What the measurements of one size on one store work with; disposing removes all of it. */
@@ -18,6 +18,10 @@ export type Place = AsyncDisposable & {
   /** What the configuration takes from the environment. */
   readonly env: Readonly<Record<string, string>>
   readonly csv: string
+  /** The export before the newest one. */
+  readonly formerCsv: string
+  /** Puts the next day's export in the place of the first one: something has happened to 0.9 % of the people. */
+  readonly writeNextDay: () => Promise<void>
   /** An export of the same columns without anybody in it. */
   readonly emptyCsv: string
   readonly cores: Cores | null
@@ -64,6 +68,18 @@ const targets = {
 `,
 } as const
 
+/** What happens in a day, as shares of the people: less than the limits of the guards, and 0.9 % together. */
+const eventsOfDay: readonly (readonly [NightEvent, number])[] = [
+  ['joiner', 0.002],
+  ['mover', 0.004],
+  ['leaver', 0.001],
+  ['absentee', 0.0005],
+  ['futureLeaver', 0.0005],
+  ['returner', 0.0003],
+  ['correction', 0.0003],
+  ['brokenRow', 0.0004],
+]
+
 export type PlaceOptions = {
   /** Of PostgreSQL; null for embedded databases. */
   readonly server: string | null
@@ -98,8 +114,16 @@ export async function openPlace({
 
   const files = { config: join(folder, 'rollcall.yaml'), csv: join(folder, 'people.csv') }
   const emptyCsv = join(folder, 'nobody.csv')
+  const formerCsv = join(folder, 'people-former.csv')
   const today = new Date().toISOString().slice(0, 10)
-  await writeFile(files.csv, toCsv(company({ seed: 1, size: people, today })))
+  const staff = company({ seed: 1, size: people, today })
+  await writeFile(files.csv, toCsv(staff))
+  await copyFile(files.csv, formerCsv)
+  const writeNextDay = async () => {
+    const counts = Object.fromEntries(eventsOfDay.map(([event, share]) => [event, Math.round(share * people)]))
+    const next = nextNight(staff, { seed: 2, today, counts: { ...usualNight, ...counts } })
+    await writeFile(files.csv, toCsv(next.people))
+  }
   await writeFile(emptyCsv, toCsv([]))
   await writeFile(files.config, `${configText}${targets[as]}`)
   const env = {
@@ -109,7 +133,7 @@ export async function openPlace({
     BENCH_TOKEN: randomUUID(),
   }
   const opened = opening.move()
-  return { ...files, emptyCsv, env, cores, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { ...files, formerCsv, writeNextDay, emptyCsv, env, cores, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */

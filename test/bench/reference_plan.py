@@ -27,12 +27,13 @@ def peak_kib():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-started = time.perf_counter()
+started, started_cpu = time.perf_counter(), time.process_time()
 previous, current = read(sys.argv[1]), read(sys.argv[2])
 joined = [key for key in current if key not in previous]
 left = [key for key in previous if key not in current]
 changed = [key for key, row in current.items() if key in previous and previous[key] != row]
 seconds = time.perf_counter() - started
+cpu_seconds = time.process_time() - started_cpu
 
 counts = {"joined": len(joined), "changed": len(changed), "left": len(left)}
-print(json.dumps({"rows": len(current), "seconds": seconds, "peakMiB": peak_kib() / 1024, "counts": counts}))
+print(json.dumps({"rows": len(current), "seconds": seconds, "cpuSeconds": cpu_seconds, "peakMiB": peak_kib() / 1024, "counts": counts}))

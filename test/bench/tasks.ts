@@ -8,8 +8,13 @@ import type { Place } from './place.ts'
 
 const run = promisify(execFile)
 
-/** What a measured process tells: how many it dealt with, how long that took, and the most memory that the process held. */
-export const Measured = z.object({ count: z.number(), seconds: z.number(), peakMiB: z.number() })
+/** What a measured process tells: how many it dealt with, how long that took, on the clock and of a processor, and the most memory that the process held. */
+export const Measured = z.object({
+  count: z.number(),
+  seconds: z.number(),
+  cpuSeconds: z.number(),
+  peakMiB: z.number(),
+})
 export type Measured = z.infer<typeof Measured>
 
 export type TaskName = 'plan' | 'deliver' | 'bare'
@@ -34,11 +39,15 @@ export async function measureReference(previous: string, current: string): Promi
 /** Times the work, from its beginning or from when it says so, and prints what was measured; the last thing that a task does. */
 export async function report(work: (begin: () => void) => Promise<number>): Promise<void> {
   let startedMs = performance.now()
+  let startedCpu = process.cpuUsage()
   const count = await work(() => {
     startedMs = performance.now()
+    startedCpu = process.cpuUsage()
   })
   const seconds = (performance.now() - startedMs) / 1000
-  const measured: Measured = { count, seconds, peakMiB: await peakMiB() }
+  const { user, system } = process.cpuUsage(startedCpu)
+  const cpuSeconds = (user + system) / 1e6
+  const measured: Measured = { count, seconds, cpuSeconds, peakMiB: await peakMiB() }
   process.stdout.write(`${JSON.stringify(measured)}\n`)
 }
 

@@ -1,4 +1,4 @@
-import type { SourceRow } from '../../src/connectors/connector.ts'
+import type { RecordFilter, SourceRow } from '../../src/connectors/connector.ts'
 import { deliveryOperations } from '../../src/contract/platform/delivery-operations.ts'
 import type { Identity } from '../../src/contract/platform/hris-user-identities.ts'
 import { openDatabase } from '../../src/database/database.ts'
@@ -106,6 +106,7 @@ export async function openWorld({
   feed: rules = {},
   webhook,
   signing,
+  indexing,
 }: {
   /** On PostgreSQL unless told otherwise. */
   at?: string
@@ -116,6 +117,8 @@ export async function openWorld({
   webhook?: WebhookFeed
   /** The key of the installation; none unless told otherwise. */
   signing?: Signing
+  /** Whether one export leaves something behind for the next, for which a key is needed; it does not unless told otherwise. */
+  indexing?: NonNullable<SyncContext['indexing']>
 }) {
   await using opening = new AsyncDisposableStack()
   const database = at ?? opening.use(await postgresPlace()).at
@@ -130,6 +133,22 @@ export async function openWorld({
     rows: [] as SourceRow[],
     headers: [...headers] as string[],
     slice: 1000,
+    /** How many rows were not read, as they said what the last export did. */
+    leftOut: 0,
+  }
+  function* slices() {
+    for (let start = 0; start < source.rows.length; start += source.slice)
+      yield source.rows.slice(start, start + source.slice)
+  }
+  async function* filtered(filter: RecordFilter) {
+    for (const slice of slices()) {
+      const read = slice.filter(({ values, fault, origin }) => {
+        const text = Buffer.from(JSON.stringify([values, fault]))
+        return !filter.leavesOut(text, { start: 0, end: text.length, line: origin.line })
+      })
+      source.leftOut += slice.length - read.length
+      yield read
+    }
   }
   const jobs: Enqueued[] = []
   const events: object[] = []
@@ -144,10 +163,9 @@ export async function openWorld({
         source: { name: 'people.csv', bytes: source.rows.length * 100, version: source.asOf },
         headers: source.headers,
         rows: (async function* () {
-          for (let start = 0; start < source.rows.length; start += source.slice) {
-            yield source.rows.slice(start, start + source.slice)
-          }
+          yield* slices()
         })(),
+        ...(indexing && { filtered: { dialect: 'rows', rows: filtered } }),
       }),
     },
     mapping: Mapping.parse({
@@ -203,6 +221,7 @@ export async function openWorld({
     },
     events: createEvents({ error: keep, warn: keep, info: keep, debug: keep }),
     traces: noTraces,
+    ...(indexing && { indexing }),
     now: () => clock.now,
     startedBy: null,
   }

@@ -1,12 +1,12 @@
-import type { ConnectorPlace, SourceRow } from '../connector.ts'
+import type { ConnectorPlace, Filtered, SourceRow } from '../connector.ts'
 import { decodeFile } from '../file/decode/decode.ts'
-import { toUtf8 } from '../file/decode/encoding.ts'
+import { isUtf8Name, toUtf8 } from '../file/decode/encoding.ts'
 import type { ExportFile } from '../file/export-file.ts'
 import { unreadable } from '../file/failures.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { readHeader } from './header.ts'
 import { tableText } from './other-text.ts'
-import { readRows } from './rows.ts'
+import { canFilter, readFilteredRows, readRows } from './rows.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
@@ -15,8 +15,10 @@ const titleLimitBytes = 1024 * 1024
 export type OpenedExport = {
   /** The cells of the header as they are written. */
   readonly headers: readonly string[]
-  /** To be read once. Ends normally only if the export was read to its end and is complete. */
+  /** Ends normally only if the export was read to its end and is complete. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
+  /** Left out if records cannot be told apart before they are read. */
+  readonly filtered?: Filtered
   /** What an operator should look at. The list is complete once the rows have been read. */
   readonly warnings: () => readonly string[]
   /** How many bytes the text has in UTF-8, decrypted and unpacked. Complete once the rows have been read. */
@@ -41,6 +43,7 @@ export async function openExport(
   const fromHeader = (chunks: AsyncIterable<Buffer>) =>
     headerLine === 1 ? chunks : fromLine(chunks, { name, line: headerLine })
   async function* countedText() {
+    textBytes = 0
     for await (const chunk of wholeText(warn)) {
       textBytes += chunk.length
       yield chunk
@@ -52,13 +55,20 @@ export async function openExport(
     format,
   })
   if (detected) warn(`${name}: its delimiter was detected in the header: ${delimiter}`)
-  const rows = readRows(fromHeader(countedText()), {
-    name,
-    format: { ...format, delimiter },
-    width: headers.length,
-    warn,
-  })
-  return { headers, rows, warnings: () => warnings, textBytes: () => textBytes }
+  const text = () => fromHeader(countedText())
+  const read = { name, format: { ...format, delimiter }, width: headers.length, warn }
+  const { quote, escape: behind, linesAfterHeader } = format
+  const filtered: Filtered = {
+    dialect: JSON.stringify([delimiter, quote, behind, headerLine, linesAfterHeader]),
+    rows: (filter) => readFilteredRows(text(), read, filter),
+  }
+  return {
+    headers,
+    rows: { [Symbol.asyncIterator]: () => readRows(text(), read) },
+    ...(isUtf8Name(encoding) && canFilter(read.format) && { filtered }),
+    warnings: () => warnings,
+    textBytes: () => textBytes,
+  }
 }
 
 /** The text from the given line on, counted from 1. It is empty if there are fewer lines. */

@@ -33,6 +33,7 @@ export class RecordParser {
   #lastLine: number
   /** Up to this byte the text may hold bytes that are no text. */
   #suspectUntilByte = 0
+  #linesLeftOut = 0
   #writtenBytes = 0
   #finalByte: number | undefined
   /** How many NUL bytes the text ends in so far, up to two: UTF-16 that is read as another encoding may end in one. */
@@ -68,6 +69,11 @@ export class RecordParser {
     )
     this.#checkSize(this.#writtenBytes)
     return this.#drain()
+  }
+
+  /** Counts lines anew from here on, where the text holds so many line ends fewer than it was given. */
+  leaveOutLines(lines: number): void {
+    this.#linesLeftOut += lines
   }
 
   async end(): Promise<readonly CsvRecord[]> {
@@ -123,7 +129,7 @@ export class RecordParser {
   }
 
   #lineAt(byte: number): number {
-    return this.#format.headerLine + this.#window.lineEndsBefore(byte)
+    return this.#format.headerLine + this.#window.lineEndsBefore(byte) - this.#linesLeftOut
   }
 
   #damageOf(cells: readonly string[], untilByte: number): Damage | undefined {

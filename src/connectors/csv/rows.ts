@@ -1,6 +1,7 @@
-import type { SourceRow } from '../connector.ts'
+import type { RecordFilter, SourceRow } from '../connector.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
+import { RecordScanner, scannedDialect } from './scanner.ts'
 import { Tail, type TailFormat } from './tail.ts'
 
 /** What a damaged cell holds. */
@@ -21,44 +22,159 @@ type RowsOptions = {
   readonly warn: (text: string) => void
 }
 
+const nothing: Buffer = Buffer.alloc(0)
+/** Line ends behind the records of a chunk: csv-parse looks ahead so many bytes at most, and would hold the last record back. */
+const padding = Buffer.from('\n'.repeat(4))
+
 /**
  * The rows below the header, in slices of about one chunk. The text begins with the header. A row that cannot be trusted carries the
  * reason as its fault. Ends normally only if the text is complete.
  */
 export async function* readRows(
   chunks: AsyncIterable<Buffer>,
-  { name, format, width, warn }: RowsOptions,
+  options: RowsOptions,
 ): AsyncGenerator<readonly SourceRow[]> {
+  const parser = new RecordParser(options.name, options.format)
+  const below = belowHeader(options)
+  for await (const chunk of chunks) {
+    const rows = below.rowsOf(await parser.write(chunk))
+    if (rows.length > 0) yield rows
+  }
+  const rows = below.rowsOf(await parser.end())
+  parser.checkTerminated()
+  below.end()
+  if (rows.length > 0) yield rows
+}
+
+/** Whether the records of a text in this format can be told apart before they are read. */
+export function canFilter(format: RowsFormat): boolean {
+  return scannedDialect(format) !== null && !format.footer && !format.trailer
+}
+
+/** The rows that `readRows` reads but for those that the filter leaves out. Each chunk makes a slice, which may be empty. */
+export async function* readFilteredRows(
+  chunks: AsyncIterable<Buffer>,
+  options: RowsOptions,
+  filter: RecordFilter,
+): AsyncGenerator<readonly SourceRow[]> {
+  const { name, format } = options
+  const dialect = scannedDialect(format)
+  if (dialect === null) throw new Error('records of this format cannot be told apart')
   const parser = new RecordParser(name, format)
+  const below = belowHeader(options)
+  const scanner = new RecordScanner(dialect, format.headerLine)
+  const read = new ReadLines(format.headerLine)
+  let isGivenUp = false
+  const giveUp = (): Buffer => {
+    filter.giveUp(true)
+    isGivenUp = true
+    parser.leaveOutLines(read.padded)
+    return scanner.text
+  }
+
+  /** What csv-parse is to read of a chunk. */
+  const partOf = (chunk: Buffer): Buffer => {
+    if (isGivenUp) return chunk
+    const pieces: Buffer[] = []
+    let from = -1
+    let until = -1
+    const isCertain = scanner.scan(chunk, ({ text, start, end, next, line, lines }) => {
+      if (filter.leavesOut(text, { start, end, line })) return
+      read.add(line, lines)
+      if (start !== until) {
+        if (until > from) pieces.push(text.subarray(from, until))
+        from = start
+      }
+      until = next
+    })
+    if (!isCertain) return giveUp()
+    if (until > from) pieces.push(scanner.text.subarray(from, until))
+    if (pieces.length === 0) return nothing
+    read.pad(padding.length)
+    return Buffer.concat([...pieces, padding])
+  }
+
+  for await (const chunk of chunks) {
+    const records = await parser.write(partOf(chunk))
+    yield below.rowsOf(isGivenUp ? records : read.placed(records, filter))
+  }
+  const rest = isGivenUp ? null : scanner.end()
+  if (rest !== null && rest.text.length > 0) read.add(rest.line, 1)
+  const last = isGivenUp ? nothing : (rest?.text ?? giveUp())
+  const records = [...(await parser.write(last)), ...(await parser.end())]
+  parser.checkTerminated()
+  yield below.rowsOf(isGivenUp ? records : read.placed(records, filter))
+}
+
+/** Knows in which line of the text the records stand that csv-parse was given, though others were left out before them. */
+class ReadLines {
+  /** The lines of what csv-parse was given, and those of the text. */
+  #given: number[] = []
+  #lines: number[] = []
+  #at = 0
+  #next: number
+  /** How many line ends were added. */
+  padded = 0
+
+  constructor(firstLine: number) {
+    this.#next = firstLine
+  }
+
+  add(line: number, lines: number): void {
+    this.#given.push(this.#next)
+    this.#lines.push(line)
+    this.#next += lines
+  }
+
+  pad(lines: number): void {
+    this.padded += lines
+    this.#next += lines
+  }
+
+  /** The records with their lines, without the padding. */
+  placed(records: readonly CsvRecord[], filter: RecordFilter): CsvRecord[] {
+    const placed = records.flatMap((record) => {
+      if (record.line === this.#given[this.#at]) {
+        const line = this.#lines[this.#at] ?? record.line
+        this.#at += 1
+        return [line === record.line ? record : { ...record, line }]
+      }
+      if (!isBlank(record)) filter.giveUp(false)
+      return []
+    })
+    if (this.#at < this.#given.length) filter.giveUp(false)
+    this.#given = []
+    this.#lines = []
+    this.#at = 0
+    return placed
+  }
+}
+
+function belowHeader({ name, format, width, warn }: RowsOptions) {
   const tail = format.footer || format.trailer ? new Tail(name, format) : undefined
   // The header, and the rows below it that are left out.
   let leftOut = 1 + format.linesAfterHeader
   let headerFound = false
-
-  const rowsOf = (records: readonly CsvRecord[]): SourceRow[] => {
-    const rows: SourceRow[] = []
-    for (const record of records) {
-      const blank = isBlank(record)
-      if (leftOut > 0) {
-        headerFound ||= !blank
-        if (headerFound) leftOut -= 1
-        continue
+  return {
+    rowsOf(records: readonly CsvRecord[]): SourceRow[] {
+      const rows: SourceRow[] = []
+      for (const record of records) {
+        const blank = isBlank(record)
+        if (leftOut > 0) {
+          headerFound ||= !blank
+          if (headerFound) leftOut -= 1
+          continue
+        }
+        if (blank) continue
+        const certain = tail ? tail.push(record) : record
+        if (certain) rows.push(toRow(certain, name, width))
       }
-      if (blank) continue
-      const certain = tail ? tail.push(record) : record
-      if (certain) rows.push(toRow(certain, name, width))
-    }
-    return rows
+      return rows
+    },
+    end(): void {
+      for (const warning of tail?.end() ?? []) warn(warning)
+    },
   }
-
-  for await (const chunk of chunks) {
-    const rows = rowsOf(await parser.write(chunk))
-    if (rows.length > 0) yield rows
-  }
-  const rows = rowsOf(await parser.end())
-  parser.checkTerminated()
-  for (const warning of tail?.end() ?? []) warn(warning)
-  if (rows.length > 0) yield rows
 }
 
 function toRow({ cells, line, damage }: CsvRecord, name: string, width: number): SourceRow {

@@ -41,13 +41,17 @@ async function openNext(source: CsvSource, { folder, place, options }: Opening):
   if (version === null) throw unreadable(`${file.name} has gone`, 'put it back, or wait for the next export')
   const expected = await expectedOf(file, source.complete)
   if (expected) await checkSum(file, expected, signal)
-  const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
+  const { headers, rows, filtered, warnings, textBytes } = await openExport(file, source, {
+    signal,
+    secret: place.secret,
+  })
   return {
     mode: source.mode,
     asOf,
     source: { name: file.name, bytes: file.bytes, version, ...(more ? { more } : {}) },
     headers,
     rows: expected ? countedRows(rows, { name: file.name, expected }) : rows,
+    ...(filtered && !expected && { filtered }),
     warnings,
     textBytes,
   }

@@ -34,6 +34,8 @@ export type Tally = {
   add(decision: Decision, seen: Seen): Tallied
   /** Takes a decision out again whose row turned out not to count. */
   remove(tallied: Tallied): void
+  /** Counts so many people of whom rows say what is known and confirmed. */
+  addUnchanged(people: number): void
   /** Counts a person among those who seem to have got a new key, which is known only after all decisions. */
   rekey(tallied: Tallied): Tallied
   reject(reject: Reject): void
@@ -147,6 +149,9 @@ export function tally(known: KnownFaults = noKnownFaults): Tally {
       return tallied
     },
     remove: (tallied) => count(tallied, -1),
+    addUnchanged(people) {
+      counts.unchanged += people
+    },
     rekey(tallied) {
       if (tallied & bits.rekeyed) return tallied
       count(bits.rekeyed, 1)

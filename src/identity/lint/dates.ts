@@ -1,14 +1,5 @@
 import type { Sighting } from '../record.ts'
-import {
-  column,
-  countRows,
-  type Found,
-  fewestTelling,
-  indexesOf,
-  type LintScope,
-  mostTelling,
-  type Watch,
-} from './watch.ts'
+import { column, countRows, type Found, fewestTelling, indexesOf, type LintScope, type Watch } from './watch.ts'
 
 const twoDigitYear = /^\d{1,2}([ ./-])\d{1,2}\1\d{2}$/
 const yearLast = /^(?<first>\d{1,2})(?<sign>[ ./-])(?<second>\d{1,2})\k<sign>\d{4}$/
@@ -20,6 +11,7 @@ const fewestCells = 2
 const shareOfCells = 0.2
 
 type DateField = {
+  readonly name: 'startedAt' | 'separatedAt'
   readonly header: string
   readonly indexes: readonly number[]
   /** The date of the field as `YYYY-MM-DD`, where the row states one. */
@@ -28,7 +20,7 @@ type DateField = {
 
 /** Finds date columns in which every date is the same. */
 export function watchSameDates(scope: LintScope): Watch[] {
-  return dateFields(scope).map(({ header, read }) => {
+  return dateFields(scope).map(({ name, header, read }) => {
     let only: string | null = null
     let several = false
     let dates = 0
@@ -41,6 +33,7 @@ export function watchSameDates(scope: LintScope): Watch[] {
         several = only !== date
         return several
       },
+      spares: ({ fills }) => !fills(name),
       found() {
         if (several || dates < fewestTelling) return null
         return {
@@ -77,10 +70,10 @@ export function watchDateFormats(scope: LintScope): Watch[] {
       see(sighting) {
         if (field.read(sighting) !== null) readable += 1
         people += 1
-        return people >= mostTelling
+        return people >= scope.telling
       },
       seeReject(reject, row) {
-        if (people < mostTelling) cells.see(reject, row)
+        if (people < scope.telling) cells.see(reject, row)
       },
       found() {
         if (cells.count < fewestCells || cells.count < shareOfCells * (cells.count + readable)) return null
@@ -100,7 +93,7 @@ function dateFields({ columns, headers }: LintScope): DateField[] {
   }
   return (['startedAt', 'separatedAt'] as const).flatMap((name) => {
     const header = columns[name]
-    return header === undefined ? [] : [{ header, indexes: indexesOf(header, headers), read: readers[name] }]
+    return header === undefined ? [] : [{ name, header, indexes: indexesOf(header, headers), read: readers[name] }]
   })
 }
 

@@ -1,5 +1,5 @@
 import { invisibleIn } from '../mapping/cells.ts'
-import { column, countRows, indexesOf, type LintScope, mostTelling, type Watch } from './watch.ts'
+import { column, countRows, indexesOf, type LintScope, type Watch } from './watch.ts'
 
 const zero = 48
 const nine = 57
@@ -27,12 +27,13 @@ export function watchScientificKeys({ columns }: LintScope): Watch[] {
   return [
     {
       see({ identityId, origin }) {
-        const digits = leadingDigits(identityId)
-        if (digits === 0 || digits === identityId.length) return false
+        if (!mayBeLikeNumber(identityId)) return false
         if (scientific.test(identityId)) damaged.add(identityId, origin.line)
         else if (likeScientific.test(identityId)) inDanger.add(identityId, origin.line)
         return false
       },
+      // Such keys have no traits, and neither have those of the next check.
+      spares: () => true,
       found() {
         if (damaged.first !== null) {
           const { key, line } = damaged.first
@@ -63,6 +64,7 @@ export function watchInvisibleKeys({ columns, headers }: LintScope): Watch[] {
         if (invisible !== undefined) found.add(invisible, sighting.origin.line)
         return false
       },
+      spares: () => true,
       found() {
         if (found.first === null) return null
         const { key: character, line } = found.first
@@ -88,6 +90,13 @@ export function watchShrunkKeys({ columns }: LintScope): Watch[] {
         else if (leadingDigits(identityId) === identityId.length) plain[identityId.length]?.add(identityId, origin.line)
         return false
       },
+      // The first key of each length serves as an example.
+      spares: ({ digits, isPadded }) => digits === 0 || isPadded || plain[digits]?.first !== null,
+      spare({ digits, isPadded, managerDigits }, times) {
+        paddedLengths[managerDigits] = (paddedLengths[managerDigits] ?? 0) + (managerDigits > 0 ? times : 0)
+        if (isPadded) paddedLengths[digits] = (paddedLengths[digits] ?? 0) + times
+        else plain[digits]?.addMore(digits > 0 ? times : 0)
+      },
       found(people) {
         const padded = paddedLengths.indexOf(Math.max(...paddedLengths, 1))
         const longest = padded > 0 ? padded : lengthOfNearlyAll(plain, people)
@@ -105,7 +114,7 @@ export function watchShrunkKeys({ columns }: LintScope): Watch[] {
 }
 
 /** Finds reports with several rows for a person, where the mapping does not say which of them counts. */
-export function watchSeveralRows({ columns }: LintScope): Watch[] {
+export function watchSeveralRows({ columns, telling }: LintScope): Watch[] {
   const seen = new Set<string>()
   const again = new Examples()
   let rows = 0
@@ -115,7 +124,7 @@ export function watchSeveralRows({ columns }: LintScope): Watch[] {
         rows += 1
         if (seen.has(identityId)) again.add(identityId, origin.line)
         else seen.add(identityId)
-        return rank !== undefined || rows >= mostTelling
+        return rank !== undefined || rows >= telling
       },
       found() {
         if (again.first === null || again.count < 2 || again.count < mostKeysTwice * rows) return null
@@ -139,6 +148,28 @@ class Examples {
     this.count += 1
     this.first ??= { key, line }
   }
+
+  addMore(times: number): void {
+    this.count += times
+  }
+}
+
+/** Whether the key is a number in scientific form, or a spreadsheet would take it for one. */
+export function isLikeNumber(key: string): boolean {
+  return mayBeLikeNumber(key) && (scientific.test(key) || likeScientific.test(key))
+}
+
+// Runs for every row, before a regular expression does.
+function mayBeLikeNumber(key: string): boolean {
+  const digits = leadingDigits(key)
+  return digits > 0 && digits < key.length
+}
+
+/** How long a key of digits is, as far as keys are compared by their lengths, and whether it begins with a zero; 0 digits for any other key. */
+export function lengthOfDigits(key: string): { readonly digits: number; readonly isPadded: boolean } {
+  if (key.length > mostDigits || leadingDigits(key) < key.length) return { digits: 0, isPadded: false }
+  const isPadded = key.charCodeAt(0) === zero
+  return isPadded && key.length < 2 ? { digits: 0, isPadded: false } : { digits: key.length, isPadded }
 }
 
 // Runs for every row, where a regular expression would cost three times as much.

@@ -3,7 +3,8 @@ import type { Reject, Sighting } from '../record.ts'
 import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts'
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
-import type { LintScope, Watch } from './watch.ts'
+import { type RowTraits, readTraits } from './traits.ts'
+import { type LintScope, mostTelling, type ReadTraits, type Watch } from './watch.ts'
 
 /** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
 const checks = {
@@ -33,6 +34,10 @@ export type Finding = { readonly check: LintCheck; readonly message: string; rea
 export type Lint = {
   /** To be shown every row with what the mapping told of it, in the order of the export. */
   readonly see: (row: MappableRow, told: Sighting | Reject) => void
+  /** Whether rows with these traits need not be shown any more. */
+  readonly spares: (traits: RowTraits) => boolean
+  /** Takes so many rows into account that were not shown. */
+  readonly spare: (traits: RowTraits, times: number) => void
   readonly findings: () => Finding[]
 }
 
@@ -40,11 +45,23 @@ export type Lint = {
 export function createLint({
   mode,
   traps = [],
-  ...scope
-}: LintScope & { readonly mode: 'snapshot' | 'delta'; readonly traps?: readonly Trap[] | undefined }): Lint {
+  telling = mostTelling,
+  ...about
+}: Omit<LintScope, 'telling'> & {
+  readonly mode: 'snapshot' | 'delta'
+  readonly traps?: readonly Trap[] | undefined
+  readonly telling?: number | undefined
+}): Lint {
+  const scope = { ...about, telling }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
   const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
-  const ofSightings = watches.flatMap(({ see }) => (see ? [see] : []))
+  const ofSightings = watches.flatMap(({ see, spares, spare }) => (see ? [{ see, spares, spare }] : []))
+  const known = new Map<RowTraits, ReadTraits>()
+  const read = (traits: RowTraits): ReadTraits => {
+    const before = known.get(traits) ?? readTraits(traits)
+    known.set(traits, before)
+    return before
+  }
   const ofRejects = watches.flatMap(({ seeReject }) => (seeReject ? [seeReject] : []))
   let people = 0
 
@@ -57,8 +74,13 @@ export function createLint({
       people += 1
       for (const cell of told.badCells ?? []) for (const see of ofRejects) see(cell, row)
       for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
-        if (ofSightings[index]?.(told, row)) ofSightings.splice(index, 1)
+        if (ofSightings[index]?.see(told, row)) ofSightings.splice(index, 1)
       }
+    },
+    spares: (traits) => ofSightings.every(({ spares }) => spares?.(read(traits))),
+    spare(traits, times) {
+      people += times
+      for (const { spare } of ofSightings) spare?.(read(traits), times)
     },
     findings: () =>
       watches.flatMap(({ check, found }) => {

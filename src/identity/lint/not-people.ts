@@ -32,6 +32,10 @@ const tellingFields = [
 export type NotPeople = {
   /** Whether a row is about no person. To be shown every row, in the order of the export. */
   readonly isNoPerson: (row: MappableRow) => boolean
+  /** Whether the row that was shown last, which is about a person, reads like totals all the same. */
+  readonly isLikeTotals: () => boolean
+  /** Takes rows into account that were not shown, of which the last stands in this line. All of them are about people. */
+  readonly spare: (lastLine: number) => void
   /** What was found and which setting helps, complete once every row was shown. Quotes nothing but the word for a total. */
   readonly findings: () => string[]
 }
@@ -61,10 +65,12 @@ export function watchNotPeople({
   const headings: Found = { lines: [], count: 0, amongPeople: false }
   let label = { word: '', isFirstCell: false }
   let peopleSeen = false
+  let isLikeTotals = false
 
   return {
     isNoPerson(row) {
       const { line } = row.origin
+      isLikeTotals = false
       if (isHeading(row)) {
         add(headings, line, peopleSeen)
         return true
@@ -74,6 +80,7 @@ export function watchNotPeople({
         peopleSeen = true
         sums.amongPeople ||= sums.count > 0
         if (total !== null) {
+          isLikeTotals = true
           label = total
           add(likeSums, line)
         }
@@ -82,6 +89,11 @@ export function watchNotPeople({
       label = total
       add(sums, line)
       return true
+    },
+    isLikeTotals: () => isLikeTotals,
+    spare(lastLine) {
+      peopleSeen = true
+      sums.amongPeople ||= (sums.lines[0] ?? Number.POSITIVE_INFINITY) < lastLine
     },
     findings: () => [
       ...(headings.count > 0 ? [headingText(headings)] : []),

@@ -1,6 +1,6 @@
 import { startsAfterLeaving } from '../employment.ts'
 import { type Sighting, timedFieldsOf } from '../record.ts'
-import { column, countPeople, fewestTelling, type LintScope, mostTelling, type Watch } from './watch.ts'
+import { column, countPeople, fewestTelling, type LintScope, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
 export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
@@ -16,6 +16,7 @@ export function watchLeavers({ columns, exportDate }: LintScope): Watch[] {
         if (left || hasCome) anybodyLeft = true
         return anybodyLeft
       },
+      spares: ({ left }) => !left,
       found(people) {
         if (anybodyLeft || people < fewestTelling) return null
         const message =
@@ -40,6 +41,7 @@ export function watchBlankColumns({ columns }: LintScope): Watch[] {
         }
         return unsaid.length === 0
       },
+      spares: ({ fills }) => !unsaid.some(fills),
       found(people) {
         if (unsaid.length === 0 || people < fewestTelling) return null
         const named = unsaid.map((name) => `${column(columns[name])} (${name})`).join(', ')
@@ -60,6 +62,7 @@ export function watchManagers({ columns }: LintScope): Watch[] {
         if (fields.managerName != null) anyManager = true
         return anyManager
       },
+      spares: ({ fills }) => !fills('managerName'),
       found() {
         if (!anyManager) return null
         const message =
@@ -72,7 +75,8 @@ export function watchManagers({ columns }: LintScope): Watch[] {
 }
 
 /** Finds an e-mail address that several of the first people have. */
-export function watchAddresses({ columns }: LintScope): Watch[] {
+export function watchAddresses({ columns, telling }: LintScope): Watch[] {
+  if (columns.email === undefined) return []
   const owners = new Map<string, Sighting>()
   let shared = 0
   let first: { readonly line: number; readonly before: number } | null = null
@@ -88,7 +92,7 @@ export function watchAddresses({ columns }: LintScope): Watch[] {
           shared += 1
           first ??= { line: sighting.origin.line, before: owner.origin.line }
         }
-        return owners.size >= mostTelling
+        return owners.size >= telling
       },
       found() {
         if (first === null) return null

@@ -1,6 +1,6 @@
 import type { CompiledMapping } from '../mapping/mapping.ts'
 import type { MappableRow } from '../mapping/rows.ts'
-import type { Reject, Sighting } from '../record.ts'
+import type { FieldName, Reject, Sighting } from '../record.ts'
 
 /** How many people an export must hold before what they all have in common says something about it. */
 export const fewestTelling = 10
@@ -15,6 +15,21 @@ export type LintScope = {
   readonly columns: Extract<CompiledMapping, { readonly ok: true }>['columns']
   /** The day of the run (`YYYY-MM-DD`): a leaving date from then on lies ahead. */
   readonly exportDate: string
+  /** How many people tell enough about how the export is made. */
+  readonly telling: number
+}
+
+/** What checks need to know of a row that reads as one of the last accepted export did. Rows with equal traits are the same to them. */
+export type ReadTraits = {
+  /** The person has left, by a date that has come or by a status. */
+  readonly left: boolean
+  /** Whether the row holds a value of the field; of `separatedAt`, a leaving date. */
+  readonly fills: (field: FieldName) => boolean
+  /** How many digits the key is made of, and whether the first of them is a zero; 0 for any other key. */
+  readonly digits: number
+  readonly isPadded: boolean
+  /** How many digits the key of the manager has that begins with a zero; 0 for any other one. */
+  readonly managerDigits: number
 }
 
 export type Found = { readonly message: string; readonly line?: number }
@@ -23,6 +38,10 @@ export type Found = { readonly message: string; readonly line?: number }
 export type Watch = {
   /** Returns true once no further sighting can matter; it is shown no more of them then. */
   readonly see?: (sighting: Sighting, row: MappableRow) => boolean
+  /** Whether sightings with these traits need not be shown to it any more; left out: all have to be. */
+  readonly spares?: (traits: ReadTraits) => boolean
+  /** Takes so many sightings into account that it was not shown. */
+  readonly spare?: (traits: ReadTraits, times: number) => void
   readonly seeReject?: (reject: Reject, row: MappableRow) => void
   /** `people` is the number of sightings. */
   readonly found: (people: number) => Found | null

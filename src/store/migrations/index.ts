@@ -19,6 +19,7 @@ import { pauses } from './0020-pauses.ts'
 import { headcounts } from './0021-headcounts.ts'
 import { records } from './0022-records.ts'
 import { writePath } from './0023-write-path.ts'
+import { exportIndexes } from './0024-export-indexes.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   headcounts,
   records,
   writePath,
+  exportIndexes,
 ]

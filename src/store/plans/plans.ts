@@ -24,6 +24,7 @@ import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, KnownPeople, RunSource, Verification } from '../schema.ts'
 import { type BatchLimits, type BatchNumbers, type DeliveredBy, makeDue } from './batches.ts'
+import { dropIndex } from './export-index.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
@@ -343,6 +344,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
 
 /** What remains of a plan that will never be carried out: its changes, as a record of what was refused. */
 export async function dropPlan(tx: Db, runId: string, now: Date): Promise<void> {
+  await dropIndex(tx, runId)
   await dropStanding(tx, runId)
   await notePairs(tx, runId, [])
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()

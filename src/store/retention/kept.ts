@@ -163,6 +163,30 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       columns: named('run_id headers columns'),
     },
   ],
+  export_indexes: [
+    {
+      holds: 'keys',
+      what: 'what the accepted export left behind, and those of plans that are being made or wait: the people of whom something may follow from the next one',
+      until: 'the next export is accepted, or the plan is dropped',
+      columns: named('run_id connection base accepted is_same head seal'),
+    },
+  ],
+  export_index_parts: [
+    {
+      holds: 'keys',
+      what: 'a digest of each row that need not be read again, which shows nothing to those without the key of the installation, and whose it is',
+      until: 'the next export is accepted, or the plan is dropped',
+      columns: named('run_id part data'),
+    },
+  ],
+  unsettled: [
+    {
+      holds: 'keys',
+      what: 'people about whom something happened since an export left its index behind',
+      until: 'the next export is accepted',
+      columns: named('seq connection identity_id run_id'),
+    },
+  ],
   run_accounts: [
     {
       holds: 'values',

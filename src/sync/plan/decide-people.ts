@@ -2,6 +2,7 @@ import type { Decider, Told } from '../../identity/decider.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
+import type { RecordWatch } from './record-watch.ts'
 import type { Stage } from './stage.ts'
 import type { PersonWatch } from './watch-person.ts'
 
@@ -16,11 +17,13 @@ type Place = {
   readonly signal: AbortSignal
   /** The one person that is decided about; left out for all of them. */
   readonly only?: PersonWatch
+  /** What records were left out, about whose people nothing has to be decided. */
+  readonly watch?: RecordWatch | undefined
 }
 
 /** Decides about the people of the last page and then about people without a usable row. */
 export async function decideRest(place: Place): Promise<void> {
-  const { db, connection, stage, decider, signal, only } = place
+  const { db, connection, stage, decider, signal, only, watch } = place
   await stagePage(place, decider.lastPage())
   if (only) {
     await decideOne(place, only)
@@ -31,8 +34,9 @@ export async function decideRest(place: Place): Promise<void> {
     }
     return
   }
+  const asked = watch?.unseen(decider) ?? null
   const keys = decider.asksForEverybody ? rosterKeys(db, connection) : unfinishedKeys(db, connection)
-  for await (const some of keys) {
+  for await (const some of asked === null ? keys : [asked]) {
     signal.throwIfAborted()
     for (const identityIds of portionsOf(decider.unseen(some))) {
       const known = await rosterEntries(db, { connection, identityIds })
@@ -43,9 +47,10 @@ export async function decideRest(place: Place): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider, only }: Place,
+  { db, connection, stage, decider, only, watch }: Place,
   { withdrawn, told: all }: ReturnType<Decider['nextPage']>,
 ): Promise<void> {
+  watch?.withdraw(withdrawn)
   if (withdrawn.length > 0) await stage.drop(withdrawn)
   only?.forget(withdrawn)
   const told = only ? all.filter(({ identityId }) => only.isAsked(identityId)) : all

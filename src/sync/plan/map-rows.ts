@@ -3,6 +3,9 @@ import { dateIn } from '../../identity/decide.ts'
 import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
 import { createLint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'
+import { type RowTraits, rowTraits } from '../../identity/lint/traits.ts'
+import { indexesOf } from '../../identity/lint/watch.ts'
+import { invisibleIn } from '../../identity/mapping/cells.ts'
 import { type CompiledMapping, compileMapping } from '../../identity/mapping/mapping.ts'
 import type { Origin, Reject, Sighting } from '../../identity/record.ts'
 import { type KeyAnswers, noAnswers, underFirstKey } from '../../identity/rekeyed.ts'
@@ -21,6 +24,12 @@ export type MappedRows =
   | (Pick<Mapped, 'ok' | 'columns' | 'mapped' | 'cellsOf'> & {
       /** null: the row is about something else and is passed over. */
       readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
+      /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
+      readonly traitsOf: (row: SourceRow, sighting: Sighting) => RowTraits | null
+      /** Whether rows with these traits may be left out from here on. */
+      readonly spares: (traits: RowTraits) => boolean
+      /** Takes rows into account that were left out, of which the last stands in this line. */
+      readonly spare: (times: ReadonlyMap<RowTraits, number>, lastLine: number) => void
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -36,7 +45,11 @@ export type MappedRows =
 export function mapRows(
   reading: Reading,
   { mapping, traps, timeZone, shape }: FeedRules,
-  { now, aliases = noAnswers.aliases }: { now: Date; aliases?: KeyAnswers['aliases'] },
+  {
+    now,
+    aliases = noAnswers.aliases,
+    telling,
+  }: { now: Date; aliases?: KeyAnswers['aliases']; telling?: number | undefined },
 ): MappedRows {
   const { headers, mode, sparse = false } = reading
   const compiled = compileMapping(mapping, headers, { sparse, timeZone, ...(shape && { faultOf: shape.faultOf }) })
@@ -46,7 +59,8 @@ export function mapRows(
     return { ok: false, see, missing: reasons }
   }
   const { columns, mapped, cellsOf } = compiled
-  const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps })
+  const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps, telling })
+  const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
   return {
@@ -63,6 +77,15 @@ export function mapRows(
       if (scope !== true) return scope
       lint.see(row, told)
       return told
+    },
+    traitsOf(row, sighting) {
+      const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
+      return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(sighting)
+    },
+    spares: lint.spares,
+    spare(times, lastLine) {
+      notPeople?.spare(lastLine)
+      for (const [traits, count] of times) lint.spare(traits, count)
     },
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }

@@ -75,10 +75,14 @@ async function planFrom(
     stage,
     everybody: false,
     splits: null,
+    sparing: {
+      runId: null,
+      onWhole: () => {},
+    },
     signal,
     onProgress: () => {},
   })
-  const { setAside: _, standing: __, pairs: ___, known: ____, header: _____, ...plan } = prepared
+  const { setAside: _, standing: __, pairs: ___, known: ____, header: _____, index: ______, ...plan } = prepared
   const changes: StagedChange[] = []
   for await (const staged of stage.changes()) changes.push(...staged)
   const kept = { ...made, digest: plan.digest, version: plan.source?.version ?? null }

@@ -25,9 +25,12 @@ import { step } from '../../telemetry/traces.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { hasDigests } from '../digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
+import type { StoredIndex } from './export-index.ts'
 import type { OpenedFeed } from './feeds.ts'
+import { spareReading } from './known-records.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
 import { type Progress, readRows } from './read-rows.ts'
+import { IndexDoubt } from './record-watch.ts'
 import { setAside, verdictsOnRest } from './set-aside.ts'
 import type { Stage } from './stage.ts'
 import type { PersonWatch } from './watch-person.ts'
@@ -37,6 +40,27 @@ const dayMs = 24 * 60 * 60 * 1000
 /** What an export says night after night. An event that cannot be understood is kept by itself with its reason, and stops no other. */
 const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues'])
 
+type Preparing = {
+  readonly feed: OpenedFeed
+  readonly stage: Stage
+  readonly everybody: boolean
+  readonly splits: { readonly behindHeld: boolean } | null
+  readonly only?: PersonWatch
+  /** Whether the reading may go by what the last export left behind, and which run leaves something behind itself; null: none. */
+  readonly sparing?: { readonly runId: string | null; readonly onWhole: (reason: string) => void }
+  readonly signal: AbortSignal
+  readonly onProgress: Progress
+}
+
+export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
+  readonly setAside: SetAside | null
+  /** What the export leaves behind for the next one; null for nothing. */
+  readonly index: StoredIndex | 'same' | null
+}
+
+/** How much of what was there before a reading may go by. */
+const ways = ['by an index', 'leaving an index', 'whole'] as const
+
 /**
  * Reads an opened feed to its end and stages everything that follows from it. Nothing is sent, and the roster stays as it is.
  * `everybody`: also people without a difference are staged, to be sent again. `splits`: of a plan of events, what a guard stops is set
@@ -44,7 +68,26 @@ const ofRowsThatStand: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedV
  * that is decided about, after all that was read of the source.
  */
 export async function preparePlan(
-  ctx: Pick<SyncContext, 'store' | 'now'>,
+  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing'>,
+  connection: SyncConnection,
+  preparing: Preparing,
+): Promise<PreparedPlan> {
+  const { stage, sparing, everybody, only } = preparing
+  let way: (typeof ways)[number] = sparing && !everybody && !only ? 'by an index' : 'whole'
+  for (;;) {
+    try {
+      return await prepareOnce(ctx, connection, { ...preparing, way })
+    } catch (error) {
+      if (!(error instanceof IndexDoubt)) throw error
+      sparing?.onWhole(error.message)
+      way = error.canBuild ? 'leaving an index' : 'whole'
+      await stage.clear()
+    }
+  }
+}
+
+async function prepareOnce(
+  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing'>,
   connection: SyncConnection,
   {
     feed,
@@ -52,29 +95,24 @@ export async function preparePlan(
     everybody,
     splits,
     only,
+    sparing,
+    way,
     signal,
     onProgress,
-  }: {
-    feed: OpenedFeed
-    stage: Stage
-    everybody: boolean
-    splits: { readonly behindHeld: boolean } | null
-    only?: PersonWatch
-    signal: AbortSignal
-    onProgress: Progress
-  },
-): Promise<Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & { readonly setAside: SetAside | null }> {
+  }: Preparing & { way: (typeof ways)[number] },
+): Promise<PreparedPlan> {
   const { db } = ctx.store
   const { rules } = feed
   const reading = withExpressions(feed.reading, expressionsOf(rules.mapping))
   const { sparse = false } = reading
   const classed = await classedValues(db, connection.name)
   const answers = await keyAnswers(db, connection.name)
-  const mapped = mapRows(
-    reading,
-    { ...rules, mapping: withClassed(rules.mapping, classed) },
-    { now: ctx.now(), aliases: answers.aliases },
-  )
+  const ruled = { ...rules, mapping: withClassed(rules.mapping, classed) }
+  const mapped = mapRows(reading, ruled, {
+    now: ctx.now(),
+    aliases: answers.aliases,
+    telling: ctx.indexing?.telling,
+  })
   const mapping = only ? only.watched(mapped) : mapped
   const planContext: PlanContext = {
     ...contextOf(reading, rules, ctx.now()),
@@ -85,6 +123,15 @@ export async function preparePlan(
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
   const { employed, ...known } = await headcount(db, connection.name)
   const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
+  const spared =
+    sparing && way !== 'whole' && mapping.ok && digests === null
+      ? await spareReading(ctx, {
+          ...{ connection, reading, rules, mapping: ruled.mapping, answers, context: planContext },
+          ...{ acceptedAsOf: accepted.asOf, runId: sparing.runId, isWhole: way === 'leaving an index' },
+        })
+      : null
+  if (spared?.reason) sparing?.onWhole(spared.reason)
+  const watch = spared?.watch
   const decider = createDecider({
     context: planContext,
     acceptedAsOf: accepted.asOf,
@@ -99,14 +146,17 @@ export async function preparePlan(
     ofSome: only !== undefined,
     restoresValues: connection.keepValues,
     ...(digests && { traitOf: digests.trait }),
+    settled: watch?.settled,
+    onDecided: watch?.decided,
   })
-  const place = { db, connection: connection.name, stage, decider, signal, ...(only && { only }) }
+  const place = { db, connection: connection.name, stage, decider, signal, watch, ...(only && { only }) }
 
   const read = () =>
     readRows(decider, {
-      slices: reading.rows,
+      slices: spared ? spared.filtered.rows(spared.watch.filter) : reading.rows,
       mapping,
       signal,
+      watch,
       onPage: (page) => stagePage(place, page),
       onProgress,
     })
@@ -172,6 +222,7 @@ export async function preparePlan(
     ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
+    index: spared?.watch.made(spared.rules) ?? null,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
   }
 }

@@ -2,6 +2,7 @@ import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider, Page } from '../../identity/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { MappedRows } from './map-rows.ts'
+import type { RecordWatch } from './record-watch.ts'
 
 export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
 
@@ -9,6 +10,8 @@ type Reading = {
   readonly slices: AsyncIterable<readonly SourceRow[]>
   readonly mapping: MappedRows
   readonly signal: AbortSignal
+  /** Leaves records out of the slices. */
+  readonly watch?: RecordWatch | undefined
   /** Takes the people of each slice before the next one is read. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
@@ -17,7 +20,7 @@ type Reading = {
 /** Gives rows to the decider, slice by slice. Answers how many rows there were, without those that are about no person. */
 export async function readRows(
   decider: Decider,
-  { slices, mapping, signal, onPage, onProgress }: Reading,
+  { slices, mapping, signal, watch, onPage, onProgress }: Reading,
 ): Promise<number> {
   let rows = 0
   for await (const slice of slices) {
@@ -25,8 +28,10 @@ export async function readRows(
     rows += slice.length
     if (mapping.ok) {
       for (const row of slice) {
+        watch?.nameBefore(row.origin.line, decider)
         const told = mapping.map(row)
         if (told === null) continue
+        if (told.identityId !== null) watch?.meet(told.identityId)
         if ('noPerson' in told) {
           rows -= 1
           decider.passOver(told.identityId)
@@ -34,11 +39,16 @@ export async function readRows(
           rows -= 1
           decider.leaveOut(told)
         } else if (isReject(told)) decider.reject(told)
-        else decider.see(told)
+        else {
+          watch?.note(row, told, mapping)
+          decider.see(told)
+        }
       }
+      rows += watch?.endSlice(decider, mapping) ?? 0
     }
     if (!mapping.ok) for (const row of slice) mapping.see(row)
     await onPage?.(decider.nextPage())
+    watch?.forgetSlice()
     onProgress?.({ rows, rejected: decider.account.rejected })
   }
   return rows

@@ -8,9 +8,9 @@ export type Share = { readonly reading: Reading; leave(): void }
 
 /**
  * Has several read one source that is read once. All of them take a slice before the next one is read, so that no more than one is in
- * memory. What the source fails with, each of them meets.
+ * memory. What the source fails with, each of them meets. No record can be left out, since they know different ones.
  */
-export function shareReading(reading: Reading, count: number): readonly Share[] {
+export function shareReading({ filtered: _, ...reading }: Reading, count: number): readonly Share[] {
   const rows = reading.rows[Symbol.asyncIterator]()
   const readers = new Set<object>()
   const waiting = new Map<object, PromiseWithResolvers<Slice>>()

@@ -3,6 +3,7 @@ import { compareKeys, planDigest } from '../../identity/digest.ts'
 import type { ValueDigests } from '../../identity/value-digests.ts'
 import { type BatchLimits, batchNumbers } from '../../store/plans/batches.ts'
 import {
+  clearPlan,
   isStagedTwice,
   type StagedChange,
   stagedChanges,
@@ -17,6 +18,8 @@ import type { Db } from '../../store/schema.ts'
 export type Stage = {
   put(people: readonly PlannedPerson[]): Promise<void>
   drop(identityIds: readonly string[]): Promise<void>
+  /** Takes everything out again: the source is read anew. */
+  clear(): Promise<void>
   /** Everything staged that is to be sent, in key order. */
   changes(): AsyncIterable<readonly StagedChange[]>
   /** The digest of these changes. */
@@ -85,6 +88,13 @@ export function storeStage(
       await finish()
       await held((tx) => unstagePeople(tx, runId, identityIds))
     },
+    async clear() {
+      waiting = []
+      // What it fails with is of no account any more.
+      await writing.catch(() => {})
+      writing = Promise.resolve()
+      await held((tx) => clearPlan(tx, runId))
+    },
     async *changes() {
       await finish()
       yield* stagedChanges(db, runId)
@@ -107,6 +117,9 @@ export function memoryStage(): Stage {
     async drop(identityIds) {
       for (const identityId of identityIds) staged.delete(identityId)
     },
+    async clear() {
+      staged.clear()
+    },
     async *changes() {
       yield inOrder()
     },
@@ -126,6 +139,9 @@ export function glanceStage(most: number): Stage & { readonly seen: () => readon
     },
     async drop(identityIds) {
       for (const identityId of identityIds) staged.delete(identityId)
+    },
+    async clear() {
+      staged.clear()
     },
     async *changes() {},
     digest: async () => planDigest([]),

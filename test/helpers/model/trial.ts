@@ -59,8 +59,10 @@ export async function openTrial({ host, at, setup }: { host: Host; at: string; s
         delivery: { batchSize: setup.batchSize, batchBytes: 1_000_000, updateWave: setup.updateWave },
       },
       webhook: webhookFeed(),
-      ...(!setup.keepValues && { signing }),
+      signing,
+      indexing: { version: '1', telling: 2 },
     })
+    next.source.slice = 2
     const { store } = next.sync
     Object.assign(next.sync, {
       store: { ...store, db: store.db.withPlugin(born.plugin) },

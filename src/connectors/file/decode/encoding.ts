@@ -70,7 +70,8 @@ function stripByteOrderMark(
   return isUtf8Name(encoding) ? chunk.subarray(mark.bytes.length) : chunk
 }
 
-function isUtf8Name(encoding: string): boolean {
+/** Whether a name of an encoding means UTF-8. */
+export function isUtf8Name(encoding: string): boolean {
   return plain(encoding) === 'utf8'
 }
 

@@ -1,0 +1,115 @@
+import { sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+/** An index in the form in which it is kept. */
+type Stored = { readonly head: string; readonly parts: readonly Buffer[]; readonly seal: Buffer }
+
+/**
+ * Says that a run begins to read an export by what the last one left behind, and will leave an index itself. What is written of people from
+ * now on is noted for it. Running it twice has it begin again.
+ */
+export async function beginIndex(
+  tx: Db,
+  { runId, connection }: { readonly runId: string; readonly connection: string },
+): Promise<void> {
+  await sql`
+    insert into export_indexes (run_id, connection, base)
+    values (${runId}, ${connection}, (select run_id from export_indexes where connection = ${connection} and accepted))
+    on conflict (run_id) do update set base = excluded.base, is_same = false, head = null, seal = null`.execute(tx)
+  await sql`delete from export_index_parts where run_id = ${runId}`.execute(tx)
+  await sql`update unsettled set run_id = ${runId} where connection = ${connection}`.execute(tx)
+}
+
+/** What the last accepted export left behind; null for nothing. */
+export async function acceptedIndex(db: Db, connection: string): Promise<Stored | null> {
+  const row = await db
+    .selectFrom('export_indexes')
+    .select(['run_id', 'head', 'seal'])
+    .where('connection', '=', connection)
+    .where('accepted', '=', true)
+    .executeTakeFirst()
+  if (row?.head == null || row.seal === null) return null
+  // One by one, since each comes as a text of twice its size.
+  const parts: Buffer[] = []
+  for (;;) {
+    const part = await db
+      .selectFrom('export_index_parts')
+      .select('data')
+      .where('run_id', '=', row.run_id)
+      .where('part', '=', parts.length)
+      .executeTakeFirst()
+    if (!part) return { head: row.head, seal: row.seal, parts }
+    parts.push(part.data)
+  }
+}
+
+/** The people of whom something was written since the index was made, or whom the platform does not have as they are wanted; at most so many. */
+export async function unsettledPeople(
+  db: Db,
+  { connection, most }: { readonly connection: string; readonly most: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ identityId: string }>`
+    select identity_id as "identityId" from (
+      select identity_id from unsettled where connection = ${connection}
+      union select identity_id from out_of_sync where connection = ${connection}) people
+    limit ${most}`.execute(db)
+  return rows.map(({ identityId }) => identityId)
+}
+
+/** Keeps what the reading of a run leaves behind. `same`: the index that it went by. null: nothing. Belongs to the transaction that completes the plan. */
+export async function keepIndex(tx: Db, runId: string, index: Stored | 'same' | null): Promise<void> {
+  if (index === null) return await dropIndex(tx, runId)
+  if (index === 'same') {
+    await sql`update export_indexes set is_same = true where run_id = ${runId}`.execute(tx)
+    return
+  }
+  await sql`update export_indexes set head = ${index.head}, seal = ${index.seal} where run_id = ${runId}`.execute(tx)
+  for (const [part, data] of index.parts.entries())
+    await sql`insert into export_index_parts (run_id, part, data) values (${runId}, ${part}, ${data})`.execute(tx)
+}
+
+/** Removes what a plan that comes to nothing would have left behind. What was noted for nobody else goes with it. */
+export async function dropIndex(tx: Db, runId: string): Promise<void> {
+  await sql`
+    with dropped as (delete from export_indexes where run_id = ${runId} and not accepted returning connection)
+    delete from unsettled using dropped
+    where unsettled.connection = dropped.connection and not exists (
+      select 1 from export_indexes other where other.connection = dropped.connection and other.run_id <> ${runId})`.execute(
+    tx,
+  )
+}
+
+/**
+ * Makes what the plan of a run leaves behind the accepted index, while `commit` makes the plan the truth: what that writes of people is
+ * known to the index. Where another index was accepted since the run began to read, its own is void, and what is written is noted.
+ */
+export async function acceptIndex<T>(
+  tx: Db,
+  { runId, connection }: { readonly runId: string; readonly connection: string },
+  commit: () => Promise<T>,
+): Promise<T> {
+  // The same row as every plan that is accepted changes, so that no two of them are accepted at once.
+  await sql`select from connections where name = ${connection} for update`.execute(tx)
+  const { rows } = await sql<{ isSame: boolean }>`
+    select ours.is_same as "isSame" from export_indexes ours
+    left join export_indexes theirs on theirs.connection = ours.connection and theirs.accepted
+    where ours.run_id = ${runId} and not ours.accepted and (ours.head is not null or ours.is_same)
+      and ours.base is not distinct from theirs.run_id`.execute(tx)
+  const [index] = rows
+  if (!index) {
+    const committed = await commit()
+    await dropIndex(tx, runId)
+    return committed
+  }
+  await sql`select set_config('rollcall.settling', 'on', true)`.execute(tx)
+  const committed = await commit()
+  await sql`select set_config('rollcall.settling', '', true)`.execute(tx)
+  await sql`delete from unsettled where connection = ${connection} and run_id = ${runId}`.execute(tx)
+  if (index.isSame) {
+    await sql`delete from export_indexes where run_id = ${runId}`.execute(tx)
+    return committed
+  }
+  await sql`delete from export_indexes where connection = ${connection} and accepted`.execute(tx)
+  await sql`update export_indexes set accepted = true where run_id = ${runId}`.execute(tx)
+  return committed
+}

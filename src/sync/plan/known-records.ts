@@ -1,0 +1,106 @@
+import type { Filtered, Reading } from '../../connectors/connector.ts'
+import type { PlanContext } from '../../identity/decide.ts'
+import { speaksOfAll } from '../../identity/decider.ts'
+import { fingerprint } from '../../identity/digest.ts'
+import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
+import type { KeyAnswers } from '../../identity/rekeyed.ts'
+import { keyOf } from '../../store/audit/key.ts'
+import { acceptedIndex, beginIndex, unsettledPeople } from '../../store/plans/export-index.ts'
+import type { Db } from '../../store/schema.ts'
+import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
+import { type ExportIndex, indexVersion, openIndex } from './export-index.ts'
+import { type RecordWatch, watchRecords } from './record-watch.ts'
+
+/** Of more people than this share of an index, all are read: it would spare little, and each of the others is looked up by itself. */
+const unsettledShare = 0.2
+const fewest = 1000
+
+/** How an export is read beside what the last one left behind. */
+export type Sparing = {
+  readonly filtered: Filtered
+  readonly watch: RecordWatch
+  /** A digest of everything that decides how records are read, besides themselves. */
+  readonly rules: string
+  /** Why every record is read though there is an index; null if none is, or there is none. */
+  readonly reason: string | null
+}
+
+type Place = {
+  readonly connection: SyncConnection
+  readonly reading: Reading
+  readonly rules: FeedRules
+  readonly mapping: Mapping
+  readonly answers: KeyAnswers
+  readonly context: PlanContext
+  readonly acceptedAsOf: string | null
+  /** The run that leaves an index behind; null: none is left. */
+  readonly runId: string | null
+  /** Without an index to go by: another attempt has shown that this one cannot be. */
+  readonly isWhole: boolean
+}
+
+/** Null: the export is read as if no other had been before, and leaves nothing behind. */
+export async function spareReading(
+  { store: { db }, indexing }: Pick<SyncContext, 'store' | 'indexing'>,
+  place: Place,
+): Promise<Sparing | null> {
+  const { connection, reading, rules: ofFeed, mapping, context, acceptedAsOf, runId, isWhole } = place
+  const { filtered } = reading
+  const secret = keyOf(db)?.digest('export index', connection.name)
+  // What checks need to know of records of a shape of their own is not kept.
+  const isOfPeople = ofFeed.shape === undefined
+  const canSpare = isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0
+  if (!indexing || !filtered || secret === undefined || !canSpare || !speaksOfAll(context, acceptedAsOf)) return null
+  const key = Buffer.from(secret.split(':').at(-1) ?? '', 'hex')
+  const rules = rulesOf(place, filtered, indexing)
+  if (runId !== null) await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: connection.name }))
+  const found = isWhole ? null : await usableIndex(db, { key, rules, context, connection: connection.name })
+  const index = found !== null && 'index' in found ? found : null
+  return {
+    filtered,
+    watch: watchRecords({ index: index?.index ?? null, unsettled: index?.unsettled ?? [], key, context }),
+    rules,
+    reason: found !== null && 'reason' in found ? found.reason : null,
+  }
+}
+
+async function usableIndex(
+  db: Db,
+  {
+    key,
+    rules,
+    context,
+    connection,
+  }: { readonly key: Buffer; readonly rules: string; readonly context: PlanContext; readonly connection: string },
+): Promise<
+  { readonly index: ExportIndex; readonly unsettled: readonly string[] } | { readonly reason: string } | null
+> {
+  const stored = await acceptedIndex(db, connection)
+  if (stored === null) return null
+  const index = openIndex(stored, key)
+  if ('reason' in index) return index
+  if (index.head.rules !== rules) return { reason: 'exports are read in another way than the last one was' }
+  if (context.today < index.head.day) return { reason: `the last export was read on a later day, ${index.head.day}` }
+  const most = Math.max(fewest, Math.ceil(unsettledShare * index.size))
+  const unsettled = await unsettledPeople(db, { connection, most: most + 1 })
+  if (unsettled.length > most) return { reason: `something happened to more than ${most} people since the last export` }
+  return { index, unsettled }
+}
+
+function rulesOf(
+  { connection, reading, rules, mapping, answers, context }: Place,
+  { dialect }: Filtered,
+  { version, telling }: NonNullable<SyncContext['indexing']>,
+): string {
+  const { absence, graceRuns, timeZone, future, outOfScope } = rules
+  const { aliases, twoPeople } = answers
+  return fingerprint(
+    ...[indexVersion, version, telling, connection.configuration, dialect, reading.headers, mapping],
+    ...[absence, graceRuns, timeZone, future, outOfScope, [...(context.mapped ?? [])]],
+    ...[[...aliases].sort(byName), [...twoPeople].sort()],
+  )
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { Connector } from '../../src/connectors/connector.ts'
+import { readFilteredRows, readRows } from '../../src/connectors/csv/rows.ts'
+import { ExportFormat } from '../../src/connectors/file/format.ts'
+import { auditKey, newKeyPem, Signing } from '../../src/store/audit/key.ts'
+import type { Run } from '../../src/store/runs/runs.ts'
+import { webhookFeed } from './events.ts'
+import { type Host, headers, openWorld, type World } from './world.ts'
+
+/** So few people of an export are read in any case, so that small exports show what large ones do. */
+const telling = 3
+
+/** An export as HR puts it where the source looks. */
+export type Shown = { text: string; asOf: string; delimiter: string; chunkBytes: number }
+
+/** A world whose exports are files. `isSparing`: what one export leaves behind is used for the next. */
+export async function openFileWorld(host: Host, { isSparing, at }: { isSparing: boolean; at?: string }) {
+  const { client } = await host.tenant()
+  const shown: Shown = { text: '', asOf: '', delimiter: ',', chunkBytes: 200 }
+  const counted = { leftOut: 0 }
+  const world = await openWorld({
+    client,
+    ...(at !== undefined && { at }),
+    feed: { connector: connectorOf(shown, { isSparing, counted }) },
+    webhook: webhookFeed(),
+    signing: new Signing(auditKey(newKeyPem(), 'a test')),
+  })
+  Object.assign(world.sync, { indexing: { version: '1', telling } })
+  return { world, client, shown, counted, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+export type FileWorld = Awaited<ReturnType<typeof openFileWorld>>
+
+function connectorOf(
+  shown: Shown,
+  { isSparing, counted }: { isSparing: boolean; counted: { leftOut: number } },
+): Connector {
+  return {
+    open: async () => {
+      const { text, asOf, delimiter, chunkBytes } = shown
+      const bytes = Buffer.from(text)
+      const format = ExportFormat.parse({ delimiter })
+      const options = { name: 'people.csv', format, width: headers.length, warn: () => undefined }
+      async function* chunks() {
+        for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes)
+      }
+      return {
+        mode: 'snapshot',
+        asOf,
+        source: { name: 'people.csv', bytes: bytes.length, version: asOf },
+        headers,
+        rows: { [Symbol.asyncIterator]: () => readRows(chunks(), options) },
+        ...(isSparing && {
+          filtered: {
+            dialect: delimiter,
+            rows: (filter) =>
+              readFilteredRows(chunks(), options, {
+                ...filter,
+                leavesOut(record, place) {
+                  const isLeftOut = filter.leavesOut(record, place)
+                  if (isLeftOut) counted.leftOut += 1
+                  return isLeftOut
+                },
+              }),
+          },
+        }),
+      }
+    },
+  }
+}
+
+/** What a run made of its export, and what the store holds then: all that must not depend on how the export was read. */
+export async function outcomeOf({ sync }: World, run: Run) {
+  const { db } = sync.store
+  const rows = async (text: string, run_id = run.id) => {
+    const { rows: found } = await sql<object>`${sql.raw(text.replaceAll(':run', `'${run_id}'`))}`.execute(db)
+    return found
+  }
+  const anonymous = (text: string | null) => text?.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'RUN') ?? null
+  return {
+    state: run.state,
+    reason: anonymous(run.reason),
+    counts: run.counts,
+    guards: run.guards,
+    warnings: run.warnings,
+    plan: await rows(
+      'select mode, as_of, rows, records, fields, end_keys, people_counts, known_people, digest, unserved from runs where id = :run',
+    ),
+    changes: await rows(`
+      select identity_id, kind, record, fields, inferred, carried, origin, state, batch from changes where run_id = :run order by 1`),
+    entries: await rows(`
+      select identity_id, wanted, inferred, deferred_to, absences, as_of from plan_entries where run_id = :run order by 1`),
+    rejects: await rows(`
+      select line, column_name, reason, identity_id, cell_only, may_leave, fingerprint, unlisted from rejects
+      where run_id = :run order by seq`),
+    standing: await rows(`
+      select fingerprint, identity_id, line, reason, times, accepted_times, unserved from standing_rejects order by 1`),
+    roster: await rows('select * from roster order by identity_id'),
+    behind: await rows('select identity_id, confirmed from out_of_sync order by 1'),
+    leavers: await rows(`
+      select identity_id, effective_on, inferred, stated_at, first_seen_at, accepted_at, ended_as from leavers order by 1, 2, 4`),
+    connection: await rows(
+      'select accepted_as_of, accepted_fields, accepted_rows, accepted_end, exports_accepted from connections',
+    ),
+  }
+}

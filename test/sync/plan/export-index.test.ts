@@ -1,0 +1,541 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Failure } from '../../../src/errors.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { forgetPerson } from '../../../src/store/retention/forget.ts'
+import { endHoldBack, holdBack } from '../../../src/sync/hold-backs.ts'
+import { answerKeys } from '../../../src/sync/key-answers.ts'
+import {
+  approveRun,
+  classValue,
+  planOnly,
+  requestDueRuns,
+  requestEventRuns,
+  requestRun,
+  restorePerson,
+  retractPerson,
+} from '../../../src/sync/sync.ts'
+import { receive, terminated, updated } from '../../helpers/events.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { isFull } from '../../helpers/tier.ts'
+import { tell } from '../../helpers/tried.ts'
+import { type FileWorld, openFileWorld, outcomeOf } from '../../helpers/twin-worlds.ts'
+import { change, type Host, type HrPerson, headers, staff, startHost, without } from '../../helpers/world.ts'
+
+const stories = Number(process.env.ROLLCALL_STORIES ?? (isFull ? 100 : 8))
+const seed = Number(process.env.ROLLCALL_SEED ?? 1)
+const msPerStory = 60_000
+const dayMs = 86_400_000
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+type Line = HrPerson | { readonly raw: string }
+
+/** What HR has, and how it is written. */
+type Hr = {
+  lines: Line[]
+  gone: HrPerson[]
+  joined: number
+  lineEnd: string
+  delimiter: string
+  enclosesAll: boolean
+}
+
+const at = fc.nat({ max: 40 })
+const days = fc.integer({ min: -4, max: 4 })
+/** What HR does between two exports. */
+const edit = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      does: fc.constant('retitles' as const),
+      at,
+      title: fc.constantFrom('Pilot', 'Cook', '', 'a "b" c'),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('dates' as const), at, days }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('sets' as const),
+      at,
+      status: fc.constantFrom('Active', 'Inactive', 'On leave', ''),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('loses' as const), at }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('finds' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('hires' as const),
+      key: fc.constantFrom('N', 'N', '1E', '00', '77', 'x​'),
+      email: at,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('breaks' as const), at }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('starts' as const), at, days }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('repeats' as const), at, isSame: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('cleans' as const) }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('moves' as const), at, to: at }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('reverses' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('adds' as const),
+      at,
+      raw: fc.constantFrom(
+        'Total,3,,,,,',
+        headers.join(','),
+        '',
+        'E0001,only',
+        'x"y,,,,,,',
+        'Total 3,,Tom,,,,',
+        ',,,,,,',
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('writes' as const),
+      lineEnd: fc.constantFrom('\n', '\r\n'),
+      delimiter: fc.constantFrom(',', ';'),
+      enclosesAll: fc.boolean(),
+    }),
+  },
+)
+type Edit = typeof edit extends fc.Arbitrary<infer T> ? T : never
+
+/** What happens beside the exports. */
+const happening = fc.oneof(
+  fc.record({ does: fc.constant('updates' as const), at, hours: fc.integer({ min: -30, max: 3 }) }),
+  fc.record({ does: fc.constant('terminates' as const), at, days }),
+  fc.record({ does: fc.constant('holdsBack' as const), at, days: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ does: fc.constant('endsHoldBack' as const), at }),
+  fc.record({ does: fc.constant('retracts' as const), at }),
+  fc.record({ does: fc.constant('restores' as const), at }),
+  fc.record({ does: fc.constant('forgets' as const), at }),
+  fc.record({ does: fc.constant('classes' as const), meaning: fc.constantFrom('left' as const, 'employed' as const) }),
+  fc.record({ does: fc.constant('joinsKeys' as const), at, other: at }),
+  fc.record({ does: fc.constant('maps' as const), lowercase: fc.boolean() }),
+  fc.record({ does: fc.constant('rereads' as const), at }),
+  fc.record({
+    does: fc.constant('damages' as const),
+    what: fc.constantFrom('part' as const, 'seal' as const, 'head' as const, 'all' as const),
+  }),
+)
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
+
+const night = fc.record({
+  edits: fc.array(edit, { maxLength: 4, size: 'max' }),
+  happenings: fc.array(happening, { maxLength: 2, size: 'max' }),
+  days: fc.constantFrom(1, 1, 1, 0, 2, 5),
+  refuses: fc.option(at, { freq: 3 }),
+  approves: fc.boolean(),
+  chunkBytes: fc.constantFrom(60, 200, 500),
+  isStale: fc.integer({ min: 0, max: 15 }).map((number) => number === 0),
+})
+type Night = typeof night extends fc.Arbitrary<infer T> ? T : never
+
+const quiet: Night = {
+  ...{ edits: [], happenings: [], days: 1, refuses: null, approves: true, chunkBytes: 60, isStale: false },
+}
+const nightOf = (...edits: Edit[]): Night => ({ ...quiet, edits })
+
+/** Nights that chance brings together too seldom. */
+const rare: [number, Night[]][] = [
+  // A person who has left stands there again, in rows that cannot be used.
+  [
+    12,
+    [
+      quiet,
+      nightOf({ does: 'loses', at: 5 }),
+      quiet,
+      nightOf({ does: 'finds' }, { does: 'repeats', at: 11, isSame: false }),
+      quiet,
+    ],
+  ],
+  // A person whose leaving date lies ahead is missing.
+  [12, [quiet, nightOf({ does: 'dates', at: 5, days: 4 }), quiet, nightOf({ does: 'loses', at: 5 }), quiet]],
+  // A day that lay ahead has come.
+  [12, [quiet, nightOf({ does: 'dates', at: 5, days: 2 }), quiet, quiet, quiet]],
+]
+
+describe('an export beside what the last one left behind', () => {
+  test('makes the same plans as one that is read whole, whatever HR, people and days do', {
+    timeout: 60_000 + (stories + rare.length) * msPerStory,
+  }, async ({ task }) => {
+    const told = { nights: 0, leftOut: 0, whole: 0 }
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 12, max: 24 }),
+        fc.noBias(fc.array(night, { minLength: 8, maxLength: 8 })),
+        async (people, nights) => {
+          await using sparing = await openFileWorld(host, { isSparing: true })
+          await using whole = await openFileWorld(host, { isSparing: false })
+          const hr: Hr = {
+            lines: company(people),
+            gone: [],
+            joined: 0,
+            lineEnd: '\n',
+            delimiter: ',',
+            enclosesAll: false,
+          }
+          for (const each of nights) {
+            for (const done of each.edits) apply(hr, done, sparing.world.clock.now)
+            const text = written(hr)
+            const [ours, theirs] = [await pass(sparing, text, hr, each), await pass(whole, text, hr, each)]
+            expect(ours).toEqual(theirs)
+            told.nights += 1
+          }
+          told.leftOut += sparing.counted.leftOut
+          told.whole += sparing.world.events.filter(
+            (event) => 'event' in event && event.event === 'run.reads_whole',
+          ).length
+        },
+      ),
+      { numRuns: stories + rare.length, seed, endOnFailure: true, examples: rare },
+    )
+    tell(task, {
+      what: 'exports beside what the last one left behind against ones that are read whole',
+      times: `${told.nights} nights (seed ${seed})`,
+      found: `${told.leftOut} rows left out, ${told.whole} exports read whole after all`,
+    })
+    expect(told.leftOut).toBeGreaterThan(told.nights)
+  })
+})
+
+describe.each(bothDatabases)('on $name', ({ place }) => {
+  async function open() {
+    const stack = new AsyncDisposableStack()
+    const { at } = stack.use(await place())
+    const file = stack.use(await openFileWorld(host, { isSparing: true, at }))
+    const night = async (lines: readonly Line[], day: number) => {
+      const before = file.counted.leftOut
+      const told = file.world.events.length
+      const hr = { ...nothingYet(), lines: [...lines] }
+      const asOf = `2026-11-${day}T01:00:00.000Z`
+      file.world.clock.now = new Date(`2026-11-${day}T03:00:00.000Z`)
+      Object.assign(file.shown, { text: written(hr), asOf })
+      const { id } = await requestRun(file.world.sync, { connection: 'acme', trigger: 'operator' })
+      await file.world.drain()
+      const reasons = file.world.events.slice(told).flatMap((event) => ('reason' in event ? [event.reason] : []))
+      return { run: await file.world.runOf(id), leftOut: file.counted.leftOut - before, reasons }
+    }
+    return { ...file, night, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  }
+
+  test('rows that say what they said are counted and not read again', async () => {
+    await using file = await open()
+
+    const first = await file.night(company(30), 20)
+    const second = await file.night(company(30), 21)
+    const third = await file.night(change(company(30), { id: 'E0025', title: 'Pilot' }), 22)
+
+    expect([first.leftOut, first.reasons]).toEqual([0, []])
+    expect(second.leftOut).toBeGreaterThan(20)
+    expect(second.run).toMatchObject({ state: 'unchanged', rows: 30, records: 30, counts: { unchanged: 30 } })
+    expect(third.leftOut).toBe(second.leftOut - 1)
+    expect(third.run).toMatchObject({ state: 'finished', counts: { unchanged: 29, update: 1 } })
+  })
+
+  test('people who are missing are found among the rows that were left out before', async () => {
+    await using file = await open()
+    await file.night(company(30), 20)
+    await file.night(company(30), 21)
+
+    const { run, leftOut } = await file.night(without(company(30), 'E0025', 'E0002'), 22)
+
+    expect(run).toMatchObject({ state: 'finished', counts: { leave: 2, unchanged: 28 } })
+    expect(leftOut).toBeGreaterThan(20)
+  })
+
+  test('a person whose row was read every night for a date ahead is found missing', async () => {
+    await using file = await open()
+    const announced = change(company(30), { id: 'E0025', left: '2026-12-24' })
+    await file.night(announced, 20)
+    const before = await file.night(announced, 21)
+    await file.night(announced, 22)
+
+    const { run } = await file.night(without(announced, 'E0025'), 23)
+
+    expect(before.run).toMatchObject({ state: 'unchanged' })
+    expect(run).toMatchObject({ state: 'finished', counts: { leave: 1, unchanged: 29 } })
+  })
+
+  test.each(['part', 'seal', 'head'] as const)(
+    'a damaged %s has every row read once more, which is told',
+    async (what) => {
+      await using file = await open()
+      await file.night(company(30), 20)
+      await damage(file.world, what)
+
+      const damaged = await file.night(company(30), 21)
+      const next = await file.night(company(30), 22)
+
+      expect(damaged).toMatchObject({ leftOut: 0, reasons: [expect.stringContaining('is damaged')] })
+      expect(damaged.run).toMatchObject({ state: 'unchanged', counts: { unchanged: 30 } })
+      expect([next.leftOut > 20, next.reasons]).toEqual([true, []])
+    },
+  )
+
+  test('a row that stands in the export twice has every row read, which is told', async () => {
+    await using file = await open()
+    await file.night(company(30), 20)
+
+    const { run, reasons } = await file.night([...company(30), ...company(30).slice(-1)], 21)
+
+    expect(run).toMatchObject({ counts: { unchanged: 29, rejected: 2 } })
+    expect(reasons).toEqual(['a row stands in the export twice'])
+  })
+
+  test('a person of whom something was written since is read again', async () => {
+    await using file = await open()
+    const { sync } = file.world
+    await file.night(company(30), 20)
+    const before = await file.night(company(30), 21)
+    await holdBack(sync, { connection: 'acme', identityId: 'E0025', until: '2026-12-24', reason: 'so', by: 'ana' })
+    await sql`update roster set uncertain = false where identity_id = 'E0026'`.execute(sync.store.db)
+
+    const after = await file.night(company(30), 22)
+    const later = await file.night(company(30), 23)
+
+    expect(before.leftOut - after.leftOut).toBe(2)
+    // Nothing happened to the other one since.
+    expect(before.leftOut - later.leftOut).toBe(1)
+  })
+})
+
+/** People who began on different days: where all dates of a column are the same, every row has to be looked at. */
+function company(people: number): HrPerson[] {
+  return staff(people).map((person, at) => ({ ...person, start: `2020-01-${String(10 + (at % 20))}` }))
+}
+
+function nothingYet(): Hr {
+  return { lines: [], gone: [], joined: 0, lineEnd: '\n', delimiter: ',', enclosesAll: false }
+}
+
+/** One night in one of the worlds. */
+async function pass(
+  place: FileWorld,
+  text: string,
+  hr: Hr,
+  { happenings, days: passed, refuses, approves, chunkBytes, isStale }: Night,
+) {
+  const { world, shown } = place
+  const { sync, clock } = world
+  clock.now = new Date(clock.now.getTime() + passed * dayMs + 60_000)
+  for (const each of happenings) {
+    await happen(place, hr, each)
+    await world.drain()
+  }
+  const asOf = new Date(clock.now.getTime() - (isStale ? 40 : 0) * dayMs - 60 * 60_000).toISOString()
+  Object.assign(shown, { text, asOf, chunkBytes, delimiter: hr.delimiter })
+  clock.now = new Date(clock.now.getTime() + 60_000)
+  const { kept: _, ...looked } = await planOnly(sync, 'acme', new AbortController().signal)
+  const { platform } = sync
+  const refused = refuses === null ? undefined : keyAt(hr, refuses)
+  if (refused !== undefined)
+    Object.assign(sync, { platform: { ...platform, client: refusing(platform.client, refused) } })
+  const { id } = await requestRun(sync, { connection: 'acme', trigger: 'operator' })
+  await world.drain()
+  const planned = await outcomeOf(world, await world.runOf(id))
+  const run = await world.runOf(id)
+  if (run.state === 'held' && approves) {
+    await ifAllowed(approveRun(sync, { runId: id, digest: run.digest ?? '', by: 'ana' }))
+    await world.drain()
+  }
+  Object.assign(sync, { platform })
+  await requestDueRuns(sync)
+  await world.drain()
+  return { looked, planned, after: await outcomeOf(world, await world.runOf(id)) }
+}
+
+async function happen({ world }: FileWorld, hr: Hr, happening: Happening): Promise<void> {
+  const { sync, clock } = world
+  const { db } = sync.store
+  const person = (place: number) => ({
+    connection: 'acme',
+    identityId: keyAt(hr, place) ?? 'E0001',
+    by: 'ana',
+    reason: 'so',
+  })
+  const dayOf = (count: number) => new Date(clock.now.getTime() + count * dayMs).toISOString().slice(0, 10)
+  switch (happening.does) {
+    case 'updates':
+    case 'terminates': {
+      const { identityId } = person(happening.at)
+      const ago = happening.does === 'updates' ? happening.hours * 60 * 60_000 : 0
+      const time = new Date(clock.now.getTime() + Math.min(0, ago)).toISOString()
+      await receive(
+        world,
+        happening.does === 'updates'
+          ? updated(identityId, 'Judge', time)
+          : terminated(identityId, dayOf(happening.days), time),
+      )
+      clock.now = new Date(clock.now.getTime() + 6000)
+      await requestEventRuns(sync)
+      return
+    }
+    case 'holdsBack':
+      return await ifAllowed(holdBack(sync, { ...person(happening.at), until: dayOf(happening.days) }))
+    case 'endsHoldBack':
+      return await ifAllowed(endHoldBack(sync, person(happening.at)))
+    case 'retracts':
+      return await ifAllowed(retractPerson(sync, person(happening.at)))
+    case 'restores':
+      return await ifAllowed(restorePerson(sync, person(happening.at)))
+    case 'forgets':
+      return await ifAllowed(forgetPerson(db, { ...person(happening.at), today: dayOf(0), now: clock.now }))
+    case 'classes':
+      await classValue(sync, { connection: 'acme', value: 'On leave', meaning: happening.meaning, by: 'ana' })
+      return
+    case 'joinsKeys': {
+      const [former, identityId] = [keyAt(hr, happening.at), keyAt(hr, happening.other)]
+      if (former === undefined || identityId === undefined) return
+      return await ifAllowed(answerKeys(sync, { connection: 'acme', former, identityId, same: true, by: 'ana' }))
+    }
+    case 'maps': {
+      const { source } = world.connection.feeds
+      if (!source) return
+      const fields = { ...source.mapping.fields, jobTitle: { column: 'Job Title', lowercase: happening.lowercase } }
+      Object.assign(source, { mapping: Mapping.parse({ ...source.mapping, fields }) })
+      return
+    }
+    case 'rereads':
+      await requestRun(sync, { connection: 'acme', trigger: 'operator', options: { full: true } })
+      return
+    case 'damages':
+      return await damage(world, happening.what)
+    default:
+      return happening satisfies never
+  }
+}
+
+async function damage({ sync }: FileWorld['world'], what: 'part' | 'seal' | 'head' | 'all'): Promise<void> {
+  const { db } = sync.store
+  if (what === 'part')
+    await sql`update export_index_parts set data = set_byte(data, 9, get_byte(data, 9) # 1)`.execute(db)
+  if (what === 'seal') await sql`update export_indexes set seal = set_byte(seal, 3, get_byte(seal, 3) # 1)`.execute(db)
+  if (what === 'head') await sql`update export_indexes set head = replace(head, 'open', 'opened')`.execute(db)
+  if (what === 'all') await sql`delete from export_indexes`.execute(db)
+}
+
+type Client = FileWorld['world']['sync']['platform']['client']
+
+/** Refuses whatever is sent about a person. */
+function refusing(client: Client, identityId: string): Client {
+  const refusal = { status: 400, error: { message: 'not today', code: 1, name: 'BadRequest' }, headers: {} } as const
+  const isAbout = (input: unknown) => JSON.stringify(input).includes(`${identityId}"`)
+  return {
+    ...client,
+    upsertHrisUserIdentities: async (input, options) =>
+      isAbout(input) ? refusal : await client.upsertHrisUserIdentities(input, options),
+    updateHrisUserIdentity: async (input, options) =>
+      isAbout(input) ? refusal : await client.updateHrisUserIdentity(input, options),
+  }
+}
+
+function apply(hr: Hr, done: Edit, now: Date): void {
+  const dayOf = (count: number) => new Date(now.getTime() + count * dayMs).toISOString().slice(0, 10)
+  const edited = (place: number, changed: Partial<HrPerson>) => {
+    const index = place % Math.max(1, hr.lines.length)
+    const line = hr.lines[index]
+    if (line && 'id' in line) hr.lines[index] = { ...line, ...changed }
+  }
+  switch (done.does) {
+    case 'retitles':
+      edited(done.at, { title: done.title })
+      return
+    case 'dates':
+      edited(done.at, { left: done.days === 0 ? '' : dayOf(done.days) })
+      return
+    case 'starts':
+      edited(done.at, { start: dayOf(done.days) })
+      return
+    case 'sets':
+      edited(done.at, { status: done.status })
+      return
+    case 'breaks':
+      edited(done.at, { start: '2026-02-31' })
+      return
+    case 'loses': {
+      const [line] = hr.lines.splice(done.at % Math.max(1, hr.lines.length), 1)
+      if (line && 'id' in line) hr.gone.push(line)
+      return
+    }
+    case 'finds': {
+      const line = hr.gone.shift()
+      if (line) hr.lines.push(line)
+      return
+    }
+    case 'hires': {
+      hr.joined += 1
+      const id = `${done.key}${hr.joined}`
+      hr.lines.push({ id, email: `e${done.email}@acme.example`, first: 'New', start: dayOf(0), status: 'Active' })
+      return
+    }
+    case 'repeats': {
+      const line = hr.lines[done.at % Math.max(1, hr.lines.length)]
+      if (line && 'id' in line) hr.lines.push(done.isSame ? line : { ...line, title: 'Other' })
+      return
+    }
+    case 'cleans': {
+      const seen = new Set<string>()
+      hr.lines = hr.lines.filter((line) => {
+        const isFirst = 'id' in line && !seen.has(line.id)
+        if ('id' in line) seen.add(line.id)
+        return isFirst
+      })
+      hr.lines = hr.lines.map((line) =>
+        'id' in line && line.start === '2026-02-31' ? { ...line, start: '2020-01-06' } : line,
+      )
+      return
+    }
+    case 'moves': {
+      const [line] = hr.lines.splice(done.at % Math.max(1, hr.lines.length), 1)
+      if (line) hr.lines.splice(done.to % (hr.lines.length + 1), 0, line)
+      return
+    }
+    case 'reverses':
+      hr.lines.reverse()
+      return
+    case 'adds':
+      hr.lines.splice(done.at % (hr.lines.length + 1), 0, { raw: done.raw })
+      return
+    case 'writes': {
+      const { lineEnd, delimiter, enclosesAll } = done
+      Object.assign(hr, { lineEnd, delimiter, enclosesAll })
+      return
+    }
+    default:
+      done satisfies never
+  }
+}
+
+function keyAt({ lines, gone }: Hr, place: number): string | undefined {
+  const people = [...lines, ...gone].flatMap((line) => ('id' in line ? [line.id] : []))
+  return people[place % Math.max(1, people.length)]
+}
+
+function written({ lines, lineEnd, delimiter, enclosesAll }: Hr): string {
+  const cell = (text: string) => (enclosesAll || /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  const rows = lines.map((line) => {
+    if ('raw' in line) return line.raw.replaceAll(',', delimiter)
+    const { id, email = '', first = '', title = '', start = '', left = '', status = '' } = line
+    return [id, email, first, title, start, left, status].map(cell).join(delimiter)
+  })
+  return [headers.join(delimiter), ...rows].map((line) => line + lineEnd).join('')
+}
+
+/** What comes too early or too late is refused, and changes nothing. */
+async function ifAllowed(act: Promise<unknown>): Promise<void> {
+  await act.catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error
+  })
+}
