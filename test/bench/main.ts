@@ -3,8 +3,10 @@ import { type Server, type ServerKind, startOwnServer, startServer } from '../he
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
 import { measureIdle } from './idle.ts'
+import { measureInstalls } from './install.ts'
 import { openPlace } from './place.ts'
 import { measurePlatform } from './platform.ts'
+import { simulate } from './simulate.ts'
 import { measureStarts } from './start.ts'
 import { type Measured, measure, measureReference } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
@@ -15,7 +17,9 @@ npm run bench -- console [--sizes 20000] [--stores PostgreSQL] [--rate 200] [--t
 npm run bench -- webhook [--rate 2000] [--seconds 30] [--json]
 npm run bench -- platform [--identities 1000000] [--assets 100000] [--controls 100000] [--json]
 npm run bench -- start [--rounds 10] [--json]
-npm run bench -- idle [--seconds 30] [--json]`
+npm run bench -- idle [--seconds 30] [--json]
+npm run bench -- install [--json]
+npm run bench -- simulate [--stores PostgreSQL,PostgreSQL+Redis] [--connections 1000] [--speed 10] [--json]`
 
 type Row = Readonly<Record<string, string | number>>
 
@@ -36,6 +40,8 @@ const { positionals, values } = parseArgs({
     assets: { type: 'string', default: '100000' },
     controls: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '10' },
+    connections: { type: 'string', default: '1000' },
+    speed: { type: 'string', default: '10' },
     together: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -53,10 +59,13 @@ const amounts = {
   assets: Number(values.assets),
   controls: Number(values.controls),
 }
+const simulated = { connections: Number(values.connections), speed: Number(values.speed) }
 
 if (positionals[0] === 'platform' && Object.values(amounts).every(isCount)) print(await benchPlatform())
 else if (positionals[0] === 'webhook' && [load.rate, load.seconds].every(isCount)) print(await benchWebhook())
 else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchIdle())
+else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
+else if (positionals[0] === 'install') print(await benchInstall())
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
 else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
 else {
@@ -222,6 +231,48 @@ async function benchIdle(): Promise<Row[]> {
   const { ours, reference, libraries } = await measureIdle(server.url, load.seconds)
   const found = { MiB: Math.round(ours), libraries, 'their MiB': Math.round(reference) }
   return [{ what: 'serve', ...found, 'MiB / theirs': ratio(ours, reference), asked: 1.2 }]
+}
+
+/** What an installation takes on the disk, with its largest packages. */
+async function benchInstall(): Promise<Row[]> {
+  return (await measureInstalls()).map(({ what, mib, files, asked, largest }) => ({
+    what,
+    MiB: Math.round(mib),
+    asked: asked ?? '',
+    files: files ?? '',
+    'largest, MiB': largest,
+  }))
+}
+
+/** A night of many connections against a platform that is simulated, with its limit. */
+async function benchSimulate(): Promise<Row[]> {
+  await using server = await startServer('postgres')
+  await using redis = chosen.includes('PostgreSQL+Redis') ? await startServer('redis') : null
+  const rows: Row[] = []
+  for (const store of chosen.filter((name) => name !== 'PGlite')) {
+    const found = await simulate({
+      server: server.url,
+      redis: store === 'PostgreSQL' ? null : (redis?.url ?? null),
+      ...simulated,
+    })
+    rows.push({
+      store,
+      ...simulated,
+      people: found.people,
+      'night s': round(found.nightSeconds),
+      'large again s': round(found.largeSeconds),
+      'small alone s': round(found.aloneSeconds),
+      'behind large s': round(found.behindSeconds),
+      timed: found.timedBehind,
+      'behind / alone': ratio(found.behindSeconds, found.aloneSeconds),
+      asked: 2,
+      requests: found.requests,
+      refused: found.refused,
+      'CPU s': round(found.cpuSeconds),
+      'peak MiB': Math.round(found.peakMib),
+    })
+  }
+  return rows
 }
 
 function againstScript(ours: Measured, script: Measured): Row {

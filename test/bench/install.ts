@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { copyFile, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What an installation takes on the disk. */
+export type Install = {
+  readonly what: string
+  readonly mib: number
+  readonly files: number | null
+  readonly largest: string
+  readonly asked: number | null
+}
+
+const installs = [
+  { what: 'npm ci --omit=dev --omit=optional', asked: 80 },
+  { what: 'npm ci --omit=dev', asked: null },
+] as const
+const listed = 8
+
+/** Installs what the lock file names, into folders of their own, and builds the image where there is an engine for it. */
+export async function measureInstalls(): Promise<Install[]> {
+  const found: Install[] = []
+  for (const { what, asked } of installs) found.push({ what, asked, ...(await measureInstall(what)) })
+  const image = await imageMib()
+  return image === null ? found : [...found, { what: 'image', mib: image, files: null, largest: '', asked: null }]
+}
+
+async function measureInstall(command: string): Promise<Pick<Install, 'mib' | 'files' | 'largest'>> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    await copyFile(join(root, file), join(folder, file))
+  const [npm = '', ...args] = command.split(' ')
+  await run(npm, [...args, '--no-audit', '--no-fund', '--prefer-offline'], { cwd: folder })
+  const files = await taken(join(folder, 'node_modules'))
+  const packages = Map.groupBy(files, ({ path }) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '')
+  const largest = [...packages]
+    .map(([name, own]) => ({ name, mib: sum(own) }))
+    .sort((a, b) => b.mib - a.mib)
+    .slice(0, listed)
+  return {
+    mib: sum(files),
+    files: files.length,
+    largest: largest.map(({ name, mib }) => `${name} ${mib.toFixed(1)}`).join(', '),
+  }
+}
+
+type Taken = { readonly path: string; readonly bytes: number }
+
+/** The files below a folder with the room that they take, in whole blocks. */
+async function taken(folder: string): Promise<Taken[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  return await Promise.all(
+    files.map(async (path) => ({ path: path.slice(folder.length + 1), bytes: (await stat(path)).blocks * 512 })),
+  )
+}
+
+function sum(files: readonly Taken[]): number {
+  return files.reduce((bytes, file) => bytes + file.bytes, 0) / 2 ** 20
+}
+
+/** Null where no Docker engine answers, or none of its base images can be had. */
+async function imageMib(): Promise<number | null> {
+  try {
+    const { stdout: id } = await run('docker', ['build', '--quiet', root])
+    const { stdout: bytes } = await run('docker', ['image', 'inspect', '--format', '{{.Size}}', id.trim()])
+    return Number(bytes) / 2 ** 20
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,229 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { z } from 'zod'
+import { controlOverSocket } from '../../src/cli/control-client.ts'
+import { company, toCsv } from '../../src/cli/demo/company.ts'
+import { newDatabase } from './place.ts'
+
+const start = fileURLToPath(new URL('../../bin/start.mjs', import.meta.url))
+const platformScript = fileURLToPath(new URL('simulated-platform.ts', import.meta.url))
+
+/** What the platform allows an address, and what Rollcall takes of it. */
+const limits = { platform: 500, ours: 450 }
+const latencyMs = 200
+const sizes = { large: 10_000, middle: 1000, small: 50 } as const
+/** More large ones than a process has jobs at once. */
+const largeOnes = 6
+const middleShare = 0.05
+/** So many small ones are timed alone, before anything else. */
+const timedAlone = 10
+const lookMs = 20
+
+export type SimulationOptions = {
+  readonly server: string
+  readonly redis: string | null
+  readonly connections: number
+  /** How many times as fast as in life time passes: the limit a minute is so much higher, the latency so much lower. */
+  readonly speed: number
+}
+
+export type Simulation = {
+  readonly people: number
+  /** Of a small connection from the request for its run to the end of the run, in seconds of the machine. */
+  readonly aloneSeconds: number
+  readonly behindSeconds: number
+  readonly timedBehind: number
+  /** Of the large ones, which went on meanwhile. */
+  readonly largeSeconds: number
+  /** Of all at once, in which everybody is new. */
+  readonly nightSeconds: number
+  readonly requests: number
+  readonly refused: number
+  readonly cpuSeconds: number
+  readonly peakMib: number
+}
+
+type Size = keyof typeof sizes
+type Connection = { readonly name: string; readonly size: Size }
+
+/**
+ * A daemon with connections of mixed size against a platform that is simulated. First everybody is new, and all are requested at once.
+ * Then all are sent again: a few small ones alone, and then the large ones at once, and small ones beside them, one after the other,
+ * until the large ones have ended.
+ */
+export async function simulate({ server, redis, connections: count, speed }: SimulationOptions): Promise<Simulation> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const database = opening.use(await newDatabase(server)).url
+  const platform = opening.use(startProcess([platformScript, limits.platform * speed, latencyMs / speed].map(String)))
+  const { baseUrl } = z.object({ baseUrl: z.string() }).parse(JSON.parse(await platform.says('}')))
+  const connections = mixed(count)
+  await writeFiles(folder, connections, { baseUrl, database, redis, speed })
+  const daemon = opening.use(startProcess([start, 'serve', '--json', '--config', join(folder, 'rollcall.yaml')]))
+  await daemon.says('daemon started')
+  const { socket } = z
+    .object({ socket: z.string() })
+    .parse(JSON.parse(await readFile(join(folder, 'data/daemon.json'), 'utf8')))
+  const control = controlOverSocket({ socket })
+  const store = new pg.Client(database)
+  await store.connect()
+  opening.defer(() => store.end())
+
+  const [large, others] = parted(connections, 'large')
+  const [small] = parted(others, 'small')
+  const request = async ({ name }: Connection, full = true) =>
+    (await control.startRun({ params: { connection: name }, body: { full } })).id
+  const timed = async (connection: Connection) => await finished(store, [await request(connection)])
+
+  const nightMs = performance.now()
+  const everybody: string[] = []
+  for (const connection of connections) everybody.push(await request(connection, false))
+  await finished(store, everybody)
+  const nightSeconds = (performance.now() - nightMs) / 1000
+
+  const alone: number[] = []
+  for (const connection of small.slice(0, timedAlone)) alone.push(await timed(connection))
+
+  const largeMs = performance.now()
+  const largeRuns = await Promise.all(large.map((connection) => request(connection)))
+  const behind: number[] = []
+  for (const connection of small) {
+    if (await areFinished(store, largeRuns)) break
+    behind.push(await timed(connection))
+  }
+  await finished(store, largeRuns)
+  const largeSeconds = (performance.now() - largeMs) / 1000
+
+  const told = z
+    .object({ requests: z.number(), refused: z.number(), people: z.number(), unknown: z.array(z.string()) })
+    .parse(await (await fetch(new URL('/told', baseUrl))).json())
+  if (told.unknown.length > 0) throw new Error(`the simulated platform does not know ${told.unknown[0]}`)
+  return {
+    people: told.people,
+    aloneSeconds: middleOf(alone),
+    behindSeconds: Math.max(...behind),
+    timedBehind: behind.length,
+    largeSeconds,
+    nightSeconds,
+    requests: told.requests,
+    refused: told.refused,
+    ...(await usedBy(daemon.pid)),
+  }
+}
+
+function mixed(count: number): Connection[] {
+  const middles = Math.round(count * middleShare)
+  return Array.from({ length: count }, (_, at) => {
+    const size = at < largeOnes ? 'large' : at < largeOnes + middles ? 'middle' : 'small'
+    return { name: `c${at}`, size }
+  })
+}
+
+function parted(connections: readonly Connection[], size: Size): [Connection[], Connection[]] {
+  const { these = [], others = [] } = Object.groupBy(connections, (one) => (one.size === size ? 'these' : 'others'))
+  return [these, others]
+}
+
+async function writeFiles(
+  folder: string,
+  connections: readonly Connection[],
+  { baseUrl, database, redis, speed }: { baseUrl: string; database: string; redis: string | null; speed: number },
+): Promise<void> {
+  const today = new Date().toISOString().slice(0, 10)
+  const texts = Object.fromEntries(
+    Object.entries(sizes).map(([size, people]) => [size, toCsv(company({ seed: 1, size: people, today }))]),
+  )
+  await mkdir(join(folder, 'exports'))
+  for (const { name, size } of connections) await writeFile(join(folder, 'exports', `${name}.csv`), texts[size] ?? '')
+  await writeFile(join(folder, 'key'), 'key')
+  await writeFile(join(folder, 'database'), database)
+  await writeFile(join(folder, 'queue'), redis ?? '')
+  const described = connections.map(
+    ({ name }, at) => `  ${name}:
+    target: { id: ${at + 1} }
+    verify: never
+    source: { type: csv, path: exports/${name}.csv, mode: snapshot, complete: { quietSeconds: 0 }, preset: generic, timeZone: UTC }
+`,
+  )
+  await writeFile(
+    join(folder, 'rollcall.yaml'),
+    `platform: { baseUrl: '${baseUrl}', apiKey: '\${file:key}', requestsPerMinute: ${limits.ours * speed} }
+database: \${file:database}
+${redis === null ? '' : `queue: \${file:queue}\n`}dataDir: ./data
+server: { host: 127.0.0.1, port: 0 }
+connections:
+${described.join('')}`,
+  )
+}
+
+/** Waits until these runs have ended; answers for how long the last one took from its request, in seconds. Throws unless all succeeded. */
+async function finished(store: pg.Client, runIds: readonly string[]): Promise<number> {
+  while (!(await areFinished(store, runIds))) await pause(lookMs)
+  const { rows } = await store.query<{ seconds: number }>(
+    `select max(extract(epoch from finished_at - created_at))::float8 as seconds from rollcall.runs where id = any($1)`,
+    [runIds],
+  )
+  return rows[0]?.seconds ?? Number.NaN
+}
+
+async function areFinished(store: pg.Client, runIds: readonly string[]): Promise<boolean> {
+  const { rows } = await store.query<{ state: string; reason: string | null }>(
+    'select distinct state, reason from rollcall.runs where id = any($1)',
+    [runIds],
+  )
+  const wrong = rows.find(({ state }) => ['held', 'failed', 'finished_with_problems', 'cancelled'].includes(state))
+  if (wrong) throw new Error(`a run came to ${wrong.state}: ${wrong.reason}`)
+  return rows.every(({ state }) => state === 'finished' || state === 'unchanged')
+}
+
+async function usedBy(pid: number): Promise<{ readonly cpuSeconds: number; readonly peakMib: number }> {
+  const [, peakKib] = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? []
+  const ticks = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
+  return { cpuSeconds: (Number(ticks[11]) + Number(ticks[12])) / 100, peakMib: Number(peakKib) / 1024 }
+}
+
+type Started = AsyncDisposable & { readonly pid: number; says(text: string): Promise<string> }
+
+/** A Node of its own. What it says is forgotten but for its end. */
+function startProcess(args: readonly string[]): Started {
+  const child: ChildProcessByStdio<null, Readable, Readable> = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  let said = ''
+  const listeners = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      said = `${said}${piece}`.slice(-4000)
+      for (const listen of listeners) listen()
+    })
+  return {
+    pid: child.pid ?? 0,
+    async says(text) {
+      const { promise, resolve, reject } = Promise.withResolvers<string>()
+      const listen = () => {
+        if (said.includes(text)) resolve(said)
+      }
+      listeners.add(listen)
+      listen()
+      child.once('exit', () => reject(new Error(`a process ended:\n${said}`)))
+      return await promise
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function middleOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
