@@ -4,6 +4,7 @@ import { maintain, maintainRegularly } from '../database/maintain.ts'
 import { type BoundWorkers, type JobName, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
+import { formerRows } from '../store/runs/claims.ts'
 import {
   readBackInDoubt,
   readBackLeavers,
@@ -15,6 +16,7 @@ import {
 import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
+import { takeTurns } from './turns.ts'
 
 const concurrency = 5
 const sweepMs = 60_000
@@ -123,6 +125,7 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
 }
 
 function boundTo(sync: SyncContext): BoundWorkers {
+  const turns = takeTurns()
   const isExpected = (error: unknown): boolean => error instanceof Postponed
   const traced = (job: JobName, runId: string, facts: Facts, work: () => Promise<void>) =>
     sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, work)
@@ -131,7 +134,10 @@ function boundTo(sync: SyncContext): BoundWorkers {
       traced(job, payload.runId, { 'rollcall.batch': payload.batch }, () => syncWorkers[job](sync, payload, signal))
   }
   return {
-    run: (payload, signal) => traced('run', payload.runId, {}, () => syncWorkers.run(sync, payload, signal)),
+    run: async (payload, signal) => {
+      const rows = await formerRows(sync.store.db, payload.runId)
+      await traced('run', payload.runId, {}, () => turns(rows, () => syncWorkers.run(sync, payload, signal)))
+    },
     upsert: batch('upsert'),
     update: batch('update'),
     delete: batch('delete'),

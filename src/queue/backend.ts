@@ -10,14 +10,19 @@ export type Locks = {
 
 export type Settings = { readonly retry: Retry; readonly locks: Locks; readonly concurrency: number }
 
+/** Zero goes first, then the lower number. */
+type JobOptions = { jobId: string; delay: number; priority: number }
+
 /** The part of BullMQ's Queue that we use, the same for each backend. */
 export type Producer = {
   waitUntilReady(): Promise<unknown>
   getVersion(): Promise<string | null>
-  add(name: string, data: object, opts: { jobId: string; delay: number }): Promise<unknown>
-  addBulk(jobs: { name: string; data: object; opts: { jobId: string; delay: number } }[]): Promise<unknown>
+  add(name: string, data: object, opts: JobOptions): Promise<unknown>
+  addBulk(jobs: { name: string; data: object; opts: JobOptions }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>
   getWaitingCount(): Promise<number>
+  /** Those that wait and have a priority, which the other number leaves out. */
+  getPrioritizedCount(): Promise<number>
   close(): Promise<void>
 }
 

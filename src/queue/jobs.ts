@@ -31,6 +31,8 @@ export type Enqueued = {
     /** Unique in the queue; holds no colon and is not just a number. */
     readonly id: string
     readonly delayMs?: number
+    /** How many rounds of other jobs go first; without any, it is behind none that comes later. */
+    readonly round?: number
   }
 }[JobName]
 

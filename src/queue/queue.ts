@@ -83,7 +83,9 @@ export async function openQueue({
       await answeredWithin(checkWithinMs, Promise.all([producer.getWaitingCount(), backend.probe()]), backend.place)
     },
     async waiting() {
-      return await answeredWithin(checkWithinMs, producer.getWaitingCount(), backend.place)
+      const counts = Promise.all([producer.getWaitingCount(), producer.getPrioritizedCount()])
+      const [first, later] = await answeredWithin(checkWithinMs, counts, backend.place)
+      return first + later
     },
     async clear() {
       await answered(producer.obliterate({ force: true }), backend.place)
@@ -96,6 +98,6 @@ function openBackend(where: QueueOptions['backend'], events: Events): Promise<Ba
   return where.kind === 'redis' ? openRedisBackend(where.url, events) : openDatabaseBackend(where.database, events)
 }
 
-function bulkEntry({ name, payload, id, delayMs }: Enqueued): Parameters<Producer['addBulk']>[0][number] {
-  return { name, data: parsePayload(name, payload), opts: { jobId: id, delay: delayMs ?? 0 } }
+function bulkEntry({ name, payload, id, delayMs, round = 0 }: Enqueued): Parameters<Producer['addBulk']>[0][number] {
+  return { name, data: parsePayload(name, payload), opts: { jobId: id, delay: delayMs ?? 0, priority: round } }
 }

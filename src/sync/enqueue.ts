@@ -29,6 +29,7 @@ export async function enqueueWaiting(ctx: SyncContext, connection: string): Prom
   )
 }
 
+/** The second batch of a run goes behind the first ones of all others, so that who sends little does not wait for who sends much. */
 export function deliveryJob({ runId, batch, kind, jobId }: DueDelivery) {
-  return { name: kind, payload: { runId, batch }, id: jobId } as const
+  return { name: kind, payload: { runId, batch }, id: jobId, round: batch } as const
 }

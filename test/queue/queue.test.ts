@@ -25,6 +25,20 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect(new Set(noted.batches).size).toBe(500)
     })
 
+    test('a later round goes behind what comes after it, and counts among those that wait', async () => {
+      await using queue = await startQueue(where)
+      const noted = noting(4)
+
+      await queue.enqueue([{ ...upsert(12), round: 2 }, { ...upsert(11), round: 1 }, upsert(1)])
+      await queue.enqueue([upsert(2)])
+      const waiting = await queue.waiting()
+      await using _working = await queue.work(noted.workers, { concurrency: 1 })
+      await noted.enough
+
+      expect(waiting).toBe(4)
+      expect(noted.batches).toEqual([1, 2, 11, 12])
+    })
+
     test('a job whose id is there and unfinished is not added again', async () => {
       await using queue = await startQueue(where)
       const noted = noting(2)

@@ -55,6 +55,23 @@ export async function claimRun(
   })
 }
 
+/** How many rows the last run of the connection of this one has read; null if none has. */
+export async function formerRows(db: Db, runId: string): Promise<number | null> {
+  const former = await db
+    .selectFrom('runs')
+    .select('rows')
+    .where('connection', '=', (eb) =>
+      eb.selectFrom('runs as asked').select('asked.connection').where('asked.id', '=', runId),
+    )
+    .where('feed', '=', 'source')
+    .where('rows', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return former?.rows ?? null
+}
+
 /** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
 export async function releaseRun(db: Db, claim: ClaimedRun): Promise<void> {
   await db
