@@ -28,3 +28,15 @@ test('a plan loads neither what keeps jobs nor what sends requests nor what draw
   expect(files).toContain('src/sync/plan/plan-only.ts')
   expect(libraries.filter((name) => needless.includes(name))).toEqual([])
 })
+
+test('what only looks works while the queue is down', async () => {
+  await using away = await openWorkplace(
+    { baseUrl: 'http://127.0.0.1:9/public/v2', key: 'key', queue: 'redis://127.0.0.1:1' },
+    { hasStore: true },
+  )
+
+  const { exit, stdout } = await away.run('status')
+
+  expect(exit).toBe(0)
+  expect(stdout).toContain('Redis at 127.0.0.1:1')
+})

@@ -9,6 +9,7 @@ import type { ReadTraits } from './watch.ts'
  */
 export type RowTraits = number
 
+const names: readonly string[] = fieldNames
 const mostDigits = 20
 const keyKinds = 2 * (mostDigits + 1)
 const managerKinds = mostDigits + 1
@@ -40,7 +41,7 @@ export function readTraits(traits: RowTraits): ReadTraits {
   const ofKey = keys % keyKinds
   return {
     left: hasLeft,
-    fills: (field) => (filled & (1 << fieldNames.findIndex((known) => known === field))) !== 0,
+    fills: (field) => (filled & (1 << names.indexOf(field))) !== 0,
     digits: ofKey % (mostDigits + 1),
     isPadded: ofKey > mostDigits,
     managerDigits: Math.floor(keys / keyKinds) % managerKinds,

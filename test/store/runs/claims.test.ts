@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { formerRows } from '../../../src/store/runs/claims.ts'
+import { ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
+import { storeRun } from '../../helpers/stored-runs.ts'
+
+describe.each(bothDatabases)('the rows that a connection had the last time, on $name', ({ place }) => {
+  test('are those of its newest run that read its source, and of no other connection', async () => {
+    await using at = await place()
+    await using store = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+    const { db } = store
+    const stored = async (connection: string, day: number, rows: number | null) => {
+      await ensureConnection(db, connection)
+      const run = { connection, state: 'finished', trigger: 'operator', at: new Date(Date.UTC(2026, 10, day)) } as const
+      const id = await storeRun(db, run)
+      await db.updateTable('runs').set({ rows }).where('id', '=', id).execute()
+      return id
+    }
+    const first = await stored('globex', 1, null)
+    await stored('acme', 1, 20)
+    await stored('acme', 2, 30)
+    const now = await stored('acme', 3, null)
+
+    const found = [await formerRows(db, now), await formerRows(db, first)]
+
+    expect(found).toEqual([30, null])
+  })
+})
