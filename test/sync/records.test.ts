@@ -121,7 +121,7 @@ describe('what cannot be right', () => {
         line: 4,
         column_name: 'Department',
         identity_id: 'E0003',
-        reason: 'the schema says of .department: must be equal to one of the allowed values',
+        reason: 'the schema says of department: must be equal to one of the allowed values',
       },
     ])
     expect(await liveRecords(client)).toEqual(asRecords(all))
