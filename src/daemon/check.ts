@@ -18,10 +18,10 @@ import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
 import { openJobs, openPlatform, toSyncConnection } from './assembly.ts'
-import type { Config, WebhookConfig } from './config/config.ts'
+import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
-import { type TriedPermission, tryPermissions } from './key-permissions.ts'
+import { type Taken, type TriedPermission, tryPermissions } from './key-permissions.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {
@@ -88,14 +88,24 @@ export async function* checkAll(config: Config, options: CheckOptions): AsyncGen
     targets.push(target)
   }
   // A platform that does not answer, or refuses the key as such, says so above.
-  if (targets.every(({ code }) => code === null)) yield* checkPermissions(platform, options)
+  if (targets.every(({ code }) => code === null)) yield* checkPermissions(platform, takenBy(connections), options)
+}
+
+/** What the connections take, which says what the key has to be allowed. */
+function takenBy(connections: readonly ConnectionConfig[]): readonly Taken[] {
+  const taken = connections.map(({ records }): Taken => (records === undefined ? 'people' : 'records'))
+  return [...new Set(taken)]
 }
 
 /** What the key may do besides reading, which shows only when it is needed otherwise. */
-async function* checkPermissions(platform: Platform, { signal }: CheckOptions): AsyncGenerator<Check> {
+async function* checkPermissions(
+  platform: Platform,
+  taken: readonly Taken[],
+  { signal }: CheckOptions,
+): AsyncGenerator<Check> {
   const lacking: TriedPermission[] = []
   yield await tested('permissions', async () => {
-    const tried = await tryPermissions(platform, signal)
+    const tried = await tryPermissions(platform, signal, taken)
     lacking.push(...tried.filter(({ isGranted, isVital }) => isGranted === false && !isVital))
     const vital = tried.filter(({ isGranted, isVital }) => isGranted === false && isVital)
     if (vital.length > 0) throw new Failure('blocked', `the key lacks ${vital.map(namedPermission).join('; ')}`)

@@ -18,7 +18,12 @@ export type TriedPermission = NeededPermission & {
   readonly isGranted: boolean | null
 }
 
+/** What connections take: people, or records of a shape of their own. */
+export type Taken = 'people' | 'records'
+
 type Probe = {
+  /** Of which connections it is asked; left out: of all. */
+  readonly of?: Taken
   readonly purpose: string
   readonly isVital: boolean
   readonly input?: { readonly params?: object; readonly query?: object }
@@ -28,27 +33,68 @@ type Probe = {
 
 /** No connection has this number, so that whatever reaches it finds nothing to change. */
 const nowhere = { connectionId: 0 }
+const noRecord = { ...nowhere, resourceId: 0, recordId: 'rollcall-asks-for-its-permissions' }
 const nobody = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-permissions' }
 
 /** A request for each permission, which is refused for what it asks once the key was found to be allowed to ask. */
 const probes = {
   listCustomConnections: { purpose: 'find the connection', isVital: true, input: { query: { size: 1 } } },
   createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyText: '{}' },
+  upsertCustomDataRecords: {
+    of: 'records',
+    purpose: 'send records, also as a session',
+    isVital: true,
+    input: { params: noRecord },
+    bodyText: '{}',
+  },
+  updateCustomDataRecord: {
+    of: 'records',
+    purpose: 'send changes of records',
+    isVital: false,
+    input: { params: noRecord },
+    bodyText: '{}',
+  },
+  deleteCustomDataRecord: {
+    of: 'records',
+    purpose: 'remove records',
+    isVital: false,
+    input: { params: noRecord },
+  },
   listHrisUserIdentities: {
+    of: 'people',
     purpose: 'read back what the platform holds',
     isVital: true,
     input: { params: nowhere, query: { size: 1 } },
   },
-  getHrisUserIdentity: { purpose: 'read back one person', isVital: true, input: { params: nobody } },
-  upsertHrisUserIdentities: { purpose: 'send people', isVital: true, input: { params: nowhere }, bodyText: '[]' },
-  updateHrisUserIdentity: { purpose: 'send departures', isVital: true, input: { params: nobody }, bodyText: '{}' },
+  getHrisUserIdentity: { of: 'people', purpose: 'read back one person', isVital: true, input: { params: nobody } },
+  upsertHrisUserIdentities: {
+    of: 'people',
+    purpose: 'send people',
+    isVital: true,
+    input: { params: nowhere },
+    bodyText: '[]',
+  },
+  updateHrisUserIdentity: {
+    of: 'people',
+    purpose: 'send departures',
+    isVital: true,
+    input: { params: nobody },
+    bodyText: '{}',
+  },
   deleteHrisUserIdentity: {
+    of: 'people',
     purpose: 'take back people who were sent in error',
     isVital: false,
     input: { params: nobody },
   },
-  listPersonnel: { purpose: 'see whether departures took effect', isVital: false, input: { query: { size: 1 } } },
+  listPersonnel: {
+    of: 'people',
+    purpose: 'see whether departures took effect',
+    isVital: false,
+    input: { query: { size: 1 } },
+  },
   getPersonnel: {
+    of: 'people',
     purpose: 'see whether the departure of one person took effect',
     isVital: false,
     input: { params: { personnelId: 0 } },
@@ -59,7 +105,16 @@ type ProbeName = keyof typeof probes
 const probeNames = Object.keys(probes) as ProbeName[]
 
 /** What Rollcall asks of a key. */
-export const neededPermissions: readonly NeededPermission[] = probeNames.map((name) => needed(name))
+export function neededPermissions(taken: readonly Taken[]): readonly NeededPermission[] {
+  return namesOf(taken).map(needed)
+}
+
+function namesOf(taken: readonly Taken[]): readonly ProbeName[] {
+  return probeNames.filter((name) => {
+    const { of }: Probe = probes[name]
+    return of === undefined || taken.includes(of)
+  })
+}
 
 /**
  * Tries what a key may do, the writing as well, and changes nothing: the requests that write name no connection and no person that
@@ -68,9 +123,10 @@ export const neededPermissions: readonly NeededPermission[] = probeNames.map((na
 export async function tryPermissions(
   { client, baseUrl }: { readonly client: Client<typeof deliveryOperations>; readonly baseUrl: string },
   signal: AbortSignal,
+  taken: readonly Taken[] = ['people'],
 ): Promise<TriedPermission[]> {
   const tried: TriedPermission[] = []
-  for (const name of probeNames) {
+  for (const name of namesOf(taken)) {
     const { input = {}, bodyText }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.
     const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>

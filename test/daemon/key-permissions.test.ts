@@ -13,7 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => at[Symbol.asyncDispose]())
 
-const vital = neededPermissions.filter(({ isVital }) => isVital).flatMap(({ permissions }) => permissions)
+const ofPeople = neededPermissions(['people'])
+const vital = ofPeople.filter(({ isVital }) => isVital).flatMap(({ permissions }) => permissions)
 
 async function keyOf(account: string, permissions: string[] | 'all' | 'all-read'): Promise<string> {
   return (await at.operator.createKey({ body: { account, name: 'tried', permissions } })).key
@@ -61,7 +62,7 @@ test('a key that may do everything is found to, and the platform holds what it h
 
 test('each permission that a key lacks is named, the writing ones as well', async () => {
   const { name } = await at.newAccount()
-  const needed = neededPermissions.map(({ permissions: [first = ''] }) => first)
+  const needed = ofPeople.map(({ permissions: [first = ''] }) => first)
 
   for (const lacking of needed) {
     const found = await tried(
@@ -75,6 +76,34 @@ test('each permission that a key lacks is named, the writing ones as well', asyn
     ])
   }
   expect(vital.length).toBe(5)
+})
+
+test('of a connection of records, each permission that a key lacks is named, and nothing of people is asked', async () => {
+  const { name } = await at.newAccount()
+  const needed = neededPermissions(['records']).map(({ permissions: [first = ''] }) => first)
+  const before = await everything()
+
+  // To make a connection, the permission to write its data suffices as well.
+  for (const lacking of needed.filter((one) => one !== 'custom-connections-post')) {
+    const key = await keyOf(
+      name,
+      needed.filter((one) => one !== lacking),
+    )
+    const client = createClient(deliveryOperations, { baseUrl: at.platform.baseUrl, bearer: key })
+    const platform = { client, baseUrl: at.platform.baseUrl }
+    const found = await tryPermissions(platform, new AbortController().signal, ['records'])
+    expect(found.filter(({ isGranted }) => isGranted !== true).map(({ permissions: [first] }) => first)).toEqual([
+      lacking,
+    ])
+  }
+  expect(needed).toEqual([
+    'custom-connections-get',
+    'custom-connections-post',
+    'custom-connections-data-post',
+    'custom-connections-data-put',
+    'custom-connections-data-delete',
+  ])
+  expect(Object.keys(await everything())).toEqual(Object.keys(before))
 })
 
 test('a key that only reads may not write', async () => {
@@ -108,7 +137,7 @@ test('a key that is refused as such, and an account without the feature, say so'
 test('the page on security names each permission with what it is for', async () => {
   const page = await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')
 
-  const rows = neededPermissions.map(
+  const rows = neededPermissions(['people', 'records']).map(
     ({ permissions, purpose }) => `| ${permissions.map((one) => `\`${one}\``).join(' or ')} | ${purpose} | `,
   )
 
