@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AnyAnswer } from '../../src/http/client/answer.ts'
 import type { CallOptions } from '../../src/http/client/client.ts'
 import { connectionStates } from '../../src/store/connections.ts'
-import { requestRevert, unblock } from '../../src/sync/sync.ts'
+import { approveRun, requestRevert, restorePerson, retractPerson, unblock } from '../../src/sync/sync.ts'
 import {
   liveRecords,
   openRecordWorld,
@@ -91,6 +91,42 @@ describe.each(['session', 'direct'] as const)('records that are delivered by %s'
     expect(run.state).toBe('held')
     expect(run.guards?.filter(({ ok }) => !ok).map(({ name }) => name)).toContain('leavers')
     expect(await liveRecords(client)).toEqual(asRecords(workers(30)))
+    await approveRun(world.sync, { runId: run.id, digest: run.digest ?? '', by: 'ana' })
+    await world.drain()
+    expect((await world.runOf(run.id)).state).toBe('finished')
+    expect(await liveRecords(client)).toEqual(asRecords(workers(15)))
+  })
+
+  test('are taken back and given back by a person, and stay away meanwhile', async () => {
+    await using opened = await open({ deliver })
+    const { world, client } = opened
+    const { name: connection } = world.connection
+    await recordNight(world, workers(8))
+
+    const asked = { connection, identityId: 'E0003', reason: 'a test account', by: 'ana' }
+    const held = await retractPerson(world.sync, asked)
+    await approveRun(world.sync, { runId: held.id, digest: held.digest ?? '', by: 'ben' })
+    await world.drain()
+    await recordNight(world, change(workers(8), { id: 'E0001', department: 'Finance' }))
+    const without = await liveRecords(client)
+    await restorePerson(world.sync, { connection, identityId: 'E0003', by: 'ana' })
+    await world.drain()
+
+    expect([...without.keys()]).toEqual(workers(8).flatMap(({ id }) => (id === 'E0003' ? [] : [id])))
+    expect(await liveRecords(client)).toEqual(asRecords(change(workers(8), { id: 'E0001', department: 'Finance' })))
+  })
+
+  test('are all sent again where a person asks for it', async () => {
+    await using opened = await open({ deliver })
+    const { world, client } = opened
+    await recordNight(world, workers(8))
+    const params = await recordsPlace(client)
+    await client.deleteCustomDataRecord({ params: { ...params, recordId: 'E0002' } })
+
+    const run = await recordNight(world, workers(8), { full: true })
+
+    expect(run).toMatchObject({ state: 'finished', confirmed: 8 })
+    expect(await liveRecords(client)).toEqual(asRecords(workers(8)))
   })
 })
 
