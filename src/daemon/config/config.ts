@@ -9,9 +9,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import type { ChangeKind } from '../../identity/change.ts'
 import type { Guards } from '../../identity/guards/limits.ts'
 import type { Trap } from '../../identity/lint/lint.ts'
-import { Mapping, type MappingInput, mergePreset } from '../../identity/mapping/mapping.ts'
-import type { OwnField } from '../../identity/record.ts'
-import type { Property } from '../../identity/shape/property.ts'
+import { Mapping, mergePreset } from '../../identity/mapping/mapping.ts'
 import type { compileShape, Shape } from '../../identity/shape/shape.ts'
 import type { Retention } from '../../store/retention/retain.ts'
 import type { AlertSettings, ChannelSettings } from '../alerts/channel.ts'
@@ -24,12 +22,12 @@ import { effectiveSettings } from './effective-settings.ts'
 import { flatten, toProblems } from './issues.ts'
 import { isReadable, refuseUncheckedTls, rootCertificates } from './platform-address.ts'
 import { type Presets, presetsFor } from './presets.ts'
-import { propertiesOf, shapeOf } from './record-settings.ts'
+import { hasRecords, noShapes, ofRecords, type Records, recordsOf, riding } from './records.ts'
 import {
-  type AlsoSettings,
   ConfigFile,
   type ConnectionSettings,
   connectionSecrets,
+  type FeedSettings,
   jsonSchema,
   kindsSent,
   possibleSecrets,
@@ -489,37 +487,12 @@ type Known = SecretsKnown & {
   readonly compileShape: typeof compileShape
 }
 
-const noShapes: { readonly compileShape: typeof compileShape } = {
-  compileShape() {
-    throw new Error('no connection takes records')
-  },
-}
-
-function hasRecords(connections: ConfigFile['connections']): boolean {
-  return Object.values(connections).some(({ target, also }) =>
-    [target, ...Object.values(also).map((rider) => rider.target)].some((one) => 'type' in one),
-  )
-}
-
 type Place = {
   readonly name: string
   /** Where it stands in the file, and where its source is described. */
   readonly at: Path
   readonly sourceAt: Path
   readonly rides: string | null
-}
-
-/** The settings of a connection that is planned from the source of another one. Its key, and what becomes of rows, are those of the other. */
-function riding({ source, schedule, blackouts }: ConnectionSettings, also: AlsoSettings): ConnectionSettings {
-  const { fields, record, status, scope, outOfScope, absence, graceRuns, ...own } = also
-  const { identityId } = source?.fields ?? {}
-  const key = identityId === undefined ? {} : { identityId }
-  const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
-  const ridden = source && { ...source, ...rules, scope: scope ?? source.scope }
-  const timeZone = schedule?.timeZone ?? source?.timeZone
-  const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }
-  const windows = blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
-  return { ...own, verify, blackouts: windows, also: {}, source: ridden }
 }
 
 function toConnection({ name, at, sourceAt, rides }: Place, settings: ConnectionSettings, known: Known): Attempt {
@@ -636,8 +609,6 @@ function toAlertSettings(
   return { ...rest, link: link ?? null, freshHours: freshHours ?? null, channels: named }
 }
 
-type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
-
 function toFeed(
   settings: FeedSettings & { readonly mode?: string },
   at: Path,
@@ -670,68 +641,6 @@ function toFeed(
   // What is known of exports of people says little of records.
   const traps = properties === null ? (base?.traps ?? []) : []
   return { feed: { mapping: mapping.data, traps, ...rules, ...(shape && { shape }) }, problems }
-}
-
-/** The form of records, and what the schema says of each property that any feed maps; null where records are those of people. */
-type Records = { readonly properties: ReadonlyMap<OwnField, Property> | null; readonly shape: Shape | null }
-
-/** Checks what a connection says of records. */
-function recordsOf(
-  { target, source, webhook, deliver, keepValues }: ConnectionSettings,
-  { at, sourceAt }: Pick<Place, 'at' | 'sourceAt'>,
-  { document, compileShape }: Known,
-): Records & { readonly problems: readonly Problem[] } {
-  const problems: Problem[] = []
-  const refused = (path: Path, message: string) =>
-    problems.push({ ...document.positionOf(path), message: `${path.join('.')}: ${message}` })
-  const feeds = [
-    { path: sourceAt, settings: source },
-    { path: [...at, 'webhook'], settings: webhook },
-  ]
-  if (!('type' in target)) {
-    for (const { path, settings } of feeds)
-      if (settings?.record) refused([...path, 'record'], 'is for a target of type CUSTOM; people have fields')
-    if (deliver !== undefined) refused([...at, 'deliver'], 'is for a target of type CUSTOM')
-    return { properties: null, shape: null, problems }
-  }
-  const all = new Map<OwnField, Property>()
-  for (const { path, settings } of feeds) {
-    if (!settings) continue
-    const names = Object.entries(settings.record ?? {}).flatMap(([name, said]) => (said === null ? [] : [name]))
-    if (names.length === 0) refused([...path, 'record'], 'say which columns hold the properties of a record')
-    for (const field of Object.keys(settings.fields ?? {}))
-      if (!ofKeys.has(field)) refused([...path, 'fields', field], 'is a field of people: map it under record')
-    const { properties, problems: found } = propertiesOf(target, names)
-    for (const { property, message } of found) refused([...path, 'record', property], message)
-    for (const [field, property] of properties) all.set(field, property)
-  }
-  if (deliver === 'session' && !keepValues)
-    refused([...at, 'deliver'], 'session sends every record each time, which keepValues: false does not keep')
-  if (propertiesOf(target, ['id']).problems.length > 0)
-    refused([...at, 'target', 'schema'], 'allows no property id, which is the key of every record')
-  const shape = shapeOf(target, all, compileShape)
-  if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
-  return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
-}
-
-/** What a mapping of records may say of a person: the key, and whether the person has left. */
-const ofKeys: ReadonlySet<string> = new Set(['identityId', 'separatedAt'])
-
-/** A mapping of records: of the preset, the key alone; each property with what the schema says of it. */
-function ofRecords(
-  merged: MappingInput,
-  { fields, status }: FeedSettings,
-  properties: ReadonlyMap<OwnField, Property>,
-): MappingInput {
-  const kept = Object.entries(merged.fields).filter(
-    ([field]) => field === 'identityId' || (field === 'separatedAt' && fields?.separatedAt),
-  )
-  const record = Object.entries(merged.record ?? {}).map(([name, said]) => {
-    const property = properties.get(`.${name}`)
-    return [name, typeof said === 'string' ? { column: said, property } : { ...(said as object), property }]
-  })
-  const { status: _status, ...rest } = merged
-  return { ...rest, ...(status && { status }), fields: Object.fromEntries(kept), record: Object.fromEntries(record) }
 }
 
 function secretsBelow(known: SecretsKnown, at: Path): ReadonlyMap<string, Secret> {

@@ -528,6 +528,8 @@ export const ConfigFile = z.strictObject({
 
 export type ConfigFile = z.infer<typeof ConfigFile>
 export type ConnectionSettings = ConfigFile['connections'][string]
+/** What a connection says of its source, or of its webhook. */
+export type FeedSettings = NonNullable<ConnectionSettings['source'] | ConnectionSettings['webhook']>
 export type AlsoSettings = ConnectionSettings['also'][string]
 export type SourceSettings = z.infer<typeof Source>
 

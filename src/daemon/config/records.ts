@@ -1,0 +1,99 @@
+import type { MappingInput } from '../../identity/mapping/mapping.ts'
+import type { OwnField } from '../../identity/record.ts'
+import type { Property } from '../../identity/shape/property.ts'
+import type { compileShape, Shape } from '../../identity/shape/shape.ts'
+import type { ConfigDocument, Path, Problem } from './document.ts'
+import { propertiesOf, shapeOf } from './record-settings.ts'
+import type { AlsoSettings, ConfigFile, ConnectionSettings, FeedSettings } from './schema.ts'
+
+/** Stands for what judges records where nothing is judged. */
+export const noShapes: { readonly compileShape: typeof compileShape } = {
+  compileShape() {
+    throw new Error('no connection takes records')
+  },
+}
+
+/** Whether any connection takes records of a shape of its own. */
+export function hasRecords(connections: ConfigFile['connections']): boolean {
+  return Object.values(connections).some(({ target, also }) =>
+    [target, ...Object.values(also).map((rider) => rider.target)].some((one) => 'type' in one),
+  )
+}
+
+/** The settings of a connection that is planned from the source of another one. Its key, and what becomes of rows, are those of the other. */
+export function riding({ source, schedule, blackouts }: ConnectionSettings, also: AlsoSettings): ConnectionSettings {
+  const { fields, record, status, scope, outOfScope, absence, graceRuns, ...own } = also
+  const { identityId } = source?.fields ?? {}
+  const key = identityId === undefined ? {} : { identityId }
+  const rules = { fields: { ...key, ...fields }, record, status, absence, graceRuns, outOfScope }
+  const ridden = source && { ...source, ...rules, scope: scope ?? source.scope }
+  const timeZone = schedule?.timeZone ?? source?.timeZone
+  const verify = own.verify === 'never' ? own.verify : { ...own.verify, timeZone: own.verify.timeZone ?? timeZone }
+  const windows = blackouts.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone }))
+  return { ...own, verify, blackouts: windows, also: {}, source: ridden }
+}
+
+/** The form of records, and what the schema says of each property that any feed maps; null where records are those of people. */
+export type Records = { readonly properties: ReadonlyMap<OwnField, Property> | null; readonly shape: Shape | null }
+
+/** Checks what a connection says of records. */
+export function recordsOf(
+  { target, source, webhook, deliver, keepValues }: ConnectionSettings,
+  { at, sourceAt }: { readonly at: Path; readonly sourceAt: Path },
+  {
+    document,
+    compileShape: compile,
+  }: { readonly document: ConfigDocument; readonly compileShape: typeof compileShape },
+): Records & { readonly problems: readonly Problem[] } {
+  const problems: Problem[] = []
+  const refused = (path: Path, message: string) =>
+    problems.push({ ...document.positionOf(path), message: `${path.join('.')}: ${message}` })
+  const feeds = [
+    { path: sourceAt, settings: source },
+    { path: [...at, 'webhook'], settings: webhook },
+  ]
+  if (!('type' in target)) {
+    for (const { path, settings } of feeds)
+      if (settings?.record) refused([...path, 'record'], 'is for a target of type CUSTOM; people have fields')
+    if (deliver !== undefined) refused([...at, 'deliver'], 'is for a target of type CUSTOM')
+    return { properties: null, shape: null, problems }
+  }
+  const all = new Map<OwnField, Property>()
+  for (const { path, settings } of feeds) {
+    if (!settings) continue
+    const names = Object.entries(settings.record ?? {}).flatMap(([name, said]) => (said === null ? [] : [name]))
+    if (names.length === 0) refused([...path, 'record'], 'say which columns hold the properties of a record')
+    for (const field of Object.keys(settings.fields ?? {}))
+      if (!ofKeys.has(field)) refused([...path, 'fields', field], 'is a field of people: map it under record')
+    const { properties, problems: found } = propertiesOf(target, names)
+    for (const { property, message } of found) refused([...path, 'record', property], message)
+    for (const [field, property] of properties) all.set(field, property)
+  }
+  if (deliver === 'session' && !keepValues)
+    refused([...at, 'deliver'], 'session sends every record each time, which keepValues: false does not keep')
+  if (propertiesOf(target, ['id']).problems.length > 0)
+    refused([...at, 'target', 'schema'], 'allows no property id, which is the key of every record')
+  const shape = shapeOf(target, all, compile)
+  if (typeof shape === 'string') refused([...at, 'target', 'schema'], shape)
+  return { properties: all, shape: typeof shape === 'string' ? null : shape, problems }
+}
+
+/** What a mapping of records may say of a person: the key, and whether the person has left. */
+const ofKeys: ReadonlySet<string> = new Set(['identityId', 'separatedAt'])
+
+/** A mapping of records: of the preset, the key alone; each property with what the schema says of it. */
+export function ofRecords(
+  merged: MappingInput,
+  { fields, status }: FeedSettings,
+  properties: ReadonlyMap<OwnField, Property>,
+): MappingInput {
+  const kept = Object.entries(merged.fields).filter(
+    ([field]) => field === 'identityId' || (field === 'separatedAt' && fields?.separatedAt),
+  )
+  const record = Object.entries(merged.record ?? {}).map(([name, said]) => {
+    const property = properties.get(`.${name}`)
+    return [name, typeof said === 'string' ? { column: said, property } : { ...(said as object), property }]
+  })
+  const { status: _status, ...rest } = merged
+  return { ...rest, ...(status && { status }), fields: Object.fromEntries(kept), record: Object.fromEntries(record) }
+}
