@@ -5,7 +5,14 @@ import { sentSet } from '../../store/roster/sent-set.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { type Attempt, change, problemOf, type RecordText, record, recordOf } from './attempt.ts'
-import { asStop, classifyAnswer, classifyRefusal, type Refused, type Stop } from './classify-answers.ts'
+import {
+  type AnswerClass,
+  asStop,
+  classifyAnswer,
+  classifyRefusal,
+  type Refused,
+  type Stop,
+} from './classify-answers.ts'
 import { recordsOf, request } from './endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
 import { misshapen } from './upsert.ts'
@@ -244,14 +251,7 @@ function endedByOthers(session: string, status: string): Stop {
 
 /** Makes the staged set the live one. */
 async function complete(attempt: Attempt, session: string): Promise<Stop | null> {
-  const { params } = recordsOf(attempt)
-  const answer = await change(attempt, 0, (client, options) =>
-    client.performSessionAction(
-      { params: { ...params, sessionId: session }, body: { action: 'complete' as const } },
-      options,
-    ),
-  )
-  const classified = classifyAnswer(answer)
+  const classified = await act(attempt, session, 'complete')
   if (classified.kind === 'done') return null
   if (classified.kind !== 'refused' && classified.kind !== 'missing') return classified
   return endedByOthers(session, 'something else')
@@ -259,17 +259,17 @@ async function complete(attempt: Attempt, session: string): Promise<Stop | null>
 
 /** Discards a staged set. What is already gone needs no discarding. */
 async function cancel(attempt: Attempt, session: string): Promise<Stop | null> {
-  const { params } = recordsOf(attempt)
+  const classified = await act(attempt, session, 'cancel')
+  const isGone = classified.kind === 'done' || classified.kind === 'refused' || classified.kind === 'missing'
+  return isGone ? null : classified
+}
+
+async function act(attempt: Attempt, sessionId: string, action: 'complete' | 'cancel'): Promise<AnswerClass> {
+  const params = { ...recordsOf(attempt).params, sessionId }
   const answer = await change(attempt, 0, (client, options) =>
-    client.performSessionAction(
-      { params: { ...params, sessionId: session }, body: { action: 'cancel' as const } },
-      options,
-    ),
+    client.performSessionAction({ params, body: { action } }, options),
   )
-  const classified = classifyAnswer(answer)
-  return classified.kind === 'done' || classified.kind === 'refused' || classified.kind === 'missing'
-    ? null
-    : classified
+  return classifyAnswer(answer)
 }
 
 async function recordAll(attempt: Attempt, pending: readonly PendingChange[], sentAt: Date): Promise<void> {
