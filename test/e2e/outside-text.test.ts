@@ -98,7 +98,7 @@ describe('what is said before anything runs', () => {
       async (say) => {
         const error = `-ERR ${inOneLine.replaceAll('\r', ' ')}\r\n`
         await using server = await serveRaw((socket) => socket.write(error.repeat(9)))
-        return await say(['status'], { queue: `redis://${server.host}` })
+        return await say(['sync'], { queue: `redis://${server.host}` })
       },
       'Redis at 127.0.0.1',
     ],

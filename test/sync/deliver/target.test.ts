@@ -42,7 +42,7 @@ test('workers that need a connection of the platform at once wait for the one th
   const made = await client.listCustomConnections({ query: {} })
   const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
   expect(ids).toEqual([expect.any(Number)])
-  expect(found).toEqual(found.map(() => ids[0]))
+  expect(found).toEqual(found.map(() => ({ connectionId: ids[0], records: null })))
 })
 
 test('whoever waits for a look-up that fails comes again, and says nothing of it', async () => {
