@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /** A program of ours in a process of its own; disposing kills it. */
@@ -43,7 +43,7 @@ function start(script: URL, args: readonly string[], { detached }: { readonly de
   }
   return {
     pid: child.pid,
-    lines: createInterface(child.stdout)[Symbol.asyncIterator](),
+    lines: linesOf(child.stdout),
     async finish() {
       child.stdin.end()
       await ended
@@ -51,6 +51,16 @@ function start(script: URL, args: readonly string[], { detached }: { readonly de
     },
     kill,
     [Symbol.asyncDispose]: kill,
+  }
+}
+
+/** Every whole line of a stream, also of what was written before its writer was killed. */
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = `${rest}${chunk}`.split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
   }
 }
 
