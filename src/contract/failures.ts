@@ -104,9 +104,9 @@ export const deliveryFailures = {
     uncertain: false,
   },
   session_in_progress: {
-    action: 'wait',
+    action: 'retry',
     when: 'another session of the CUSTOM connection is in progress that no run of this connection began',
-    follows: 'The set waits a minute and is tried again.',
+    follows: 'The set stays due and is tried again after a minute, and later each time. It is listed if that lasts.',
     helps: 'Find out what else writes to the connection. Have it complete or cancel its session.',
     uncertain: false,
   },

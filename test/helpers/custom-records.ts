@@ -3,6 +3,7 @@ import { Mapping } from '../../src/identity/mapping/mapping.ts'
 import type { OwnField } from '../../src/identity/record.ts'
 import type { Property } from '../../src/identity/shape/property.ts'
 import { compileShape } from '../../src/identity/shape/shape.ts'
+import type { Signing } from '../../src/store/audit/key.ts'
 import type { PlatformClient, RecordRules, RecordTarget, SyncConnection } from '../../src/sync/context.ts'
 import { type Host, openWorld, type World } from './world.ts'
 
@@ -69,6 +70,10 @@ export type RecordOptions = {
   readonly deliver?: RecordRules['deliver']
   readonly target?: Partial<RecordTarget>
   readonly delivery?: SyncConnection['delivery']
+  /** Of a connection that keeps digests in place of values: the key that makes them. */
+  readonly signing?: Signing
+  /** What a blank department means. */
+  readonly onBlank?: 'keep' | 'clear'
 }
 
 /** Makes a workspace of an account. */
@@ -98,7 +103,7 @@ export async function workspaceOf(host: Host, account: string): Promise<number> 
 /** A store whose connection takes records, against a real platform. */
 export async function openRecordWorld(
   client: PlatformClient,
-  { workspaceId, deliver = 'bySource', target, delivery }: RecordOptions,
+  { workspaceId, deliver = 'bySource', target, delivery, signing, onBlank = 'clear' }: RecordOptions,
 ): Promise<World> {
   const shape = compileShape(recordSchema, properties)
   const property = (field: OwnField) => properties.get(field)
@@ -106,7 +111,7 @@ export async function openRecordWorld(
     fields: { identityId: 'Worker ID' },
     record: {
       name: { column: 'Name', property: property('.name') },
-      department: { column: 'Department', property: property('.department') },
+      department: { column: 'Department', property: property('.department'), onBlank },
       costCentre: { column: 'Cost Centre', property: property('.costCentre') },
       trainings: { column: 'Trainings', property: property('.trainings') },
       'laptop.returned': { column: 'Laptop', property: property('.laptop.returned') },
@@ -114,7 +119,9 @@ export async function openRecordWorld(
   })
   const world = await openWorld({
     client,
+    ...(signing && { signing }),
     connection: {
+      keepValues: signing === undefined,
       target: {
         name: 'Acme records',
         type: 'CUSTOM',

@@ -15,7 +15,7 @@ import {
 import type { Stop } from './classify-answers.ts'
 import { exists, sameDate } from './look-up.ts'
 import { update, updateRecords } from './one-by-one.ts'
-import { upsert } from './upsert.ts'
+import { isPartial, upsert } from './upsert.ts'
 
 type Person = PendingChange & RecordText
 
@@ -127,7 +127,9 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
   const { ctx, claim, updateWave } = attempt
   const { db } = ctx.store
   if (people.length === 0) return { results: new Map(), stop: null }
-  const isOneByOne = claim.kind === 'update' && people.length <= updateWave
+  // A part of a record can only be merged into what the platform has.
+  const isOfParts = attempt.records !== null && people.some((person) => isPartial(attempt, person))
+  const isOneByOne = claim.kind === 'update' && (people.length <= updateWave || isOfParts)
   if (!isOneByOne || (await targetOf(db, claim.connection)).lacksUpdate) return await upsert(attempt, people)
   const updated = attempt.records === null ? await update(attempt, people) : await updateRecords(attempt, people)
   const missing = people.filter(({ identityId }) => updated.results.get(identityId)?.kind === 'missing')

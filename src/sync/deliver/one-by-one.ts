@@ -13,7 +13,7 @@ import {
 } from './attempt.ts'
 import { classifyAnswer, type Stop } from './classify-answers.ts'
 import { personParams, recordsOf } from './endpoint.ts'
-import { misshapen } from './upsert.ts'
+import { isPartial, misshapen } from './upsert.ts'
 
 /** Updates each person by a request of their own, several at once. */
 export async function update(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
@@ -46,7 +46,7 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
   return await forEach(attempt, people, async (person) => {
     const record = recordOf(person)
     const { identityId } = record
-    const fault = shape.faultOf(record, false)
+    const fault = shape.faultOf(record, isPartial(attempt, person))
     if (fault !== null) return misshapen(fault)
     const { id: _key, ...attributes } = shape.attributesOf(record)
     const fields = Object.entries(changed.get(identityId) ?? {})

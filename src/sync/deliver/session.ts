@@ -17,7 +17,7 @@ import { recordsOf, request } from './endpoint.ts'
 import { deletePeople } from './one-by-one.ts'
 import { misshapen } from './upsert.ts'
 
-/** How long to wait for a session that is not ours. */
+/** How soon it is looked again whether a session that is not ours has ended. */
 const patienceMs = 60_000
 /** So many refused records are told of by name. */
 const refusedKept = 1000
@@ -90,7 +90,8 @@ async function isOurs({ ctx, claim }: Attempt, sessionId: string): Promise<boole
 
 function notOurs(sessionId: string): Stop {
   const message = `session ${sessionId} of the connection is in progress and is not ours: the platform takes one at a time`
-  return { kind: 'wait', code: 'session_in_progress', status: 'session_in_progress', delayMs: patienceMs, message }
+  // A failure and no pause, so that it is listed and alerted if it lasts.
+  return { kind: 'retry', code: 'session_in_progress', status: 'session_in_progress', notBeforeMs: patienceMs, message }
 }
 
 async function sessionsOf(attempt: Attempt, status: SessionState): Promise<readonly Session[] | Stop> {

@@ -27,14 +27,29 @@ export async function upsert(attempt: Attempt, people: readonly RecordText[]): P
   const results = new Map<string, PersonResult>()
   const unsure: Unsure[] = []
   const fitting = people.filter((person) => {
-    const fault = attempt.records?.shape.faultOf(recordOf(person), false) ?? null
-    if (fault !== null) results.set(person.identityId, misshapen(fault))
-    return fault === null
+    const refused = attempt.records === null ? null : unfit(attempt, person)
+    if (refused !== null) results.set(person.identityId, refused)
+    return refused === null
   })
   const into = { attempt, results, unsure, splits: 0, failed: 0 }
   const stop = fitting.length === 0 ? null : await upsertInto(into, fitting)
   const lookUpStop = await lookUpUnsure(attempt, unsure, results)
   return { results, stop: stop ?? lookUpStop }
+}
+
+/** Why a record cannot be written as a whole; null if it can. What is written takes the place of everything that the platform has of it. */
+function unfit(attempt: Attempt, person: RecordText): Refused | null {
+  if (isPartial(attempt, person)) return misshapen({ field: null, reason: partsAlone })
+  const fault = recordsOf(attempt).shape.faultOf(recordOf(person), false)
+  return fault && misshapen(fault)
+}
+
+const partsAlone =
+  'values of the record are not kept, so that it cannot be written as a whole: an export that states all of them sends it'
+
+/** Whether values of a person that are not kept are missing from the record. */
+export function isPartial({ changes }: Attempt, { identityId }: RecordText): boolean {
+  return changes.get(identityId)?.partial ?? false
 }
 
 /** A record that the platform would refuse by its schema is not sent. */
