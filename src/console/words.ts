@@ -152,7 +152,9 @@ export function answerText({ state, sentAt, answeredAt, answer }: PersonChange):
 
 /** The name of a person, where that may be shown; null: it is not known here. */
 export function nameOf(person: RecordView | null | undefined): string | null {
-  const name = ['firstName', 'lastName'].flatMap((part) => textOf(person, part) ?? [])
+  // A record of a shape of its own has a label, which stands behind a dot.
+  const label = Object.keys(person ?? {}).filter((field) => field.startsWith('.'))
+  const name = ['firstName', 'lastName', ...label].flatMap((part) => textOf(person, part) ?? [])
   return name.length === 0 ? null : name.join(' ')
 }
 

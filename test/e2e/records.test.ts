@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readPlanFile } from '../../src/cli/plan-file.ts'
 import { liveRecords, workspaceOf } from '../helpers/custom-records.ts'
 import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
@@ -126,6 +128,9 @@ test('one export feeds people and their records, in one run that is reported tog
 
   const [people, records] = [await peopleOn(client), await liveRecords(client)]
   await work.drop('two.csv', `${[header, ...next.map(rowOf)].join('\n')}\n`)
+  const kept = join(work.folder, 'plan.json')
+  await work.run('plan', '--show-values', '--out', kept)
+  const { also = [] } = await readPlanFile(kept)
   const second = await work.json<Reported>('sync', '--connection', 'acme')
   const third = await work.json<Reported>('sync', '--connection', 'acme')
 
@@ -146,6 +151,10 @@ test('one export feeds people and their records, in one run that is reported tog
     all.map(({ n }) => [`E${String(n).padStart(4, '0')}`, `e${n}@acme.example`]),
   )
   expect([...records.values()].toSorted(byId)).toEqual(all.map(recordOf))
+  // Whoever decides about a record sees whose it is.
+  expect(also.flatMap(({ changes }) => changes.filter(({ kind }) => kind === 'leave'))).toMatchObject([
+    { identityId: 'E0009', person: { '.name': 'Ana 9 Núñez' } },
+  ])
   expect(second.document).toMatchObject({
     counts: { leave: 1, update: 0, rejected: 0 },
     // The department of nobody: the row is rejected for the record alone, which stays as it was.

@@ -67,7 +67,9 @@ export function renderChanges(
 function aboutPerson({ person = {}, why }: ChangeView): string[] {
   const value = (name: string) => (typeof person[name] === 'string' ? short(person[name]) : null)
   const isKept = !Object.values(person).some((one) => typeof one === 'object' && one !== null && 'gone' in one)
-  const name = [value('firstName'), value('lastName')].filter((part) => part !== null).join(' ')
+  // A record of a shape of its own has a label, which stands behind a dot.
+  const label = Object.keys(person).filter((field) => field.startsWith('.'))
+  const name = [value('firstName'), value('lastName'), ...label.map(value)].filter((part) => part !== null).join(' ')
   const manager = value('managerName') ?? value('managerId')
   const parts = [name || null, value('jobTitle'), manager && `manager ${manager}`, value('email')]
   const who = [...parts, isKept ? null : `(${notKept})`].filter((part) => part !== null).join(' · ')

@@ -84,6 +84,7 @@ import { trailHandlers } from './trail.ts'
 import {
   changeView,
   classedView,
+  labelOf,
   personAccountView,
   personView,
   plansView,
@@ -193,8 +194,9 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       ? changes.flatMap(({ change }) => (change.kind === 'retract' ? [change.identityId] : []))
       : []
     const known = await rosterEntries(db, { connection, identityIds: retracted })
+    const label = labelOf(ctx.sync, connection)
     const data = changes.map(({ change, origin }) =>
-      changeView(change, { values, origin, record: known.get(change.identityId)?.wanted ?? null }),
+      changeView(change, { values, label, origin, record: known.get(change.identityId)?.wanted ?? null }),
     )
     return { status: 200, body: { data, next } }
   },
@@ -231,7 +233,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
 
   async planConnection(ctx, { params: { connection }, query }) {
     knownConnection(ctx, connection)
-    return { status: 200, body: plansView(await planOnly(ctx.sync, connection, ctx.signal), query) }
+    return { status: 200, body: plansView(ctx.sync, await planOnly(ctx.sync, connection, ctx.signal), query) }
   },
 
   async planPerson(ctx, { params: { connection }, query, body: { person } }) {

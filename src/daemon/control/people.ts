@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { FoundPerson, peopleOperations } from '../../contract/control/people.ts'
 import type { Handlers } from '../../http/server/mount.ts'
+import type { FieldName } from '../../identity/record.ts'
 import { record } from '../../store/audit/trail.ts'
 import { type FoundEntry, searchPeople } from '../../store/roster/search.ts'
 import type { SyncContext } from '../../sync/context.ts'
 import { readCursor, SearchPlace, searchWithinMs, writeCursor } from './cursors.ts'
 import { connectionsMeant } from './known.ts'
 import type { Acting } from './permitted.ts'
-import { personFields, shownPerson } from './views.ts'
+import { labelOf, namingFields, shownPerson } from './views.ts'
 
 const PeoplePlace = SearchPlace.extend({ connection: z.string() })
 
@@ -21,17 +22,26 @@ export const peopleHandlers: Handlers<typeof peopleOperations, { readonly sync: 
     const { found, next } = await searchPeople(db, { connections, search, place, limit, withinMs: searchWithinMs })
     const shown = { act: 'people.searched', connection: connection ?? null, by: ctx.actor.by } as const
     if (found.length > 0) await record(db, { ...shown, details: { people: found.length }, now: ctx.sync.now() })
-    return { status: 200, body: { data: found.map(foundView), next: next && writeCursor(scope, next) } }
+    return {
+      status: 200,
+      body: {
+        data: found.map((one) => foundView(one, namingFields(labelOf(ctx.sync, one.connection)))),
+        next: next && writeCursor(scope, next),
+      },
+    }
   },
 }
 
-function foundView({ connection, identityId, wanted, isRetracted, by }: FoundEntry): FoundPerson {
+function foundView(
+  { connection, identityId, wanted, isRetracted, by }: FoundEntry,
+  naming: readonly FieldName[],
+): FoundPerson {
   const state = isRetracted ? 'retracted' : wanted.separatedAt ? 'left' : 'employed'
   return {
     connection,
     identityId,
     by,
     state,
-    person: shownPerson(wanted, [...personFields, 'startedAt', 'separatedAt']),
+    person: shownPerson(wanted, [...naming, 'startedAt', 'separatedAt']),
   }
 }

@@ -15,7 +15,14 @@ import {
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'
-import { type FieldName, fieldsOf, type IdentityRecord, type Origin, type Reject } from '../../identity/record.ts'
+import {
+  type FieldName,
+  fieldsOf,
+  type IdentityRecord,
+  type Origin,
+  type OwnField,
+  type Reject,
+} from '../../identity/record.ts'
 import { isDigest } from '../../identity/value-digests.ts'
 import type { AccountedChange, personOf } from '../../store/audit/history.ts'
 import type { ClassedEntry } from '../../store/classed-values.ts'
@@ -23,17 +30,32 @@ import type { Problem as StoredProblem } from '../../store/deliveries/problems.t
 import type { RunSummary as StoredSummary } from '../../store/plans/summary.ts'
 import type { Unserved as StoredUnserved, UnservedPlace } from '../../store/rejects/unserved.ts'
 import type { PersonAccount as StoredAccount } from '../../store/schema.ts'
-import type { PlanDocument as PreparedPlan } from '../../sync/sync.ts'
+import type { PlanDocument as PreparedPlan, SyncContext } from '../../sync/sync.ts'
 
 /** The dates of employment are what an operator decides by. Every other field is personal and shown on request only. */
 const openFields: ReadonlySet<string> = new Set(['identityId', 'startedAt', 'separatedAt'])
 const hidden = { hidden: true } as const
 const gone = { gone: true } as const
 
-export type Showing = { readonly values: boolean }
+export type Showing = {
+  readonly values: boolean
+  /** The property that labels records of a shape of their own. */
+  readonly label?: OwnField | null
+}
+
+/** By what the records of a connection are labelled; null where they are people, who have names. */
+export function labelOf({ connections }: Pick<SyncContext, 'connections'>, name: string): OwnField | null {
+  const target = connections.get(name)?.target
+  return target && 'type' in target ? `.${target.displayNameKey}` : null
+}
+
+/** The fields that say who a person is. */
+export function namingFields(label: OwnField | null): readonly FieldName[] {
+  return label === null ? personFields : [label]
+}
 
 /** Who a person is, as far as those need it who decide about them. */
-export const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
+const personFields = ['firstName', 'lastName', 'jobTitle', 'managerName', 'managerId', 'email'] as const
 
 /** The kinds of change of which each person is judged. */
 const judgedKinds: ReadonlySet<string> = new Set(['leave', 'return', 'retract'])
@@ -45,7 +67,9 @@ export function changeView(
 ): ChangeView {
   const { kind, identityId, carried } = change
   const person = (of: IdentityRecord | null) =>
-    showing.values && of !== null && judgedKinds.has(kind) && { person: shownPerson(of) }
+    showing.values &&
+    of !== null &&
+    judgedKinds.has(kind) && { person: shownPerson(of, namingFields(showing.label ?? null)) }
   if (kind === 'retract') return { kind, identityId, reason: change.reason, ...person(record), carried }
   const why = evidenceOf(change, origin)
   const fields = fieldsView(change.fields, showing)
@@ -53,7 +77,7 @@ export function changeView(
 }
 
 /** What is known of a person in these fields. */
-export function shownPerson(record: IdentityRecord, fields: readonly FieldName[] = personFields): RecordView {
+export function shownPerson(record: IdentityRecord, fields: readonly FieldName[]): RecordView {
   return Object.fromEntries(
     fields.flatMap((name) => {
       const value = record[name]
@@ -121,8 +145,13 @@ export function classedView({ field, value, meaning, by, classedAt }: ClassedEnt
 }
 
 /** A plan with those of the connections that ride along. */
-export function plansView({ also, ...plan }: PreparedPlan, showing: Showing): PlanDocument {
-  return { ...planView(plan, showing), ...(also && { also: also.map((one) => planView(one, showing)) }) }
+export function plansView(
+  ctx: Pick<SyncContext, 'connections'>,
+  { also, ...plan }: PreparedPlan,
+  showing: Showing,
+): PlanDocument {
+  const view = (one: Omit<PreparedPlan, 'also'>) => planView(one, { ...showing, label: labelOf(ctx, one.connection) })
+  return { ...view(plan), ...(also && { also: also.map(view) }) }
 }
 
 /** A plan as the control API shows it. */

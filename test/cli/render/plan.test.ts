@@ -134,6 +134,13 @@ test('a leaver is shown with who it is and why, in lines that fit a terminal wha
       the date is stated: people.csv:41`)
 })
 
+test('a record is shown with what labels it', () => {
+  const text = renderChanges([changeView({ identityId: 'E7', person: { '.name': 'Ana Núñez' } })], plain)
+
+  expect(text).toContain('E7')
+  expect(text).toMatch(/^ +Ana Núñez$/m)
+})
+
 test('a large plan is summarised by field and by manager, with examples', () => {
   const text = renderSummary(
     {
