@@ -27,10 +27,28 @@ export type SourceIdentity = {
   readonly more?: boolean
 }
 
+/**
+ * A record of a text without its line end lies between `start` and `end`, the next one begins at `next`. `line` is where it begins,
+ * `lines` is how many line ends it has, its own included.
+ */
+export type RawRecord = {
+  readonly text: Buffer
+  readonly start: number
+  readonly end: number
+  readonly next: number
+  readonly line: number
+  readonly lines: number
+}
+
+/** Records in a row that are left out together, a line each. `bytes`: with their line ends. */
+export type Stretch = { readonly records: number; readonly bytes: number }
+
 /** Tells of each record of a source, before its cells are read, whether it is left out. */
 export type RecordFilter = {
-  /** Whether the record between these bytes, which begins in this line, is left out. Asked once for each record, in their order. */
-  readonly leavesOut: (text: Buffer, place: { start: number; end: number; line: number }) => boolean
+  /** What is left out together from here on; null: the record that begins here is asked for by itself. Asked before each record. */
+  readonly leavesOutStretch: (text: Buffer, start: number, line: number) => Stretch | null
+  /** Whether the record is left out. Asked once for each record that no stretch holds, in their order. */
+  readonly leavesOut: (record: RawRecord) => boolean
   /**
    * Records cannot be told apart for certain, and none is asked for any more. `goesOn`: all that follow can be read as they are. Throws
    * unless they can, and also if one was left out already.

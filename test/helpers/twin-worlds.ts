@@ -40,7 +40,7 @@ function connectorOf(
       const { text, asOf, delimiter, chunkBytes } = shown
       const bytes = Buffer.from(text)
       const format = ExportFormat.parse({ delimiter })
-      const options = { name: 'people.csv', format, width: headers.length, warn: () => undefined }
+      const options = { name: 'people.csv', format, width: headers.length, warn: () => undefined, rowsInSlice: 1 }
       async function* chunks() {
         for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes)
       }
@@ -56,8 +56,13 @@ function connectorOf(
             rows: (filter) =>
               readFilteredRows(chunks(), options, {
                 ...filter,
-                leavesOut(record, place) {
-                  const isLeftOut = filter.leavesOut(record, place)
+                leavesOutStretch(...place) {
+                  const stretch = filter.leavesOutStretch(...place)
+                  counted.leftOut += stretch?.records ?? 0
+                  return stretch
+                },
+                leavesOut(record) {
+                  const isLeftOut = filter.leavesOut(record)
                   if (isLeftOut) counted.leftOut += 1
                   return isLeftOut
                 },

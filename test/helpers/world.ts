@@ -144,7 +144,8 @@ export async function openWorld({
     for (const slice of slices()) {
       const read = slice.filter(({ values, fault, origin }) => {
         const text = Buffer.from(JSON.stringify([values, fault]))
-        return !filter.leavesOut(text, { start: 0, end: text.length, line: origin.line })
+        const { length: end } = text
+        return !filter.leavesOut({ text, start: 0, end, next: end, line: origin.line, lines: 1 })
       })
       source.leftOut += slice.length - read.length
       yield read

@@ -1,4 +1,4 @@
-import type { RecordFilter, SourceRow } from '../connector.ts'
+import type { RawRecord, RecordFilter, SourceRow } from '../connector.ts'
 import type { ExportFormat } from '../file/format.ts'
 import { type CsvRecord, isBlank, type RecordFormat, RecordParser } from './records.ts'
 import { RecordScanner, scannedDialect } from './scanner.ts'
@@ -20,9 +20,14 @@ type RowsOptions = {
   /** How many columns the header has. */
   readonly width: number
   readonly warn: (text: string) => void
+  /** Beside a filter, a slice ends with the chunk that brings it so many rows; 500 unless told otherwise. */
+  readonly rowsInSlice?: number
 }
 
 const nothing: Buffer = Buffer.alloc(0)
+const usualRowsInSlice = 500
+/** A slice ends with so many chunks, however few rows they bring. */
+const chunksInSlice = 64
 /** Line ends behind the records of a chunk: csv-parse looks ahead so many bytes at most, and would hold the last record back. */
 const padding = Buffer.from('\n'.repeat(4))
 
@@ -51,13 +56,16 @@ export function canFilter(format: RowsFormat): boolean {
   return scannedDialect(format) !== null && !format.footer && !format.trailer
 }
 
-/** The rows that `readRows` reads but for those that the filter leaves out. Each chunk makes a slice, which may be empty. */
+/**
+ * The rows that `readRows` reads but for those that the filter leaves out. Where few are left of each chunk, many chunks make a slice,
+ * which may be empty.
+ */
 export async function* readFilteredRows(
   chunks: AsyncIterable<Buffer>,
   options: RowsOptions,
   filter: RecordFilter,
 ): AsyncGenerator<readonly SourceRow[]> {
-  const { name, format } = options
+  const { name, format, rowsInSlice = usualRowsInSlice } = options
   const dialect = scannedDialect(format)
   if (dialect === null) throw new Error('records of this format cannot be told apart')
   const parser = new RecordParser(name, format)
@@ -78,15 +86,17 @@ export async function* readFilteredRows(
     const pieces: Buffer[] = []
     let from = -1
     let until = -1
-    const isCertain = scanner.scan(chunk, ({ text, start, end, next, line, lines }) => {
-      if (filter.leavesOut(text, { start, end, line })) return
+    const tell = (record: RawRecord) => {
+      if (filter.leavesOut(record)) return
+      const { text, start, next, line, lines } = record
       read.add(line, lines)
       if (start !== until) {
         if (until > from) pieces.push(text.subarray(from, until))
         from = start
       }
       until = next
-    })
+    }
+    const isCertain = scanner.scan(chunk, tell, filter.leavesOutStretch)
     if (!isCertain) return giveUp()
     if (until > from) pieces.push(scanner.text.subarray(from, until))
     if (pieces.length === 0) return nothing
@@ -94,16 +104,26 @@ export async function* readFilteredRows(
     return Buffer.concat([...pieces, padding])
   }
 
+  let slice: SourceRow[] = []
+  let chunksRead = 0
   for await (const chunk of chunks) {
-    const records = await parser.write(partOf(chunk))
-    yield below.rowsOf(isGivenUp ? records : read.placed(records, filter))
+    const part = partOf(chunk)
+    if (part.length > 0) {
+      const records = await parser.write(part)
+      for (const row of below.rowsOf(isGivenUp ? records : read.placed(records, filter))) slice.push(row)
+    }
+    chunksRead += 1
+    if (slice.length < rowsInSlice && chunksRead < chunksInSlice) continue
+    yield slice
+    slice = []
+    chunksRead = 0
   }
   const rest = isGivenUp ? null : scanner.end()
   if (rest !== null && rest.text.length > 0) read.add(rest.line, 1)
   const last = isGivenUp ? nothing : (rest?.text ?? giveUp())
   const records = [...(await parser.write(last)), ...(await parser.end())]
   parser.checkTerminated()
-  yield below.rowsOf(isGivenUp ? records : read.placed(records, filter))
+  yield [...slice, ...below.rowsOf(isGivenUp ? records : read.placed(records, filter))]
 }
 
 /** Knows in which line of the text the records stand that csv-parse was given, though others were left out before them. */

@@ -1,29 +1,22 @@
+import type { RawRecord, Stretch } from '../connector.ts'
 import type { RecordFormat } from './records.ts'
+import { indexIn } from './text-window.ts'
 
 const carriageReturn = 13
 const lineFeed = 10
 const recordLimitBytes = 1024 * 1024
 const nothing: Buffer = Buffer.alloc(0)
+const nothingLooked = -1
 
 /** The characters of a dialect whose records can be told apart byte by byte. `quote`: -1 for none. */
 type Dialect = { readonly delimiter: number; readonly quote: number }
 
-/**
- * A record of the text without its line end lies between `start` and `end`, the next one begins at `next`. `line` is where it begins,
- * `lines` is how many line ends it has, its own included.
- */
-export type RawRecord = {
-  readonly text: Buffer
-  readonly start: number
-  readonly end: number
-  readonly next: number
-  readonly line: number
-  readonly lines: number
-}
-
 /** Where in a record a byte stands. */
 const inside = { start: 0, plain: 1, quoted: 2, quoteSeen: 3, returnSeen: 4 } as const
 type Inside = (typeof inside)[keyof typeof inside]
+
+/** In place of the end of a record: the text can be taken in more than one way. */
+const uncertain = -1
 
 /** The dialect of a format; null where records cannot be told apart for certain. */
 export function scannedDialect({ delimiter, quote, escape: behind }: RecordFormat): Dialect | null {
@@ -39,7 +32,8 @@ export function scannedDialect({ delimiter, quote, escape: behind }: RecordForma
  * ends of one kind, and quotes that enclose a whole cell.
  */
 export class RecordScanner {
-  readonly #dialect: Dialect
+  readonly #delimiter: number
+  readonly #quote: number
   /** The beginning of a record that the next chunk goes on with. */
   #held: Buffer = nothing
   #text: Buffer = nothing
@@ -50,9 +44,13 @@ export class RecordScanner {
   #returnWithin = false
   /** 1 where lines end with LF, 2 where they end with CRLF; 0 before the first line end. */
   #lineEndBytes = 0
+  /** The next quote and the next CR of the text, from where it was last looked for on; its length for none. */
+  #nextQuote = 0
+  #nextReturn = 0
 
-  constructor(dialect: Dialect, firstLine: number) {
-    this.#dialect = dialect
+  constructor({ delimiter, quote }: Dialect, firstLine: number) {
+    this.#delimiter = delimiter
+    this.#quote = quote
     this.#line = firstLine
   }
 
@@ -61,77 +59,102 @@ export class RecordScanner {
     return this.#text
   }
 
-  /** Tells each record that the chunk completes. False: the text can be taken in more than one way, and nothing of it may be told apart. */
-  scan(chunk: Buffer, tell: (record: RawRecord) => void): boolean {
-    const { delimiter, quote } = this.#dialect
+  /**
+   * Tells each record that the chunk completes, but for those that are passed over: `passOver` is asked wherever one begins. False: the
+   * text can be taken in more than one way, and nothing of it may be told apart.
+   */
+  scan(
+    chunk: Buffer,
+    tell: (record: RawRecord) => void,
+    passOver: (text: Buffer, start: number, line: number) => Stretch | null = () => null,
+  ): boolean {
     const text = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
     this.#text = text
-    if (this.#isOrdinary(chunk)) return this.#scanLines(text, tell)
-    let at = this.#held.length
+    this.#nextQuote = this.#quote < 0 ? text.length : nothingLooked
+    this.#nextReturn = nothingLooked
     let start = 0
+    let at = this.#held.length
+    while (at < text.length) {
+      const stretch = at === start ? passOver(text, start, this.#line) : null
+      if (stretch !== null) {
+        start += stretch.bytes
+        if (!this.#endsAsOthers(text, start - 1)) return false
+        this.#line += stretch.records
+        at = start
+        continue
+      }
+      const end = this.#endOfRecord(text, at)
+      if (end === uncertain) return false
+      if (end === text.length) break
+      if (end - start > recordLimitBytes || !this.#endsAsOthers(text, end)) return false
+      const lines = this.#linesWithin + 1
+      tell({ text, start, end: end + 1 - this.#lineEndBytes, next: end + 1, line: this.#line, lines })
+      this.#line += lines
+      this.#linesWithin = 0
+      start = end + 1
+      at = start
+    }
+    this.#held = start === text.length ? nothing : text.subarray(start)
+    return this.#held.length <= recordLimitBytes
+  }
+
+  /** Whether the line that ends with this LF ends as all before it. */
+  #endsAsOthers(text: Buffer, feed: number): boolean {
+    const bytes = text[feed - 1] === carriageReturn ? 2 : 1
+    if (this.#lineEndBytes === 0) this.#lineEndBytes = bytes
+    return this.#lineEndBytes === bytes
+  }
+
+  /** The LF that ends the record which goes on from here; the length of the text if it is not there yet. */
+  #endOfRecord(text: Buffer, from: number): number {
+    if (this.#inside === inside.start || this.#inside === inside.plain) {
+      const feed = text.indexOf(lineFeed, from)
+      if (feed >= 0 && this.#isPlain(text, from, feed)) {
+        this.#inside = inside.start
+        return feed
+      }
+    }
+    return this.#endByBytes(text, from)
+  }
+
+  /** Whether no quote stands before this LF, and no CR but the one that belongs to it. */
+  #isPlain(text: Buffer, from: number, feed: number): boolean {
+    if (this.#nextQuote < from) this.#nextQuote = indexIn(text, this.#quote, from)
+    if (this.#nextReturn < from) this.#nextReturn = indexIn(text, carriageReturn, from)
+    return this.#nextQuote > feed && this.#nextReturn >= feed - 1
+  }
+
+  #endByBytes(text: Buffer, from: number): number {
+    const delimiter = this.#delimiter
+    const quote = this.#quote
     let state = this.#inside
-    for (; at < text.length; at += 1) {
+    for (let at = from; at < text.length; at += 1) {
       const byte = text[at]
       if (state === inside.quoted) {
-        if (this.#returnWithin && byte !== lineFeed) return false
+        if (this.#returnWithin && byte !== lineFeed) return uncertain
         this.#returnWithin = byte === carriageReturn
         if (byte === quote) state = inside.quoteSeen
         else if (byte === lineFeed) this.#linesWithin += 1
-        continue
-      }
-      if (byte === lineFeed) {
-        const endBytes = state === inside.returnSeen ? 2 : 1
-        if (this.#lineEndBytes === 0) this.#lineEndBytes = endBytes
-        else if (this.#lineEndBytes !== endBytes) return false
-        if (at - start > recordLimitBytes) return false
-        const lines = this.#linesWithin + 1
-        tell({ text, start, end: at + 1 - endBytes, next: at + 1, line: this.#line, lines })
-        this.#line += lines
-        this.#linesWithin = 0
-        start = at + 1
-        state = inside.start
+      } else if (byte === lineFeed) {
+        this.#inside = inside.start
+        return at
       } else if (state === inside.returnSeen) {
-        return false
+        return uncertain
       } else if (byte === delimiter) {
         state = inside.start
       } else if (byte === carriageReturn) {
         state = inside.returnSeen
       } else if (byte === quote) {
-        if (state === inside.plain) return false
+        if (state === inside.plain) return uncertain
         state = inside.quoted
       } else if (state === inside.quoteSeen) {
-        return false
+        return uncertain
       } else {
         state = inside.plain
       }
     }
     this.#inside = state
-    this.#held = start === text.length ? nothing : text.subarray(start)
-    return this.#held.length <= recordLimitBytes
-  }
-
-  /** Whether each line of a chunk is a record: it holds no quote and no CR, and goes on with no cell that may hold one. */
-  #isOrdinary(chunk: Buffer): boolean {
-    if (this.#inside !== inside.start && this.#inside !== inside.plain) return false
-    const { quote } = this.#dialect
-    return !chunk.includes(carriageReturn) && (quote < 0 || !chunk.includes(quote))
-  }
-
-  /** Does what `scan` does, several times as fast. */
-  #scanLines(text: Buffer, tell: (record: RawRecord) => void): boolean {
-    let start = 0
-    for (let end = text.indexOf(lineFeed, this.#held.length); end >= 0; end = text.indexOf(lineFeed, start)) {
-      if (this.#lineEndBytes === 2 || end - start > recordLimitBytes) return false
-      this.#lineEndBytes = 1
-      const lines = this.#linesWithin + 1
-      tell({ text, start, end, next: end + 1, line: this.#line, lines })
-      this.#line += lines
-      this.#linesWithin = 0
-      start = end + 1
-    }
-    this.#held = start === text.length ? nothing : text.subarray(start)
-    this.#inside = start === text.length || text.at(-1) === this.#dialect.delimiter ? inside.start : inside.plain
-    return this.#held.length <= recordLimitBytes
+    return text.length
   }
 
   /** What is left behind the last line end; null where it cannot be told apart. Its line is the last one. */

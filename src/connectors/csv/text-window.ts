@@ -64,7 +64,8 @@ export class TextWindow {
   }
 }
 
-function indexIn(chunk: Buffer, byte: number, from: number): number {
+/** Where the byte stands next; the length of the chunk if it does not. */
+export function indexIn(chunk: Buffer, byte: number, from: number): number {
   const index = chunk.indexOf(byte, from)
   return index < 0 ? chunk.length : index
 }

@@ -20,6 +20,8 @@ export async function beginIndex(
   await sql`update unsettled set run_id = ${runId} where connection = ${connection}`.execute(tx)
 }
 
+const partsAtOnce = 3
+
 /** What the last accepted export left behind; null for nothing. */
 export async function acceptedIndex(db: Db, connection: string): Promise<Stored | null> {
   const row = await db
@@ -29,18 +31,27 @@ export async function acceptedIndex(db: Db, connection: string): Promise<Stored 
     .where('accepted', '=', true)
     .executeTakeFirst()
   if (row?.head == null || row.seal === null) return null
-  // One by one, since each comes as a text of twice its size.
-  const parts: Buffer[] = []
-  for (;;) {
-    const part = await db
+  const partOf = (part: number) => {
+    const read = db
       .selectFrom('export_index_parts')
       .select('data')
       .where('run_id', '=', row.run_id)
-      .where('part', '=', parts.length)
+      .where('part', '=', part)
       .executeTakeFirst()
-    if (!part) return { head: row.head, seal: row.seal, parts }
+    // Where one before it fails, nobody waits for it any more.
+    read.catch(() => {})
+    return read
+  }
+  // Each comes as a text of twice its size, so that few of them are under way at once.
+  const asked = Array.from({ length: partsAtOnce }, (_, part) => partOf(part))
+  const parts: Buffer[] = []
+  for (;;) {
+    const part = await asked.shift()
+    asked.push(partOf(parts.length + partsAtOnce))
+    if (!part) break
     parts.push(part.data)
   }
+  return { head: row.head, seal: row.seal, parts }
 }
 
 /** The people of whom something was written since the index was made, or whom the platform does not have as they are wanted; at most so many. */

@@ -136,7 +136,16 @@ export async function rosterSize(db: Db, connection: string): Promise<number> {
   return row.count
 }
 
-/** How many people of the connection are employed, as far as accepted facts say. */
+/** Whether someone of the connection is employed, as far as accepted facts say. */
+export async function hasEmployed(db: Db, connection: string): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (
+      select 1 from roster where connection = ${connection} and wanted is not null and retracted_at is null
+        and wanted ->> 'separatedAt' is null) as found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
+/** How many people of the connection are employed, as far as accepted facts say. It reads everybody. */
 export async function headcount(db: Db, connection: string): Promise<KnownPeople & { readonly employed: number }> {
   const { people, separated } = await db
     .selectFrom('roster')

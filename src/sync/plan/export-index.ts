@@ -3,18 +3,24 @@ import { z } from 'zod'
 import type { RowTraits } from '../../identity/lint/traits.ts'
 
 /** Raised whenever what an index holds, or what follows from it, is another thing than before. */
-export const indexVersion = 1
+export const indexVersion = 2
 /** Of a digest, as it is kept: nobody finds two records that share one. */
 export const digestBytes = 16
 /** So many kinds of rows are told apart; rows of any other kind are read every time. */
 export const kindsKept = 255
 
 const entriesInPart = 65_536
-const countBytes = 4
-const lengthBytes = 2
 const nothingThere = -1
+/** A record that is not where it is expected is looked for in so many places behind. */
+const nearby = 4
+/** So many records in a row that are not nearby either are no longer where they were: the order of the export is another one. */
+const strayInRow = 16
+/** So many keys are looked for in all keys, and a key that stands in so many others, before a table is made of them. */
+const keysSearched = 32
+const placesSearched = 1000
 
 const Head = z.strictObject({
+  version: z.literal(indexVersion),
   rules: z.string(),
   day: z.iso.date(),
   entries: z.int().min(0),
@@ -23,10 +29,33 @@ const Head = z.strictObject({
 })
 
 /** What an index says of the export as a whole. */
-export type IndexHead = z.infer<typeof Head>
+export type IndexHead = Omit<z.infer<typeof Head>, 'version'>
 
 /** An index as it is kept. */
 export type StoredIndex = { readonly head: string; readonly parts: readonly Buffer[]; readonly seal: Buffer }
+
+/** Entries side by side. The key of each ends at its `keyEnds`. */
+export type Entries = {
+  readonly digests: Buffer
+  readonly kinds: Uint8Array
+  readonly keys: Buffer
+  readonly keyEnds: Int32Array
+}
+
+/** Stretches of entries in their order: what was text in a row is known by one digest. `bytes` are those of the text. */
+type Stretches = {
+  readonly firsts: Uint32Array
+  readonly counts: Uint8Array
+  readonly bytes: Uint32Array
+  readonly digests: Buffer
+}
+
+export type KnownStretch = {
+  readonly first: number
+  readonly records: number
+  readonly bytes: number
+  readonly digest: Buffer
+}
 
 /**
  * What an accepted export leaves behind: of each of its records from which nothing follows as long as nothing happens, a keyed digest, the
@@ -35,42 +64,68 @@ export type StoredIndex = { readonly head: string; readonly parts: readonly Buff
  */
 export class ExportIndex {
   readonly head: IndexHead
-  readonly #digests: Buffer
-  readonly #kinds: Uint8Array
-  readonly #keys: Buffer
-  /** Where the key of each entry ends. */
-  readonly #keyEnds: Uint32Array
+  readonly entries: Entries
+  readonly #stretches: Stretches
+  readonly #open: ReadonlySet<string>
   #byDigest: Int32Array | null = null
   #byKey: Int32Array | null = null
+  #keysSearched = 0
   /** The entry that is expected next: exports keep their order. */
   #expected = 0
+  #stretch = 0
+  #strayInRow = 0
 
-  constructor(head: IndexHead, entries: Entries) {
+  constructor(head: IndexHead, entries: Entries, stretches: Stretches) {
     this.head = head
-    this.#digests = entries.digests
-    this.#kinds = entries.kinds
-    this.#keys = entries.keys
-    this.#keyEnds = entries.keyEnds
+    this.entries = entries
+    this.#stretches = stretches
+    this.#open = new Set(head.open)
   }
 
   get size(): number {
     return this.head.entries
   }
 
-  /** The entry with this digest; -1 for none. */
+  /** The entry with this digest; -1 for none. One that is not where it is expected is found once it is clear that many are not. */
   find(digest: string): number {
-    const expected = this.#expected
-    const found = expected < this.size && this.#hasDigest(expected, digest) ? expected : this.#lookUp(digest)
+    const found = this.#byDigest === null ? this.#findNearby(digest) : this.#lookUp(digest)
     if (found !== nothingThere) this.#expected = found + 1
     return found
   }
 
+  /** The stretch that is expected next; null for none. */
+  expectedStretch(): KnownStretch | null {
+    const { firsts, counts, bytes, digests } = this.#stretches
+    let at = this.#stretch
+    // What came before is behind us, but for exports in another order.
+    if (at > 0 && (firsts[at - 1] ?? 0) >= this.#expected) at = 0
+    while (at < firsts.length && (firsts[at] ?? 0) < this.#expected) at += 1
+    this.#stretch = at
+    if (firsts[at] !== this.#expected) return null
+    return {
+      first: this.#expected,
+      records: counts[at] ?? 0,
+      bytes: bytes[at] ?? 0,
+      digest: digests.subarray(at * digestBytes, (at + 1) * digestBytes),
+    }
+  }
+
+  /** What comes behind this stretch is expected next. */
+  passStretch({ first, records }: KnownStretch): void {
+    this.#expected = first + records
+    this.#strayInRow = 0
+  }
+
   /** The entry of this person; -1 for none. */
   findKey(identityId: string): number {
+    if (this.#open.has(identityId)) return nothingThere
     const key = Buffer.from(identityId)
-    const table =
-      this.#byKey ?? this.#tableOf((entry) => hashOf(this.#keys, this.#keyStart(entry), this.#keyEnds[entry]))
-    this.#byKey = table
+    if (this.#byKey === null && this.#keysSearched < keysSearched) {
+      this.#keysSearched += 1
+      const found = this.#searchKey(key)
+      if (found !== null) return found
+    }
+    const table = this.#byKey ?? this.#tableOfKeys()
     for (let at = hashOf(key, 0, key.length) & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
       const entry = table[at] ?? nothingThere
       if (entry === nothingThere || this.#keyBytes(entry).equals(key)) return entry
@@ -78,36 +133,35 @@ export class ExportIndex {
   }
 
   kindOf(entry: number): number {
-    return this.#kinds[entry] ?? 0
+    return this.entries.kinds[entry] ?? 0
   }
 
   keyOf(entry: number): string {
-    return this.#keyBytes(entry).toString('utf8')
-  }
-
-  /** Adds an entry to those of another index. */
-  copyTo(entry: number, entries: Pick<EntriesBuilder, 'add'>, kind: number): void {
-    const digest = this.#digests.subarray(entry * digestBytes, (entry + 1) * digestBytes)
-    entries.add({ digest, kind, key: this.#keyBytes(entry) })
+    return keyAt(this.entries, entry)
   }
 
   #keyBytes(entry: number): Buffer {
-    return this.#keys.subarray(this.#keyStart(entry), this.#keyEnds[entry])
+    return this.entries.keys.subarray(keyStart(this.entries, entry), this.entries.keyEnds[entry])
   }
 
-  #keyStart(entry: number): number {
-    return entry === 0 ? 0 : (this.#keyEnds[entry - 1] ?? 0)
+  #findNearby(digest: string): number {
+    const expected = this.#expected
+    const until = Math.min(this.size, expected + nearby)
+    for (let entry = expected; entry < until; entry += 1) {
+      if (!this.#hasDigest(entry, digest)) continue
+      this.#strayInRow = 0
+      return entry
+    }
+    this.#strayInRow += 1
+    return this.#strayInRow < strayInRow ? nothingThere : this.#lookUp(digest)
   }
 
   #hasDigest(entry: number, digest: string): boolean {
-    const start = entry * digestBytes
-    for (let at = 0; at < digestBytes; at += 1) if (this.#digests[start + at] !== digest.charCodeAt(at)) return false
-    return true
+    return isDigestAt(this.entries.digests, entry, digest)
   }
 
   #lookUp(digest: string): number {
-    const table = this.#byDigest ?? this.#tableOf((entry) => this.#digests.readInt32LE(entry * digestBytes))
-    this.#byDigest = table
+    const table = this.#byDigest ?? this.#tableOfDigests()
     const first =
       digest.charCodeAt(0) | (digest.charCodeAt(1) << 8) | (digest.charCodeAt(2) << 16) | (digest.charCodeAt(3) << 24)
     for (let at = first & (table.length - 1); ; at = (at + 1) & (table.length - 1)) {
@@ -116,50 +170,111 @@ export class ExportIndex {
     }
   }
 
-  #tableOf(hashed: (entry: number) => number): Int32Array {
-    const slots = 2 ** Math.ceil(Math.log2(2 * this.size + 2))
-    const table = new Int32Array(slots).fill(nothingThere)
-    for (let entry = 0; entry < this.size; entry += 1) {
-      let at = hashed(entry) & (slots - 1)
-      while (table[at] !== nothingThere) at = (at + 1) & (slots - 1)
-      table[at] = entry
+  /** Looks for a key in all of them; null if it stands within too many of them to tell. */
+  #searchKey(key: Buffer): number | null {
+    const { keys, keyEnds } = this.entries
+    let at = keys.indexOf(key)
+    for (let places = 0; places < placesSearched; places += 1) {
+      if (at < 0) return nothingThere
+      const entry = entryAt(keyEnds, at)
+      if (this.#keyBytes(entry).equals(key)) return entry
+      at = keys.indexOf(key, at + 1)
     }
+    return null
+  }
+
+  #tableOfDigests(): Int32Array {
+    const { digests } = this.entries
+    const table = emptyTable(this.size)
+    for (let entry = 0; entry < this.size; entry += 1) put(table, digests.readInt32LE(entry * digestBytes), entry)
+    this.#byDigest = table
+    return table
+  }
+
+  #tableOfKeys(): Int32Array {
+    const { keys, keyEnds } = this.entries
+    const table = emptyTable(this.size)
+    let start = 0
+    for (let entry = 0; entry < this.size; entry += 1) {
+      const end = keyEnds[entry] ?? 0
+      put(table, hashOf(keys, start, end), entry)
+      start = end
+    }
+    this.#byKey = table
     return table
   }
 }
 
-type Entries = {
-  readonly digests: Buffer
-  readonly kinds: Uint8Array
-  readonly keys: Buffer
-  readonly keyEnds: Uint32Array
+/** Whether the digest with this number among digests is the beginning of another one. */
+export function isDigestAt(digests: Buffer, number: number, other: string): boolean {
+  const start = number * digestBytes
+  for (let at = 0; at < digestBytes; at += 1) if (digests[start + at] !== other.charCodeAt(at)) return false
+  return true
 }
 
-type Entry = { readonly digest: Buffer; readonly kind: number; readonly key: Buffer }
+/** The key of an entry. */
+export function keyAt(entries: Entries, entry: number): string {
+  return entries.keys.toString('utf8', keyStart(entries, entry), entries.keyEnds[entry])
+}
 
-/** Collects entries in the form in which they are kept. */
+function keyStart({ keyEnds }: Pick<Entries, 'keyEnds'>, entry: number): number {
+  return entry === 0 ? 0 : (keyEnds[entry - 1] ?? 0)
+}
+
+/** The entry in whose key this byte stands. */
+function entryAt(keyEnds: Int32Array, byte: number): number {
+  let low = 0
+  let high = keyEnds.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((keyEnds[middle] ?? 0) > byte) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function emptyTable(size: number): Int32Array {
+  return new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 2))).fill(nothingThere)
+}
+
+function put(table: Int32Array, hashed: number, entry: number): void {
+  const mask = table.length - 1
+  let at = hashed & mask
+  while (table[at] !== nothingThere) at = (at + 1) & mask
+  table[at] = entry
+}
+
+/**
+ * Collects entries in the form in which they are kept. A part holds numbers of four bytes (how many entries and stretches), of each entry
+ * its digest, its kind and the length of its key (2 bytes), of each stretch its first entry in the part (2), its length (1), its bytes (4)
+ * and its digest, and at last the keys.
+ */
 export class EntriesBuilder {
   readonly #parts: Buffer[] = []
   #digests = Buffer.allocUnsafe(entriesInPart * digestBytes)
   #kinds = Buffer.allocUnsafe(entriesInPart)
-  #lengths = Buffer.allocUnsafe(entriesInPart * lengthBytes)
+  #lengths = Buffer.allocUnsafe(entriesInPart * 2)
   #keys = Buffer.allocUnsafe(entriesInPart * 16)
   #keysUntil = 0
   #count = 0
+  #stretches: KnownStretch[] = []
   /** How many were added. */
   size = 0
 
-  add({ digest, kind, key }: Entry): void {
-    digest.copy(this.#digests, this.#count * digestBytes)
-    this.#kinds[this.#count] = kind
-    this.#lengths.writeUInt16LE(key.length, this.#count * lengthBytes)
-    if (this.#keysUntil + key.length > this.#keys.length)
-      this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + key.length)
-    key.copy(this.#keys, this.#keysUntil)
-    this.#keysUntil += key.length
-    this.#count += 1
-    this.size += 1
-    if (this.#count === entriesInPart) this.#close()
+  /** Adds the entries from one on, so many of them. */
+  add(entries: Entries, first: number, count: number): void {
+    for (let from = first; from < first + count; ) {
+      if (this.#count === entriesInPart) this.#close()
+      const until = Math.min(first + count, from + entriesInPart - this.#count)
+      this.#copy(entries, from, until)
+      from = until
+    }
+  }
+
+  /** Adds a stretch of entries that were added. It is left out where a part ends within it. */
+  addStretch(stretch: KnownStretch): void {
+    const firstOfPart = this.size - this.#count
+    if (stretch.first >= firstOfPart) this.#stretches.push({ ...stretch, first: stretch.first - firstOfPart })
   }
 
   parts(): readonly Buffer[] {
@@ -167,26 +282,61 @@ export class EntriesBuilder {
     return this.#parts
   }
 
+  #copy(entries: Entries, from: number, until: number): void {
+    const { digests, kinds, keys, keyEnds } = entries
+    digests.copy(this.#digests, this.#count * digestBytes, from * digestBytes, until * digestBytes)
+    this.#kinds.set(kinds.subarray(from, until), this.#count)
+    const keysFrom = keyStart(entries, from)
+    const keysEnd = keyEnds[until - 1] ?? 0
+    const bytes = keysEnd - keysFrom
+    if (this.#keysUntil + bytes > this.#keys.length)
+      this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + bytes)
+    keys.copy(this.#keys, this.#keysUntil, keysFrom, keysEnd)
+    this.#keysUntil += bytes
+    let start = keysFrom
+    for (let entry = from; entry < until; entry += 1) {
+      const end = keyEnds[entry] ?? 0
+      this.#lengths.writeUInt16LE(end - start, (this.#count + entry - from) * 2)
+      start = end
+    }
+    this.#count += until - from
+    this.size += until - from
+  }
+
   #close(): void {
-    const count = Buffer.alloc(countBytes)
-    count.writeUInt32LE(this.#count)
+    const stretches = this.#stretches
+    const counts = Buffer.alloc(8)
+    counts.writeUInt32LE(this.#count)
+    counts.writeUInt32LE(stretches.length, 4)
+    const places = Buffer.alloc(stretches.length * stretchBytes)
+    for (const [at, { first, records, bytes }] of stretches.entries()) {
+      places.writeUInt16LE(first, at * stretchBytes)
+      places.writeUInt8(records, at * stretchBytes + 2)
+      places.writeUInt32LE(bytes, at * stretchBytes + 3)
+    }
     this.#parts.push(
       Buffer.concat([
-        count,
+        counts,
         this.#digests.subarray(0, this.#count * digestBytes),
         this.#kinds.subarray(0, this.#count),
-        this.#lengths.subarray(0, this.#count * lengthBytes),
+        this.#lengths.subarray(0, this.#count * 2),
+        places,
+        ...stretches.map(({ digest }) => digest),
         this.#keys.subarray(0, this.#keysUntil),
       ]),
     )
+    this.#stretches = []
     this.#count = 0
     this.#keysUntil = 0
   }
 }
 
+/** What a part says of the place of a stretch. */
+const stretchBytes = 7
+
 /** An index in the form in which it is kept, sealed with a key: nobody else can make one. */
 export function sealIndex(head: IndexHead, parts: readonly Buffer[], key: Buffer): StoredIndex {
-  const text = JSON.stringify(head)
+  const text = JSON.stringify({ version: indexVersion, ...head })
   return { head: text, parts, seal: sealOf(text, parts, key) }
 }
 
@@ -198,28 +348,51 @@ export function openIndex(
   const expected = sealOf(text, parts, key)
   if (seal.length !== expected.length || !timingSafeEqual(seal, expected))
     return { reason: 'what the last export left behind is damaged, or another installation has made it' }
-  const head = Head.parse(JSON.parse(text))
-  const digests = Buffer.allocUnsafe(head.entries * digestBytes)
-  const kinds = new Uint8Array(head.entries)
-  const keyEnds = new Uint32Array(head.entries)
+  const read = Head.safeParse(JSON.parse(text))
+  if (!read.success) return { reason: 'another version has written what the last export left behind' }
+  const { version: _, ...head } = read.data
+  const entries = {
+    digests: Buffer.allocUnsafe(head.entries * digestBytes),
+    kinds: new Uint8Array(head.entries),
+    keyEnds: new Int32Array(head.entries),
+  }
+  const stretched = parts.reduce((sum, part) => sum + part.readUInt32LE(4), 0)
+  const stretches = {
+    firsts: new Uint32Array(stretched),
+    counts: new Uint8Array(stretched),
+    bytes: new Uint32Array(stretched),
+    digests: Buffer.allocUnsafe(stretched * digestBytes),
+  }
   const keys: Buffer[] = []
   let first = 0
-  let end = 0
+  let firstStretch = 0
+  let keyEnd = 0
   for (const part of parts) {
     const count = part.readUInt32LE(0)
-    const kindsAt = countBytes + count * digestBytes
+    const ofStretches = part.readUInt32LE(4)
+    const kindsAt = 8 + count * digestBytes
     const lengthsAt = kindsAt + count
-    const keysAt = lengthsAt + count * lengthBytes
-    part.copy(digests, first * digestBytes, countBytes, kindsAt)
-    kinds.set(part.subarray(kindsAt, lengthsAt), first)
+    const placesAt = lengthsAt + count * 2
+    const stretchDigestsAt = placesAt + ofStretches * stretchBytes
+    const keysAt = stretchDigestsAt + ofStretches * digestBytes
+    part.copy(entries.digests, first * digestBytes, 8, kindsAt)
+    entries.kinds.set(part.subarray(kindsAt, lengthsAt), first)
     for (let at = 0; at < count; at += 1) {
-      end += part.readUInt16LE(lengthsAt + at * lengthBytes)
-      keyEnds[first + at] = end
+      keyEnd += part.readUInt16LE(lengthsAt + at * 2)
+      entries.keyEnds[first + at] = keyEnd
     }
+    for (let at = 0; at < ofStretches; at += 1) {
+      const place = placesAt + at * stretchBytes
+      stretches.firsts[firstStretch + at] = first + part.readUInt16LE(place)
+      stretches.counts[firstStretch + at] = part.readUInt8(place + 2)
+      stretches.bytes[firstStretch + at] = part.readUInt32LE(place + 3)
+    }
+    part.copy(stretches.digests, firstStretch * digestBytes, stretchDigestsAt, keysAt)
     keys.push(part.subarray(keysAt))
     first += count
+    firstStretch += ofStretches
   }
-  return new ExportIndex(head, { digests, kinds, keys: Buffer.concat(keys), keyEnds })
+  return new ExportIndex(head, { ...entries, keys: Buffer.concat(keys) }, stretches)
 }
 
 function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Buffer {

@@ -16,7 +16,7 @@ import { keyAnswers, sharedAddresses } from '../../store/key-answers.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
-import { headcount, rosterEntries } from '../../store/roster/roster.ts'
+import { hasEmployed, headcount, rosterEntries } from '../../store/roster/roster.ts'
 import { valueDigests } from '../../store/roster/value-digests.ts'
 import { passedSince, usualOf } from '../../store/runs/passed.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
@@ -121,7 +121,9 @@ async function prepareOnce(
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
-  const { employed, ...known } = await headcount(db, connection.name)
+  // Counted while the source is read.
+  const counting = headcount(db, connection.name)
+  counting.catch(() => {})
   const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const spared =
     sparing && way !== 'whole' && mapping.ok && digests === null
@@ -142,7 +144,7 @@ async function prepareOnce(
     twoPeople: answers.twoPeople,
     outOfScope: rules.outOfScope ?? 'hold',
     pinned,
-    isFirst: employed === 0,
+    isFirst: !(await hasEmployed(db, connection.name)),
     ofSome: only !== undefined,
     restoresValues: connection.keepValues,
     ...(digests && { traitOf: digests.trait }),
@@ -169,6 +171,7 @@ async function prepareOnce(
   const pairs = (await pairsIn(db, connection.name, decider)).filter(isMeant)
   const aDayAgo = new Date(ctx.now().getTime() - dayMs)
   const fields = mapping.ok && !sparse && !nothingNew ? Object.keys(mapping.columns) : null
+  const { employed, ...known } = await counting
   const facts = decider.facts({
     mode: reading.mode,
     rows,

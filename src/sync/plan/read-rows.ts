@@ -31,7 +31,7 @@ export async function readRows(
         watch?.nameBefore(row.origin.line, decider)
         const told = mapping.map(row)
         if (told === null) continue
-        if (told.identityId !== null) watch?.meet(told.identityId)
+        if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)
         if ('noPerson' in told) {
           rows -= 1
           decider.passOver(told.identityId)

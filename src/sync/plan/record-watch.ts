@@ -7,8 +7,20 @@ import type { RowTraits } from '../../identity/lint/traits.ts'
 import { readTraits } from '../../identity/lint/traits.ts'
 import type { Sighting } from '../../identity/record.ts'
 import { isSettled } from '../../identity/settled.ts'
-import { digestBytes, EntriesBuilder, type ExportIndex, Kinds, type StoredIndex, sealIndex } from './export-index.ts'
+import {
+  digestBytes,
+  type Entries,
+  EntriesBuilder,
+  type ExportIndex,
+  isDigestAt,
+  Kinds,
+  keyAt,
+  type StoredIndex,
+  sealIndex,
+} from './export-index.ts'
+import { Bytes, Numbers } from './growing.ts'
 import type { MappedRows } from './map-rows.ts'
+import { StretchMaker } from './stretches.ts'
 
 type Mapped = Extract<MappedRows, { readonly ok: true }>
 
@@ -57,16 +69,16 @@ export function watchRecords({
   const known = kinds.traits.map(readTraits)
   /** Whether records of a kind may be left out by now. */
   const spared = new Uint8Array(known.length)
-  const times = new Map<RowTraits, number>()
   const order = new Numbers()
   const fresh = new FreshEntries()
-  const freshKinds: number[] = []
+  const stretches = new StretchMaker(digestOf)
   const open = new Set<string>()
   const withdrawn = new Set<string>()
   const pending = new Map<number, Pending>()
   let hashed = Buffer.concat([key], key.length + 1024)
-  let leftOutHere: { readonly entry: number; readonly line: number }[] = []
-  let flushed = 0
+  /** What was left out of this slice, and in which lines it stands. */
+  const leftOutHere = { entries: new Numbers(), lines: new Numbers() }
+  let named = 0
   let isOff = false
   let count = 0
 
@@ -76,16 +88,26 @@ export function watchRecords({
   }
 
   const filter: RecordFilter = {
-    leavesOut(text, { start, end, line }) {
+    leavesOutStretch(text, start, line) {
+      const stretch = isOff ? null : (index?.expectedStretch() ?? null)
+      if (index === null || stretch === null || text.length - start < stretch.bytes) return null
+      const { first, records, bytes, digest } = stretch
+      for (let entry = first; entry < first + records; entry += 1) if (!mayLeaveOut(entry)) return null
+      if (!isDigestAt(digest, 0, digestOf(text, start, start + bytes))) return null
+      index.passStretch(stretch)
+      stretches.pass(stretch, order.length)
+      for (let at = 0; at < records; at += 1) leaveOut(first + at, line + at)
+      return stretch
+    },
+    leavesOut(record) {
       if (isOff) return false
+      const { text, start, end, line } = record
       const digest = digestOf(text, start, end)
       const entry = index?.find(digest) ?? -1
       const slot = order.length
-      if (entry >= 0 && !mustBeRead[entry] && spared[index?.kindOf(entry) ?? 0] && state[entry] !== met) {
-        if (state[entry] === leftOut) throw new IndexDoubt('a row stands in the export twice', true)
-        state[entry] = leftOut
-        order.push(entry)
-        leftOutHere.push({ entry, line })
+      stretches.add(record, slot, digest)
+      if (entry >= 0 && mayLeaveOut(entry)) {
+        leaveOut(entry, line)
         return true
       }
       order.push(notKept)
@@ -93,7 +115,7 @@ export function watchRecords({
       return false
     },
     giveUp(goesOn) {
-      if (!goesOn || count > 0 || leftOutHere.length > 0)
+      if (!goesOn || count > 0 || leftOutHere.entries.length > 0)
         throw new IndexDoubt('the records of the export cannot be told apart for certain', false)
       isOff = true
       pending.clear()
@@ -102,11 +124,22 @@ export function watchRecords({
 
   const settled: SettledPeople = {
     has(identityId) {
-      if (count === 0 && leftOutHere.length === 0) return false
+      if (count === 0 && leftOutHere.entries.length === 0) return false
       const entry = index?.findKey(identityId) ?? -1
       return entry >= 0 && state[entry] === leftOut
     },
     keyOf: (entry) => index?.keyOf(entry) ?? '',
+  }
+
+  function mayLeaveOut(entry: number): boolean {
+    return state[entry] === 0 && mustBeRead[entry] === 0 && spared[index?.kindOf(entry) ?? 0] === 1
+  }
+
+  function leaveOut(entry: number, line: number): void {
+    state[entry] = leftOut
+    order.push(entry)
+    leftOutHere.entries.push(entry)
+    leftOutHere.lines.push(line)
   }
 
   function digestOf(text: Buffer, start: number, end: number): string {
@@ -124,8 +157,7 @@ export function watchRecords({
     if (kind === null) return false
     const isSame =
       found.known >= 0 && index?.kindOf(found.known) === kind && index.keyOf(found.known) === seen.identityId
-    order.set(found.slot, isSame ? found.known : size + fresh.add(found.digest, seen.identityId))
-    if (!isSame) freshKinds.push(kind)
+    order.set(found.slot, isSame ? found.known : size + fresh.add(found.digest, kind, seen.identityId))
     return true
   }
 
@@ -133,9 +165,11 @@ export function watchRecords({
     filter,
     settled,
 
-    /** Names a person whose row was read. One whose record was left out stands in the export twice. */
-    meet(identityId: string): void {
-      const entry = index?.findKey(identityId) ?? -1
+    /** Names the person of a row that was read. One whose record was left out stands in the export twice. */
+    meet(identityId: string, line: number): void {
+      const known = pending.get(line)?.known ?? -1
+      const isTheirs = known >= 0 && index?.keyOf(known) === identityId
+      const entry = isTheirs ? known : (index?.findKey(identityId) ?? -1)
       if (entry < 0) return
       if (state[entry] === leftOut) throw new IndexDoubt('a key stands in the export twice', true)
       state[entry] = met
@@ -149,28 +183,31 @@ export function watchRecords({
 
     /** Passes on which employed people were left out before this line. */
     nameBefore(line: number, decider: Decider): void {
-      for (; flushed < leftOutHere.length; flushed += 1) {
-        const each = leftOutHere[flushed]
-        if (each === undefined || each.line > line) return
-        if (!known[index?.kindOf(each.entry) ?? 0]?.left) decider.nameSettled(each.entry)
+      const { entries, lines } = leftOutHere
+      for (; named < entries.length && lines.get(named) <= line; named += 1) {
+        const entry = entries.get(named)
+        if (!known[index?.kindOf(entry) ?? 0]?.left) decider.nameSettled(entry)
       }
     },
 
     /** Ends a slice: what was left out is counted, and it is seen what may be left out of the next one. Answers how many it were. */
     endSlice(decider: Decider, mapped: Mapped): number {
-      const here = leftOutHere.length
+      const { entries, lines } = leftOutHere
+      const here = entries.length
       if (here > 0) {
         this.nameBefore(Number.POSITIVE_INFINITY, decider)
-        for (const { entry } of leftOutHere) {
-          const traits = kinds.traits[index?.kindOf(entry) ?? 0] ?? 0
-          times.set(traits, (times.get(traits) ?? 0) + 1)
+        const times = new Uint32Array(spared.length)
+        for (const entry of entries.all) {
+          const kind = index?.kindOf(entry) ?? 0
+          times[kind] = (times[kind] ?? 0) + 1
         }
-        mapped.spare(times, leftOutHere.at(-1)?.line ?? 0)
+        const timesOf = new Map(kinds.traits.flatMap((traits, kind) => (times[kind] ? [[traits, times[kind]]] : [])))
+        mapped.spare(timesOf, lines.get(here - 1))
         decider.addSettled(here)
         count += here
-        times.clear()
-        leftOutHere = []
-        flushed = 0
+        entries.clear()
+        lines.clear()
+        named = 0
       }
       for (const [kind, traits] of kinds.traits.slice(0, spared.length).entries())
         if (!spared[kind] && mapped.spares(traits)) spared[kind] = 1
@@ -211,25 +248,56 @@ export function watchRecords({
       const { today: day } = context
       const people = [...open].sort(compareKeys)
       if (index !== null && isSame(people)) return 'same'
-      const entries = new EntriesBuilder()
-      for (let at = 0; at < order.length; at += 1) {
-        const entry = order.get(at)
-        if (entry === notKept) continue
-        if (entry < size) index?.copyTo(entry, entries, index.kindOf(entry))
-        else entries.add({ ...fresh.get(entry - size), kind: freshKinds[entry - size] ?? 0 })
-      }
+      const entries = entriesKept()
       const head = { rules, day, entries: entries.size, kinds: kinds.traits, open: people }
       return sealIndex(head, entries.parts(), key)
     },
+  }
+
+  /** Copies what is kept, as much at once as stands together, with the stretches that are kept whole. */
+  function entriesKept(): EntriesBuilder {
+    const built = new EntriesBuilder()
+    const freshEntries = fresh.all()
+    let first = 0
+    let together = 0
+    let kept = 0
+    const copy = () => {
+      if (together === 0) return
+      if (index !== null && first < size) built.add(index.entries, first, together)
+      else built.add(freshEntries, first - size, together)
+      together = 0
+    }
+    const keepUntil = (slot: number): void => {
+      for (; kept < slot; kept += 1) {
+        const entry = order.get(kept)
+        if (entry === notKept) continue
+        if (together > 0 && entry === first + together && entry !== size) together += 1
+        else {
+          copy()
+          first = entry
+          together = 1
+        }
+      }
+      copy()
+    }
+    for (const stretch of stretches.found()) {
+      keepUntil(stretch.first)
+      const before = built.size
+      keepUntil(stretch.first + stretch.records)
+      if (built.size - before === stretch.records) built.addStretch({ ...stretch, first: before })
+    }
+    keepUntil(order.length)
+    return built
   }
 
   /** Rows that counted at first turned out not to. */
   function dropWithdrawn(): void {
     if (withdrawn.size === 0) return
     const before = new Set([...withdrawn].map((identityId) => index?.findKey(identityId) ?? -1))
+    const since = fresh.all()
     for (let at = 0; at < order.length; at += 1) {
       const entry = order.get(at)
-      if (entry !== notKept && (entry < size ? before.has(entry) : withdrawn.has(fresh.keyOf(entry - size))))
+      if (entry !== notKept && (entry < size ? before.has(entry) : withdrawn.has(keyAt(since, entry - size))))
         order.set(at, notKept)
     }
   }
@@ -248,61 +316,22 @@ export function watchRecords({
   }
 }
 
-/** Digests and keys of rows that no index held. */
+/** Entries of rows that no index held. */
 class FreshEntries {
-  #digests = Buffer.allocUnsafe(1024 * digestBytes)
-  #keys = Buffer.allocUnsafe(16 * 1024)
-  readonly #ends = new Numbers()
+  readonly #digests = new Bytes()
+  readonly #kinds = new Bytes()
+  readonly #keys = new Bytes()
+  readonly #keyEnds = new Numbers()
 
-  add(digest: string, identityId: string): number {
-    const at = this.#ends.length
-    const from = this.#end(at - 1)
-    const bytes = Buffer.byteLength(identityId)
-    if ((at + 1) * digestBytes > this.#digests.length)
-      this.#digests = Buffer.concat([this.#digests], this.#digests.length * 2)
-    if (from + bytes > this.#keys.length) this.#keys = Buffer.concat([this.#keys], this.#keys.length * 2 + bytes)
-    this.#digests.write(digest.slice(0, digestBytes), at * digestBytes, 'latin1')
-    this.#keys.write(identityId, from)
-    this.#ends.push(from + bytes)
-    return at
+  add(digest: string, kind: number, identityId: string): number {
+    this.#digests.addText(digest.slice(0, digestBytes), 'latin1')
+    this.#kinds.push(kind)
+    this.#keys.addText(identityId, 'utf8')
+    this.#keyEnds.push(this.#keys.length)
+    return this.#keyEnds.length - 1
   }
 
-  get(at: number): { readonly digest: Buffer; readonly key: Buffer } {
-    return {
-      digest: this.#digests.subarray(at * digestBytes, (at + 1) * digestBytes),
-      key: this.#keys.subarray(this.#end(at - 1), this.#end(at)),
-    }
-  }
-
-  keyOf(at: number): string {
-    return this.get(at).key.toString('utf8')
-  }
-
-  #end(at: number): number {
-    return at < 0 ? 0 : this.#ends.get(at)
-  }
-}
-
-/** Whole numbers in four bytes each. */
-class Numbers {
-  #numbers = new Int32Array(1024)
-  length = 0
-
-  push(number: number): void {
-    if (this.length === this.#numbers.length) {
-      const larger = new Int32Array(2 * this.length)
-      larger.set(this.#numbers)
-      this.#numbers = larger
-    }
-    this.#numbers[this.length] = number
-    this.length += 1
-  }
-
-  get(at: number): number {
-    return this.#numbers[at] ?? 0
-  }
-
-  set(at: number, number: number): void {
-    this.#numbers[at] = number
+  all(): Entries {
+    return { digests: this.#digests.all, kinds: this.#kinds.all, keys: this.#keys.all, keyEnds: this.#keyEnds.all }
   }
 }

@@ -12,12 +12,18 @@ import { type Dialect, written } from '../../helpers/sources/csv-writer.ts'
 
 class GivenUp extends Error {}
 
-/** A filter that leaves out the records of these lines, and keeps what it was asked. */
-function filterOf(leavesOut: (line: number, text: string) => boolean) {
+/** A filter that leaves out the records of these lines, and keeps what it was asked. `stretches`: lines without quotes that begin so many together. */
+function filterOf(leavesOut: (line: number, text: string) => boolean, stretches = (_line: number) => 0) {
   const asked: { readonly line: number; readonly text: string; readonly isLeftOut: boolean }[] = []
   let isGivenUp = false
   const filter: RecordFilter = {
-    leavesOut(text, { start, end, line }) {
+    leavesOutStretch(text, start, line) {
+      const records = text.toString('latin1', start).split('\n').slice(0, -1).slice(0, stretches(line))
+      if (records.length === 0 || records.some((record) => /["']|\r./.test(record))) return null
+      for (const [at, record] of records.entries()) asked.push({ line: line + at, text: record, isLeftOut: true })
+      return { records: records.length, bytes: Buffer.byteLength(`${records.join('\n')}\n`, 'latin1') }
+    },
+    leavesOut({ text, start, end, line }) {
       const record = text.toString('utf8', start, end)
       const isLeftOut = leavesOut(line, record)
       asked.push({ line, text: record, isLeftOut })
@@ -117,7 +123,7 @@ describe('rows beside those that a filter leaves out', () => {
           const whole = await rowsOf([bytes], format)
 
           const isLeftOut = (line: number) => line > 1 && (pattern[line % pattern.length] ?? false)
-          const { asked, filter } = filterOf(isLeftOut)
+          const { asked, filter } = filterOf(isLeftOut, (line) => (line > 1 && isLeftOut(line) ? line % 4 : 0))
           const filtered = await outcomeOf(filteredRows(cut(bytes, pieceBytes), format, filter))
 
           if (filtered === 'given up') return
