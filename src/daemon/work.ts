@@ -51,7 +51,7 @@ export async function startWork(
     starting.defer(() => working.stop({ withinMs: stopWithinMs }))
   }
   if (works || roles.includes('scheduler')) {
-    await sweep(sync, { newJobIds: true })
+    await sweep(sync, { held: queue.held })
     starting.use(regularly('sweep', lookMs, sweepWhenIdle({ queue, sync, works })))
   }
   if (!roles.includes('scheduler')) return starting.move()

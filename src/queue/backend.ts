@@ -23,6 +23,8 @@ export type Producer = {
   getWaitingCount(): Promise<number>
   /** Those that wait and have a priority, which the other number leaves out. */
   getPrioritizedCount(): Promise<number>
+  /** The ids of the jobs in these states, from the first to the last one; -1: to the very last. */
+  getRanges(states: ('active' | 'delayed')[], from: number, to: number): Promise<string[]>
   close(): Promise<void>
 }
 

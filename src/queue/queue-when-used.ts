@@ -16,6 +16,7 @@ export function queueWhenUsed(place: string, open: () => Promise<Queue>): Queue 
     work: async (workers, options) => await (await opened()).work(workers, options),
     check: async () => await (await opened()).check(),
     waiting: async () => await (await opened()).waiting(),
+    held: async () => await (await opened()).held(),
     clear: async () => await (await opened()).clear(),
     async [Symbol.asyncDispose]() {
       // What kept it from opening was told to whoever used it.

@@ -31,6 +31,8 @@ export type Queue = {
   check(): Promise<void>
   /** How many jobs wait for a worker. */
   waiting(): Promise<number>
+  /** The ids of the jobs that no worker could take now: one has them already, perhaps in a process that has ended, or their time has not come. */
+  held(): Promise<ReadonlySet<string>>
   /** Removes every job, also those being worked on. Only for a caller that knows that no other process works. */
   clear(): Promise<void>
   /** Stops what still works at once, and closes the queue's own connections. A database it was given stays open. */
@@ -86,6 +88,11 @@ export async function openQueue({
       const counts = Promise.all([producer.getWaitingCount(), producer.getPrioritizedCount()])
       const [first, later] = await answeredWithin(checkWithinMs, counts, backend.place)
       return first + later
+    },
+    async held() {
+      return new Set(
+        await answeredWithin(checkWithinMs, producer.getRanges(['active', 'delayed'], 0, -1), backend.place),
+      )
     },
     async clear() {
       await answered(producer.obliterate({ force: true }), backend.place)

@@ -1,3 +1,4 @@
+import { Failure } from '../errors.ts'
 import { dueDeliveries } from '../store/deliveries/due.ts'
 import { runsToClose } from '../store/deliveries/end.ts'
 import { dueRuns } from '../store/runs/claims.ts'
@@ -10,12 +11,12 @@ import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
 
 /**
  * Enqueues everything that is due by the store and that no process works on. The queue may have lost any of it; jobs that it still
- * has are left as they are. A process that starts asks for `newJobIds`: the jobs that it finds in the queue may be held there for a
- * while by a process that has ended. Without `retries`, runs whose last attempt failed are left to the queue, which makes a pause.
+ * has are left as they are. A process that starts says which jobs the queue has `held`: one that has ended may hold them for a while, so
+ * what they stand for gets another job. Without `retries`, runs whose last attempt failed are left to the queue, which makes a pause.
  */
 export async function sweep(
   ctx: SyncContext,
-  { newJobIds = false, retries = true } = {},
+  { held, retries = true }: { held?: () => Promise<ReadonlySet<string>>; retries?: boolean } = {},
 ): Promise<{ readonly enqueued: number }> {
   const { db } = ctx.store
   const stranded = await releaseStranded(db, ctx.lease)
@@ -29,8 +30,22 @@ export async function sweep(
   })
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
-  await enqueue(ctx, newJobIds ? jobs.map((job) => ({ ...job, id: `${job.id}-by-${ctx.lease.id}` })) : jobs)
+  const heldIds = jobs.length > 0 && held ? await idsOf(held) : new Set()
+  await enqueue(
+    ctx,
+    jobs.map((job) => (heldIds.has(job.id) ? { ...job, id: `${job.id}-by-${ctx.lease.id}` } : job)),
+  )
   for (const connection of ctx.connections.values()) await digestAnswered(ctx, connection)
   if (jobs.length > 0) ctx.events.sweepEnqueued({ jobs: jobs.length })
   return { enqueued: jobs.length }
+}
+
+async function idsOf(held: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>> {
+  try {
+    return await held()
+  } catch (error) {
+    // What is enqueued now does not arrive either, and the next sweep comes.
+    if (error instanceof Failure && error.code === 'queue_unreachable') return new Set()
+    throw error
+  }
 }

@@ -16,6 +16,7 @@ function listening(): { readonly queue: Queue; readonly told: string[] } {
     work: tells('work', { stop: async () => {}, [Symbol.asyncDispose]: async () => {} }),
     check: tells('check', undefined),
     waiting: tells('waiting', 3),
+    held: tells('held', new Set<string>()),
     clear: tells('clear', undefined),
     [Symbol.asyncDispose]: tells('closed', undefined),
   }
@@ -39,12 +40,13 @@ test('a queue is opened once, passes everything on, and is closed', async () => 
   const queue = queueWhenUsed('nowhere', open)
   await Promise.all([queue.enqueue([]), queue.check(), queue.clear()])
   const waiting = await queue.waiting()
+  await queue.held()
   await queue.work({} as Parameters<Queue['work']>[0], { concurrency: 1 })
   await queue[Symbol.asyncDispose]()
 
   expect(open).toHaveBeenCalledTimes(1)
   expect(waiting).toBe(3)
-  expect(told).toEqual(['enqueue', 'check', 'clear', 'waiting', 'work', 'closed'])
+  expect(told).toEqual(['enqueue', 'check', 'clear', 'waiting', 'held', 'work', 'closed'])
 })
 
 test('what keeps a queue from opening is told to who uses it, and the end goes on', async () => {

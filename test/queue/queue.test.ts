@@ -111,6 +111,29 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect(noted.batches).toEqual([1])
     })
 
+    test('jobs that a worker has, or whose time has not come, are told from those that wait', async () => {
+      await using queue = await startQueue(where)
+      const taken = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<void>()
+      await queue.enqueue([upsert(1)])
+      await using _working = await queue.work(
+        workers({
+          async upsert() {
+            taken.resolve()
+            await goOn.promise
+          },
+        }),
+        { concurrency: 1 },
+      )
+      await taken.promise
+
+      await queue.enqueue([upsert(2), upsert(3, { delayMs: 3_600_000 })])
+      const held = await queue.held()
+      goOn.resolve()
+
+      expect(held).toEqual(new Set(['upsert-1', 'upsert-3']))
+    })
+
     test('a payload that is none is refused, and so are the jobs beside it', async () => {
       await using queue = await startQueue(where)
       const noted = noting(1)

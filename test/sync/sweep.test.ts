@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
 import { requestRun, sweep } from '../../src/sync/sync.ts'
 import { type Host, openWorld, startHost, type World } from '../helpers/world.ts'
 
@@ -45,4 +46,28 @@ test('a run that this process could not let go of gets another job, since the qu
 
   expect(first?.id).toBe(id)
   expect(world.jobs.map(({ payload }) => payload)).toEqual([{ runId: id }, { runId: id }])
+})
+
+test('a process that starts leaves a job that waits as it is, and makes another one of a job that the queue has held', async () => {
+  const waiting = await begun(null)
+  world.jobs.length = 0
+
+  await sweep(world.sync)
+  const [job] = world.jobs
+  await sweep(world.sync, { held: async () => new Set(['another']) })
+  await sweep(world.sync, { held: async () => new Set([job?.id ?? '']) })
+
+  expect(world.jobs.map(({ id }) => id)).toEqual([job?.id, `${job?.id}-by-${world.sync.lease.id}`])
+  expect(world.jobs.map(({ payload }) => payload)).toEqual(Array(2).fill({ runId: waiting }))
+})
+
+test('a process that starts while the queue is away goes on', async () => {
+  const id = await begun(null)
+  world.jobs.length = 0
+
+  await sweep(world.sync, {
+    held: () => Promise.reject(new Failure('queue_unreachable', 'The queue does not answer')),
+  })
+
+  expect(world.jobs).toMatchObject([{ payload: { runId: id } }])
 })
