@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import type { ChangeKind, FieldChanges } from '../../identity/change.ts'
+import { prepared } from '../../database/prepared.ts'
 import type { Target } from '../connections.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
+import { type Pending, type PendingRow, pendingOf, pendingRow, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
 export type DeliveryKind = (typeof deliveryKinds)[number]
@@ -19,29 +20,14 @@ export type ClaimedDelivery = {
   readonly isBlocked: boolean
   /** The platform refuses people of the connection, or did so before; some of them may be in this batch. */
   readonly hasProblems: boolean
-  /** Some people of the batch have a leaving date. */
-  readonly hasLeavers: boolean
   /** Failed attempts in a row until now. */
   readonly failures: number
   /** An earlier request may have reached the platform, and its outcome is not known. */
   readonly uncertain: boolean
   /** The session that an earlier attempt asked to be completed. */
   readonly session: string | null
-}
-
-/** How far a correction of a leaving date has come; stored before the request that it names. */
-export type Step = 'clearing' | 'cleared'
-
-/** A change that is still to be delivered. */
-export type PendingChange = {
-  readonly identityId: string
-  readonly kind: ChangeKind
-  /** The record as JSON, as it was stored; null for a retraction only. */
-  readonly json: string | null
-  readonly separatedAt: string | null
-  readonly step: Step | null
-  /** The record lacks fields whose values are not kept, as the platform has them already. */
-  readonly partial: boolean
+  /** What is left to do, as far as it was read with the claim; null: it was not. */
+  readonly pending: Pending | null
 }
 
 type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease: Lease; readonly now: Date }
@@ -66,7 +52,11 @@ async function claimFrom(
       select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
       on conflict do nothing
     )`
-  const { rows } = await sql<ClaimedDelivery>`
+  // Of a free batch, what is left is read by the same statement. Whoever had the batch wrote its last outcome before it let go of it. A
+  // process that never let go may be writing one just now, which this statement would not see.
+  const readsAlong = from === 'free'
+  const left = pendingRow({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
+  const { rows } = await sql<Omit<ClaimedDelivery, 'pending'> & PendingRow>`${sql.raw(prepared)}
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
         uncertain = deliveries.uncertain or deliveries.lease is not null
@@ -81,58 +71,14 @@ async function claimFrom(
     select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain, session,
       json_build_object('key', target_key, 'id', target_id, 'resource', target_resource, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
-      exists (select 1 from problems where problems.connection = connections.name) as "hasProblems",
-      exists (
-        select 1 from changes
-        where changes.run_id = claimed.run_id and changes.batch = claimed.batch and separated_at is not null) as "hasLeavers"
-    from claimed join connections on connections.name = claimed.connection`.execute(db)
-  return rows[0] ?? null
-}
-
-/** What is left to do in a batch, in key order. */
-export async function pendingChanges(db: Db, { runId, batch }: ClaimedDelivery): Promise<PendingChange[]> {
-  // One row with a text for each column: a thousand rows cost more than everything else that the store does for a batch.
-  const { rows } = await sql<
-    { [K in 'kinds' | 'steps' | 'dates' | 'records' | 'parts']: string } & { ids: string[] | null }
-  >`
-    select json_agg(identity_id) as ids, string_agg(kind, ',') as kinds, string_agg(coalesce(step, ''), ',') as steps,
-      string_agg(coalesce(separated_at, ''), ',') as dates, string_agg(coalesce(record::text, ''), E'\n') as records,
-      string_agg(case when partial then 'partial' else '' end, ',') as parts
-    from (
-      select identity_id, kind, step, separated_at, record, partial from changes
-      where run_id = ${runId} and batch = ${batch} and state = 'due' order by identity_id
-    ) due`.execute(db)
-  const [due] = rows
-  if (!due?.ids) return []
-  const kinds = due.kinds.split(',') as ChangeKind[]
-  const steps = due.steps.split(',') as (Step | '')[]
-  const dates = due.dates.split(',')
-  // JSON escapes the line ends within it.
-  const records = due.records.split('\n')
-  const parts = due.parts.split(',')
-  return due.ids.map((identityId, i) => ({
-    identityId,
-    kind: kinds[i] as ChangeKind,
-    step: steps[i] || null,
-    separatedAt: dates[i] || null,
-    json: records[i] || null,
-    partial: parts[i] !== '',
-  }))
-}
-
-/** The fields that the changes of a batch change, by key. */
-export async function changedFields(
-  db: Db,
-  { runId, batch }: ClaimedDelivery,
-): Promise<ReadonlyMap<string, FieldChanges>> {
-  const rows = await db
-    .selectFrom('changes')
-    .select(['identity_id', 'fields'])
-    .where('run_id', '=', runId)
-    .where('batch', '=', batch)
-    .where('state', '=', 'due')
-    .execute()
-  return new Map(rows.map(({ identity_id, fields }) => [identity_id, fields ?? {}]))
+      exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
+      ${readsAlong ? sql`, ids, kinds, records, apart` : sql``}
+    from claimed join connections on connections.name = claimed.connection
+      ${readsAlong ? sql`cross join lateral (${left}) due` : sql``}`.execute(db)
+  const [row] = rows
+  if (!row) return null
+  const { ids, kinds, records, apart, ...claim } = row
+  return { ...claim, pending: readsAlong && !claim.isBlocked ? pendingOf({ ids, kinds, records, apart }) : null }
 }
 
 /** Notes the session before the request that completes it. False: another attempt has taken the batch over. */
@@ -176,6 +122,7 @@ export async function lockDelivery(tx: Db, claim: ClaimedDelivery) {
 function heldDelivery(tx: Db, claim: ClaimedDelivery) {
   return tx
     .selectFrom('deliveries')
+    .modifyFront(sql.raw(prepared))
     .select(['people', 'confirmed', 'refused', 'failures', 'failing_since'])
     .where((eb) => eb.and(heldBy(claim)))
 }

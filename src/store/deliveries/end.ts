@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeliveryFailureCode } from '../../contract/failures.ts'
+import { prepared } from '../../database/prepared.ts'
 import { pendingInsert } from '../audit/trail.ts'
 import { putInDoubt } from '../in-doubt.ts'
 import { leaversOfBatch } from '../leavers/clock.ts'
@@ -86,9 +87,9 @@ async function closeBatch(
     ...(others.length > 0 ? [ownAnswers] : []),
     ...(uncertain ? [doubted] : []),
     ...(claim.hasProblems ? [solved] : []),
-    ...(claim.hasLeavers ? [left] : []),
+    ...(batchOutcome.leavers.length > 0 ? [left] : []),
   ]
-  const { rows } = await sql<Counts>`
+  const { rows } = await sql<Counts>`${sql.raw(prepared)}
     with ${sql.join(parts)}
     select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
     from ended`.execute(db)
@@ -170,6 +171,7 @@ function blocked(connection: string): RawBuilder<boolean> {
 export async function isDue(db: Db, runId: string): Promise<boolean> {
   const due = await db
     .selectFrom('deliveries')
+    .modifyFront(sql.raw(prepared))
     .select('batch')
     .where('run_id', '=', runId)
     .where('state', '=', 'due')

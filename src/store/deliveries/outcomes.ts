@@ -3,7 +3,8 @@ import type { IdentityRecord } from '../../identity/record.ts'
 import { type NewEntry, recordAll } from '../audit/trail.ts'
 import { noteLeaverOutcomes } from '../leavers/clock.ts'
 import type { Answer, Db } from '../schema.ts'
-import { type ClaimedDelivery, heldBy, lockDelivery, type Step } from './claim.ts'
+import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
+import type { Step } from './pending.ts'
 
 /** What became of one person in one request. `holds` is what the platform has now; left out if that did not change. */
 export type PersonOutcome = {
@@ -24,6 +25,8 @@ export type RequestOutcome = {
   readonly people: readonly PersonOutcome[]
   readonly sentAt: Date
   readonly answeredAt: Date
+  /** The keys of those of the batch who have a leaving date. */
+  readonly leavers: readonly string[]
   /** What the audit trail is to hold of it. */
   readonly acts: readonly NewEntry[]
 }
@@ -41,7 +44,7 @@ export async function recordOutcomes(db: Db, claim: ClaimedDelivery, outcome: Re
     await noteHeld(tx, claim, people)
     await dropProblems(tx, claim, people)
     await noteProblems(tx, claim, outcome)
-    if (claim.hasLeavers) await noteLeaverOutcomes(tx, claim, outcome)
+    if (outcome.leavers.length > 0) await noteLeaverOutcomes(tx, claim, outcome)
     await countOutcomes(tx, claim)
     await recordAll(tx, outcome.acts)
     return true
@@ -129,4 +132,25 @@ export async function forgetAnswered(db: Db, connection: string): Promise<void> 
       and deliveries.run_id = changes.run_id and deliveries.batch = changes.batch and deliveries.answer is not null`.execute(
     db,
   )
+}
+
+/**
+ * The same of one run, at its end. After a first night that is everybody, so the rows are matched in one pass and not one by one. What an
+ * end that was cut off leaves behind is removed with the next plan.
+ */
+export async function forgetAnsweredOf(
+  db: Db,
+  { runId, connection }: { readonly runId: string; readonly connection: string },
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // The statistics know nothing of a run that was just written, so PostgreSQL would look each of its people up by key.
+    await sql`set local enable_nestloop = off`.execute(tx)
+    await sql`
+      delete from acknowledged using changes, deliveries
+      where acknowledged.connection = ${connection} and acknowledged.run_id = ${runId}
+        and changes.run_id = ${runId} and changes.identity_id = acknowledged.identity_id and changes.state in ('due', 'confirmed')
+        and deliveries.run_id = ${runId} and deliveries.batch = changes.batch and deliveries.answer is not null`.execute(
+      tx,
+    )
+  })
 }

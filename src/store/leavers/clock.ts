@@ -19,6 +19,8 @@ type Batch = { readonly runId: string; readonly batch: number; readonly connecti
 /** What became of people in one request. A `step` is that of a correction: its request clears a date. */
 type Answered = {
   readonly people: readonly { readonly identityId: string; readonly state: string; readonly step?: string }[]
+  /** The keys of those of the batch who have a leaving date. */
+  readonly leavers: readonly string[]
   readonly sentAt: Date
   readonly answeredAt: Date
 }
@@ -175,17 +177,14 @@ export async function noteLeaverOutcomes(
 
 /** The statement that notes the departures of a batch that was taken as a whole. Further conditions may follow it. */
 export function leaversOfBatch(
-  { runId, batch, connection }: Batch,
-  { sentAt, answeredAt }: Answered,
+  { runId, connection }: Batch,
+  { leavers, sentAt, answeredAt }: Answered,
 ): RawBuilder<unknown> {
   return sql`
     update leavers set sent_at = coalesce(leavers.sent_at, ${sentAt}), acknowledged_at = ${answeredAt},
       check_at = ${firstCheck(answeredAt)}
     where leavers.connection = ${connection} and leavers.run_id = ${runId} and acknowledged_at is null and ended_at is null
-      and leavers.identity_id = any(array(
-        select identity_id from changes
-        where changes.run_id = ${runId} and changes.batch = ${batch} and changes.state in ('due', 'confirmed')
-          and changes.separated_at is not null))`
+      and leavers.identity_id = any(${leavers})`
 }
 
 /** When the platform's personnel is read first, in SQL. Nothing is to be seen there before the last day is over. */

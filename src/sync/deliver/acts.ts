@@ -1,7 +1,8 @@
 import { keyOf } from '../../store/audit/key.ts'
 import { type NewEntry, rollcall } from '../../store/audit/trail.ts'
-import type { ClaimedDelivery, PendingChange } from '../../store/deliveries/claim.ts'
+import type { ClaimedDelivery } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import type { PendingChange } from '../../store/deliveries/pending.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**

@@ -1,13 +1,8 @@
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import type { IdentityRecord } from '../../identity/record.ts'
-import {
-  type ClaimedDelivery,
-  type PendingChange,
-  type Step,
-  stillHolds,
-  storeStep,
-} from '../../store/deliveries/claim.ts'
+import { type ClaimedDelivery, stillHolds, storeStep } from '../../store/deliveries/claim.ts'
 import { type PersonOutcome, type RequestOutcome, recordOutcomes } from '../../store/deliveries/outcomes.ts'
+import type { Pending, PendingChange, Step } from '../../store/deliveries/pending.ts'
 import type { SyncContext } from '../context.ts'
 import { Overtaken } from '../plan/stage.ts'
 import { actsOf } from './acts.ts'
@@ -22,8 +17,12 @@ export type Attempt = Endpoint & {
   readonly updateWave: number
   /** The changes that were due when it began, by key. */
   changes: ReadonlyMap<string, PendingChange>
+  /** The same as they were read; null: they were not read yet. */
+  read: Pending | null
   /** How many people of the batch are due. */
   pending: number
+  /** The keys of those who have a leaving date. */
+  leavers: readonly string[]
   /** How many outcomes this attempt has noted. */
   settled: number
   /** The keys of the people who are no longer due since. */
@@ -60,7 +59,9 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     updateWave: ctx.connections.get(claim.connection)?.delivery.updateWave ?? 0,
     requests: 0,
     changes: new Map(),
+    read: null,
     pending: 0,
+    leavers: [],
     settled: 0,
     settledIds: [],
     uncertain: false,
@@ -121,7 +122,7 @@ export async function record(attempt: Attempt, people: readonly PersonOutcome[],
   const { ctx, claim } = attempt
   const now = ctx.now()
   const acts = actsOf(people, { db: ctx.store.db, claim, changes: attempt.changes, now })
-  const outcome = { people, sentAt, answeredAt: now, acts }
+  const outcome = { people, sentAt, answeredAt: now, leavers: attempt.leavers, acts }
   const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)

@@ -1,7 +1,7 @@
 import type { IdentityRecord } from '../../identity/record.ts'
 import { setLacksUpdate, targetOf } from '../../store/connections.ts'
-import type { PendingChange } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import type { PendingChange } from '../../store/deliveries/pending.ts'
 import {
   type Attempt,
   beginStep,

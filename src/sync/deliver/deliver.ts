@@ -36,10 +36,11 @@ import { backoffMs } from '../../queue/backoff.ts'
 import { type Payload, Postponed } from '../../queue/jobs.ts'
 import { record, rollcall } from '../../store/audit/trail.ts'
 import { blockConnection, freeConnection, type StandingBlock, standingBlock } from '../../store/connections.ts'
-import { type ClaimedDelivery, claimDelivery, pendingChanges } from '../../store/deliveries/claim.ts'
+import { type ClaimedDelivery, claimDelivery } from '../../store/deliveries/claim.ts'
 import { hasten } from '../../store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, type EndedAttempt, endAttempt, isDue } from '../../store/deliveries/end.ts'
-import { forgetAnswered } from '../../store/deliveries/outcomes.ts'
+import { forgetAnsweredOf } from '../../store/deliveries/outcomes.ts'
+import { pendingChanges } from '../../store/deliveries/pending.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { workingOn } from '../../store/workers/leases.ts'
 import { noteSpans } from '../../telemetry/traces.ts'
@@ -111,9 +112,12 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   attempt.connectionId = target.connectionId
   attempt.records = target.records
 
-  const pending = await pendingChanges(db, claim)
+  const read = claim.pending ?? (await pendingChanges(db, claim))
+  const pending = read.changes
+  attempt.read = read
   attempt.changes = new Map(pending.map((change) => [change.identityId, change]))
   attempt.pending = pending.length
+  attempt.leavers = pending.flatMap(({ identityId, separatedAt }) => (separatedAt === null ? [] : [identityId]))
   if (claim.kind === 'session') return await deliverSession(attempt, pending)
   const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
   if (stop || left.length === 0) return stop
@@ -250,6 +254,6 @@ export async function finishRun(
     ctx.traces.ended(run)
   }
   await enqueueWaiting(ctx, connection)
-  await forgetAnswered(db, connection)
+  await forgetAnsweredOf(db, { runId, connection })
   await digestAnswered(ctx, ctx.connections.get(connection))
 }

@@ -1,7 +1,7 @@
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
 import { type IdentityRecord, type RosterEntry, timedFieldsOf } from '../../identity/record.ts'
 import type { Stated } from '../../identity/value-digests.ts'
-import type { PendingChange } from '../../store/deliveries/claim.ts'
+import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { rosterSize } from '../../store/roster/roster.ts'
 import type { Platform } from '../context.ts'
 import { type Attempt, record, recordOf } from './attempt.ts'

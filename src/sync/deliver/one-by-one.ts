@@ -1,6 +1,6 @@
 import type { AnyAnswer } from '../../http/client/answer.ts'
-import { changedFields, type PendingChange } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import { changedFields, type PendingChange } from '../../store/deliveries/pending.ts'
 import {
   type Attempt,
   change,

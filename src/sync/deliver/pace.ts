@@ -10,6 +10,7 @@ import {
 } from 'cockatiel'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../database/pool.ts'
+import { prepared } from '../../database/prepared.ts'
 import type { AnyAnswer, Unreachable } from '../../http/client/answer.ts'
 import { isPlatformFailing } from './classify-answers.ts'
 
@@ -109,7 +110,7 @@ export function createPace({
 
 /** The limiter names its statements, and the sessions of the embedded database share their names. */
 function unnamed(pool: Pool) {
-  return { query: ({ text, values }: { text: string; values: unknown[] }) => pool.query(text, values) }
+  return { query: ({ text, values }: { text: string; values: unknown[] }) => pool.query(`${prepared}${text}`, values) }
 }
 
 /**

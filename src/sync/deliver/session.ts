@@ -1,6 +1,7 @@
 import { WalkInterrupted, walk } from '../../http/client/walk.ts'
-import { type PendingChange, storeSession } from '../../store/deliveries/claim.ts'
+import { storeSession } from '../../store/deliveries/claim.ts'
 import type { PersonOutcome } from '../../store/deliveries/outcomes.ts'
+import type { PendingChange } from '../../store/deliveries/pending.ts'
 import { sentSet } from '../../store/roster/sent-set.ts'
 import { getRun } from '../../store/runs/runs.ts'
 import { Overtaken } from '../plan/stage.ts'

@@ -4,7 +4,8 @@ import { openDatabase } from '../../../src/database/database.ts'
 import { claimDelivery, stillHolds, storeStep } from '../../../src/store/deliveries/claim.ts'
 import { dueDeliveries } from '../../../src/store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src/store/deliveries/end.ts'
-import { recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
+import { forgetAnsweredOf, recordOutcomes } from '../../../src/store/deliveries/outcomes.ts'
+import { pendingChanges } from '../../../src/store/deliveries/pending.ts'
 import { endedTakeovers } from '../../../src/store/deliveries/uncertain.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, dropPlan, stagePeople } from '../../../src/store/plans/plans.ts'
@@ -77,7 +78,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     answer: { status: 201 },
   } as const
 
-  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now, acts: [] }
+  const batchOutcome = { people: [outcome], sentAt: now, answeredAt: now, leavers: [], acts: [] }
 
   const ended: AttemptEnd = {
     batchOutcome: null,
@@ -172,6 +173,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
         people: [{ ...outcome, state: 'problem' }],
         sentAt: now,
         answeredAt: now,
+        leavers: [],
         acts: [],
       }),
       await stillHolds(db, older),
@@ -211,6 +213,91 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
 
     expect(early).toBeNull()
     expect(inTime).toMatchObject({ attempt: 2, failures: 1 })
+  })
+
+  test('what is left of a free batch is read with the claim; of one taken over, or of a blocked connection, it is read when needed', async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    await sql`
+      insert into changes (run_id, identity_id, kind, record, partial, separated_at, step, batch, state) values
+        (${runId}, 'E3', 'join', '{"identityId":"E3","firstName":"\\n,"}', false, null, null, 1, 'due'),
+        (${runId}, 'E2', 'correct', '{"identityId":"E2"}', true, '2026-11-01T00:00:00.000Z', 'cleared', 1, 'due'),
+        (${runId}, 'E4', 'retract', null, false, null, null, 1, 'due'),
+        (${runId}, 'E0', 'join', '{"identityId":"E0"}', false, null, null, 1, 'confirmed'),
+        (${runId}, 'E9', 'join', '{"identityId":"E9"}', false, null, null, 2, 'due')`.execute(db)
+    const dead = await takeLease(store)
+
+    const free = await claimDelivery(db, { runId, batch: 1, lease: dead, now })
+    await dead[Symbol.asyncDispose]()
+    const takenOver = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+    const read = await pendingChanges(db, { runId, batch: 1 })
+    await sql`update deliveries set lease = null`.execute(db)
+    await sql`update connections set blocked_at = now()`.execute(db)
+    const blocked = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+
+    const usual = { step: null, partial: false, separatedAt: null }
+    expect(free?.pending?.changes).toEqual([
+      { ...usual, identityId: 'E1', kind: 'join', json: '{"identityId":"E1","firstName":"Ana"}' },
+      {
+        identityId: 'E2',
+        kind: 'correct',
+        json: '{"identityId":"E2"}',
+        separatedAt: '2026-11-01T00:00:00.000Z',
+        step: 'cleared',
+        partial: true,
+      },
+      { ...usual, identityId: 'E3', kind: 'join', json: '{"identityId":"E3","firstName":"\\n,"}' },
+      { ...usual, identityId: 'E4', kind: 'retract', json: null },
+    ])
+    expect(free?.pending?.records).toBe(free?.pending?.changes.map(({ json }) => json ?? '').join('\n'))
+    expect(read).toEqual(free?.pending)
+    expect(takenOver).toMatchObject({ attempt: 2, pending: null })
+    expect(blocked).toMatchObject({ attempt: 3, isBlocked: true, pending: null })
+  })
+
+  test('a batch of which nothing is left is claimed with nothing to do', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    await sql`update changes set state = 'confirmed'`.execute(db)
+
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+
+    expect(claim?.pending).toEqual({ changes: [], records: '' })
+  })
+
+  test('what the platform had is forgotten of people taken with their whole batch, and of nobody else', async () => {
+    await using opened = await open()
+    const { db } = opened
+    const runId = await delivering(opened)
+    const other = await wait(opened)
+    await sql`
+      insert into changes (run_id, identity_id, kind, batch, state) values
+        (${runId}, 'E2', 'join', 1, 'confirmed'), (${runId}, 'E3', 'join', 1, 'problem'), (${runId}, 'E4', 'join', 2, 'due'),
+        (${runId}, 'E5', 'join', null, 'due'), (${other}, 'E6', 'join', 1, 'due')`.execute(db)
+    await sql`
+      insert into deliveries (run_id, batch, kind, state, due_at, answer) values
+        (${runId}, 2, 'upsert', 'due', ${now}, null), (${other}, 1, 'upsert', 'done', ${now}, '{"status":201}')`.execute(
+      db,
+    )
+    await sql`update deliveries set answer = '{"status":201}' where run_id = ${runId} and batch = 1`.execute(db)
+    await ensureConnection(db, 'beta')
+    await sql`
+      insert into acknowledged (connection, identity_id, run_id)
+      select 'acme', key, case key when 'E6' then ${other}::uuid when 'E7' then null else ${runId}::uuid end
+      from unnest(array['E2', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8']) as key
+      union all select 'beta', 'E1', ${runId}::uuid`.execute(db)
+    const kept = async () =>
+      (await db.selectFrom('acknowledged').select('identity_id').orderBy('identity_id').execute()).map(
+        ({ identity_id }) => identity_id,
+      )
+    const before = await kept()
+
+    await forgetAnsweredOf(db, { runId, connection: 'acme' })
+
+    expect(before).toEqual(['E1', 'E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8'])
+    expect(await kept()).toEqual(['E1', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8'])
   })
 
   test('a batch of a process that stands still is taken over, uncertain, and uncertain once that process has ended', async () => {
