@@ -35,6 +35,8 @@ export type EndedAttempt = {
   readonly people: number
   /** The connection is blocked, perhaps since this batch was claimed. */
   readonly isBlocked: boolean
+  /** A later batch of the run waits for a worker: whoever ends that one sees whether the run is over. If that ever came first, the sweep sees it. */
+  readonly hasMore: boolean
 }
 
 type Counts = Omit<EndedAttempt, 'remaining'>
@@ -91,16 +93,22 @@ async function closeBatch(
   ]
   const { rows } = await sql<Counts>`${sql.raw(prepared)}
     with ${sql.join(parts)}
-    select people, confirmed, refused, ${blocked(connection)} as "isBlocked", set_config('synchronous_commit', 'off', true)
+    select people, confirmed, refused, ${blocked(connection)} as "isBlocked",
+      exists (
+        select 1 from deliveries later
+        where later.run_id = ${runId} and later.batch > ${batch} and later.state = 'due' and later.lease is null) as "hasMore",
+      set_config('synchronous_commit', 'off', true)
     from ended`.execute(db)
   const [row] = rows
   if (!row) return null
-  const { people, confirmed, refused, isBlocked } = row
-  return { people, confirmed, refused, isBlocked }
+  const { people, confirmed, refused, isBlocked, hasMore } = row
+  return { people, confirmed, refused, isBlocked, hasMore }
 }
 
 /** The answer that most of them got. */
 function commonAnswer(people: readonly PersonOutcome[]): Answer {
+  const [first] = people
+  if (first && people.every(({ answer }) => sameAnswer(answer, first.answer))) return first.answer
   const alike = Map.groupBy(people, ({ answer: { status, code = '', message = '' } }) => `${status} ${code} ${message}`)
   const [most] = [...alike.values()].sort((a, b) => b.length - a.length)
   return most?.[0]?.answer ?? { status: 0 }
@@ -137,7 +145,7 @@ async function releaseBatch(db: Db, claim: ClaimedDelivery, end: AttemptEnd): Pr
     const settled = sql`changes.identity_id = any(${end.settled})`
     if (end.uncertain && end.settled.length > 0)
       await putInDoubt({ ...claim, now: end.now, where: settled }).execute(tx)
-    return { people, confirmed, refused, isBlocked }
+    return { people, confirmed, refused, isBlocked, hasMore: false }
   })
 }
 

@@ -64,14 +64,16 @@ export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<P
   return pendingOf(rows[0] ?? null)
 }
 
+const usual = [null, null, null, false] as const
+
 export function pendingOf(row: PendingRow | null): Pending {
   if (!row?.ids) return { changes: [], records: '' }
   const kinds = row.kinds.split(',') as ChangeKind[]
   // JSON escapes the line ends within it.
   const records = row.records.split('\n')
-  const apart = new Map(row.apart?.map(([identityId, ...rest]) => [identityId, rest]))
+  const apart = new Map(row.apart?.map((said) => [said[0], said]))
   const changes = row.ids.map((identityId, i) => {
-    const [separatedAt = null, step = null, partial = false] = apart.get(identityId) ?? []
+    const [, separatedAt, step, partial] = apart.get(identityId) ?? usual
     return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step, partial }
   })
   return { changes, records: row.records }

@@ -14,16 +14,16 @@ export function actsOf(
   {
     db,
     claim,
-    changes,
+    changeOf,
     now,
-  }: { db: Db; claim: ClaimedDelivery; changes: ReadonlyMap<string, PendingChange>; now: Date },
+  }: { db: Db; claim: ClaimedDelivery; changeOf: (identityId: string) => PendingChange | undefined; now: Date },
 ): NewEntry[] {
   const { runId, connection, batch, kind: job } = claim
   const settled = people.filter(({ state }) => state !== 'due')
   if (settled.length === 0) return []
   const about = { connection, by: rollcall, runId, now }
   const isSingle = ({ identityId }: PersonOutcome) =>
-    job !== 'upsert' && (job !== 'session' || singleKinds.has(changes.get(identityId)?.kind ?? ''))
+    job !== 'upsert' && (job !== 'session' || singleKinds.has(changeOf(identityId)?.kind ?? ''))
   const together = settled.filter((person) => !isSingle(person))
   const batches = Array.from({ length: Math.ceil(together.length / peopleAtOnce) }, (_, at): NewEntry => {
     const some = together.slice(at * peopleAtOnce, (at + 1) * peopleAtOnce)
@@ -31,7 +31,7 @@ export function actsOf(
   })
   const key = keyOf(db)
   const singles = settled.filter(isSingle).map(({ identityId, state, answer }): NewEntry => {
-    const { kind, json } = changes.get(identityId) ?? { kind: null, json: null }
+    const { kind, json } = changeOf(identityId) ?? { kind: null, json: null }
     const sent = json === null || key === null ? null : key.digest('record', json)
     return {
       ...about,

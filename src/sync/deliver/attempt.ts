@@ -15,10 +15,10 @@ export type Attempt = Endpoint & {
   readonly claim: ClaimedDelivery
   /** More people than this in one batch of updates go through the batch upsert. */
   readonly updateWave: number
-  /** The changes that were due when it began, by key. */
-  changes: ReadonlyMap<string, PendingChange>
-  /** The same as they were read; null: they were not read yet. */
+  /** The changes that were due when it began; null: they were not read yet. */
   read: Pending | null
+  /** The same by key, once somebody has asked for one. */
+  changes: ReadonlyMap<string, PendingChange> | null
   /** How many people of the batch are due. */
   pending: number
   /** The keys of those who have a leaving date. */
@@ -58,8 +58,8 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     records: null,
     updateWave: ctx.connections.get(claim.connection)?.delivery.updateWave ?? 0,
     requests: 0,
-    changes: new Map(),
     read: null,
+    changes: null,
     pending: 0,
     leavers: [],
     settled: 0,
@@ -72,6 +72,12 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
 
 export function recordOf({ json }: Pick<RecordText, 'json'>): IdentityRecord {
   return JSON.parse(json)
+}
+
+/** The change of a person that was due when the attempt began. */
+export function changeOf(attempt: Attempt, identityId: string): PendingChange | undefined {
+  attempt.changes ??= new Map(attempt.read?.changes.map((change) => [change.identityId, change]))
+  return attempt.changes.get(identityId)
 }
 
 /** What events say of the batch. */
@@ -121,7 +127,7 @@ export async function record(attempt: Attempt, people: readonly PersonOutcome[],
   if (people.length === 0) return
   const { ctx, claim } = attempt
   const now = ctx.now()
-  const acts = actsOf(people, { db: ctx.store.db, claim, changes: attempt.changes, now })
+  const acts = actsOf(people, { db: ctx.store.db, claim, changeOf: (identityId) => changeOf(attempt, identityId), now })
   const outcome = { people, sentAt, answeredAt: now, leavers: attempt.leavers, acts }
   const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
   if (isBatch) attempt.batchOutcome = outcome

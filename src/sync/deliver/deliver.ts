@@ -115,7 +115,6 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   const read = claim.pending ?? (await pendingChanges(db, claim))
   const pending = read.changes
   attempt.read = read
-  attempt.changes = new Map(pending.map((change) => [change.identityId, change]))
   attempt.pending = pending.length
   attempt.leavers = pending.flatMap(({ identityId, separatedAt }) => (separatedAt === null ? [] : [identityId]))
   if (claim.kind === 'session') return await deliverSession(attempt, pending)
@@ -147,8 +146,9 @@ async function end(attempt: Attempt, stop: Stop | null): Promise<void> {
   if (batchOutcome) reportOutcomes(attempt, batchOutcome.people)
   if (stop === null && ended.isBlocked) await free(ctx, claim)
   reportDelivered(attempt, ended)
-  if (ended.remaining === 0) await finishRun(ctx, claim)
-  else if (stop) postpone(attempt, stop, pauseMs)
+  if (ended.remaining > 0) {
+    if (stop) postpone(attempt, stop, pauseMs)
+  } else if (!ended.hasMore) await finishRun(ctx, claim)
 }
 
 async function free(ctx: SyncContext, { connection, runId }: ClaimedDelivery): Promise<void> {
@@ -239,7 +239,7 @@ export async function finishRun(
   { runId, connection }: { readonly runId: string; readonly connection: string },
 ): Promise<void> {
   const { db } = ctx.store
-  // Each batch but the last ends here, without a transaction.
+  // Of the last batches of a run, which may end at the same time, each but one ends here, without a transaction.
   if (await isDue(db, runId)) return
   const run = await db.transaction().execute(async (tx) => {
     if (!(await closeRun(tx, runId, ctx.now()))) return null

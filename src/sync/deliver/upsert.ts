@@ -1,5 +1,13 @@
 import type { ShapeFault } from '../../identity/shape/shape.ts'
-import { type Attempt, change, type PersonResult, type RecordText, type Results, recordOf } from './attempt.ts'
+import {
+  type Attempt,
+  change,
+  changeOf,
+  type PersonResult,
+  type RecordText,
+  type Results,
+  recordOf,
+} from './attempt.ts'
 import { type AnswerClass, blockedBy, classifyAnswer, type Refused, type Stop } from './classify-answers.ts'
 import { recordsOf } from './endpoint.ts'
 import { holdsAsideFromDate, readBack } from './look-up.ts'
@@ -26,11 +34,12 @@ type Upserting = {
 export async function upsert(attempt: Attempt, people: readonly RecordText[]): Promise<Results> {
   const results = new Map<string, PersonResult>()
   const unsure: Unsure[] = []
-  const fitting = people.filter((person) => {
-    const refused = attempt.records === null ? null : unfit(attempt, person)
+  const fits = (person: RecordText): boolean => {
+    const refused = unfit(attempt, person)
     if (refused !== null) results.set(person.identityId, refused)
     return refused === null
-  })
+  }
+  const fitting = attempt.records === null ? people : people.filter(fits)
   const into = { attempt, results, unsure, splits: 0, failed: 0 }
   const stop = fitting.length === 0 ? null : await upsertInto(into, fitting)
   const lookUpStop = await lookUpUnsure(attempt, unsure, results)
@@ -48,8 +57,8 @@ const partsAlone =
   'values of the record are not kept, so that it cannot be written as a whole: an export that states all of them sends it'
 
 /** Whether values of a person that are not kept are missing from the record. */
-export function isPartial({ changes }: Attempt, { identityId }: RecordText): boolean {
-  return changes.get(identityId)?.partial ?? false
+export function isPartial(attempt: Attempt, { identityId }: RecordText): boolean {
+  return changeOf(attempt, identityId)?.partial ?? false
 }
 
 /** A record that the platform would refuse by its schema is not sent. */

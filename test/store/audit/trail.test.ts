@@ -11,7 +11,7 @@ import { digestOf, type Head, headText, nextHash } from '../../../src/store/audi
 import { auditExcerpt, type ExcerptFilter } from '../../../src/store/audit/excerpt.ts'
 import { type AuditKey, auditKey, newKeyPem, publicPem, Signing } from '../../../src/store/audit/key.ts'
 import { lastHead, replaceKey, seal } from '../../../src/store/audit/seal.ts'
-import { type Act, record, recordAll } from '../../../src/store/audit/trail.ts'
+import { type Act, entryText, readEntry, record, recordAll } from '../../../src/store/audit/trail.ts'
 import { verifyTrail } from '../../../src/store/audit/verify.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
@@ -385,6 +385,17 @@ describe('an excerpt', () => {
     expect(JSON.stringify(lines)).not.toMatch(/Ada|Cleo|Dan/)
     expect(await check({ people: new Set(['E1']) })).toBe('PROVEN: 1 entries\n')
   })
+})
+
+test('a text of an act is one that a database stores, whatever its strings hold, and says all the rest as it is', () => {
+  const strings = ['a\0b', '\ud800', 'x\udfffy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain']
+  const about = { act: 'batch.delivered', connection: 'acme', by: 'rollcall', now } as const
+
+  const texts = strings.map((said) => entryText({ ...about, details: { people: ['E1', said] } }))
+
+  expect(texts.map((text) => readEntry(text)?.details?.people)).toEqual(
+    ['a\uFFFDb', '\uFFFD', 'x\uFFFDy', '\\u0000', '\\ud800', 'Müller "😀"\n', 'plain'].map((said) => ['E1', said]),
+  )
 })
 
 test('several processes that sign at once on PostgreSQL make one chain, with acts that commit late', async () => {

@@ -256,6 +256,37 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     expect(blocked).toMatchObject({ attempt: 3, isBlocked: true, pending: null })
   })
 
+  test('the end of a batch tells whether a later one of the run waits for a worker', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    const other = await wait(opened)
+    const endedWith = async (later: string) => {
+      await sql`delete from deliveries where run_id <> ${runId} or batch <> 5`.execute(db)
+      await sql`update deliveries set batch = 5, state = 'due', due_at = ${now}, lease = null where run_id = ${runId}`.execute(
+        db,
+      )
+      await sql`
+        insert into deliveries (run_id, batch, kind, state, due_at, lease)
+        select run_id::uuid, batch, 'upsert', state, ${now}, lease from json_to_recordset(${later})
+          as later(run_id text, batch int, state text, lease int)`.execute(db)
+      const claim = await claimDelivery(db, { runId, batch: 5, lease: me, now })
+      const end = claim && (await endAttempt(db, claim, { ...ended, batchOutcome }))
+      return end?.hasMore
+    }
+    await sql`update deliveries set batch = 5`.execute(db)
+
+    const found = [
+      await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due' }])),
+      await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'due', lease: me.id }])),
+      await endedWith(JSON.stringify([{ run_id: runId, batch: 9, state: 'done' }])),
+      await endedWith(JSON.stringify([{ run_id: runId, batch: 4, state: 'due' }])),
+      await endedWith(JSON.stringify([{ run_id: other, batch: 9, state: 'due' }])),
+    ]
+
+    expect(found).toEqual([true, false, false, false, false])
+  })
+
   test('a batch of which nothing is left is claimed with nothing to do', async () => {
     await using opened = await open()
     const { db, me } = opened
