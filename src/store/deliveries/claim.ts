@@ -46,7 +46,10 @@ async function claimFrom(
   db: Db,
   { runId, batch, lease, now }: ClaimBy,
 ): Promise<ClaimedDelivery | null> {
-  const former = sql`deliveries.lease`
+  const isFree = from === 'free'
+  const held = sql`deliveries.lease`
+  // The row as it was before, which is the only one that still names whose batch it was.
+  const former = sql`former.run_id = deliveries.run_id and former.batch = deliveries.batch`
   const takeover = sql`, takeover as (
       insert into takeovers (run_id, batch, lease)
       select run_id, batch, previous from claimed where ${mayStillMove(sql`previous`)}
@@ -54,31 +57,28 @@ async function claimFrom(
     )`
   // Of a free batch, what is left is read by the same statement. Whoever had the batch wrote its last outcome before it let go of it. A
   // process that never let go may be writing one just now, which this statement would not see.
-  const readsAlong = from === 'free'
   const left = pendingRow({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
   const { rows } = await sql<Omit<ClaimedDelivery, 'pending'> & PendingRow>`${sql.raw(prepared)}
     with claimed as (
-      update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1,
-        uncertain = deliveries.uncertain or deliveries.lease is not null
-      from runs, deliveries former
+      update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1 ${isFree ? sql`` : sql`, uncertain = true`}
+      from runs ${isFree ? sql`` : sql`, deliveries former`}
       where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
-        and former.run_id = deliveries.run_id and former.batch = deliveries.batch
-        and ${from === 'free' ? sql`${former} is null` : sql`${former} is not null and ${unleased(former)}`}
+        and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${unleased(held)} and ${former}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
-        deliveries.failures, deliveries.uncertain, deliveries.session, former.lease as previous
-    )${from === 'free' ? sql`` : takeover}
+        deliveries.failures, deliveries.uncertain, deliveries.session ${isFree ? sql`` : sql`, former.lease as previous`}
+    )${isFree ? sql`` : takeover}
     select run_id as "runId", batch, kind, connection, attempts as attempt, failures, uncertain, session,
       json_build_object('key', target_key, 'id', target_id, 'resource', target_resource, 'lacksUpdate', lacks_update) as target,
       blocked_at is not null as "isBlocked",
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
-      ${readsAlong ? sql`, ids, kinds, records, apart` : sql``}
+      ${isFree ? sql`, ids, kinds, records, apart` : sql``}
     from claimed join connections on connections.name = claimed.connection
-      ${readsAlong ? sql`cross join lateral (${left}) due` : sql``}`.execute(db)
+      ${isFree ? sql`cross join lateral (${left}) due` : sql``}`.execute(db)
   const [row] = rows
   if (!row) return null
   const { ids, kinds, records, apart, ...claim } = row
-  return { ...claim, pending: readsAlong && !claim.isBlocked ? pendingOf({ ids, kinds, records, apart }) : null }
+  return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf({ ids, kinds, records, apart }) : null }
 }
 
 /** Notes the session before the request that completes it. False: another attempt has taken the batch over. */
