@@ -21,6 +21,8 @@ export type Pace = {
    * open nothing is sent, and the answer says so. Rejects when `signal` aborts before the request has gone out.
    */
   send<A extends AnyAnswer>(request: () => Promise<A>, signal: AbortSignal): Promise<A | Unreachable>
+  /** The same pace for what has time: it leaves the last of the budget, and one of the requests in flight, to whatever else there is. */
+  readonly patient: Pace
   /** Stops all requests of all processes for so long: the platform asked for patience. */
   pause(delayMs: number): Promise<void>
   /** How many requests the budget has left in the window under way, and whether the circuit of this process is open. */
@@ -45,7 +47,13 @@ export type CircuitOptions = {
   readonly mostMs: number
 }
 
+/** So many requests in so many seconds. */
+type Window = { readonly points: number; readonly duration: number }
+
 type Budget = RateLimiterPostgres | RateLimiterMemory
+
+/** Patient work leaves this share of the budget, and takes it when no more than this share of its window is left. */
+const leftShare = 0.2
 
 const defaultCircuit: CircuitOptions = { failures: 5, firstMs: 5000, mostMs: 60_000 }
 const table = { tableName: 'request_budget', schemaName: 'rollcall', tableCreated: true, clearExpiredByTimeout: false }
@@ -63,6 +71,8 @@ export function createPace({
     ? new RateLimiterPostgres({ ...table, ...window, storeClient: unnamed(pool), storeType: 'pool', keyPrefix: '' })
     : new RateLimiterMemory(window)
   const slots = bulkhead(inFlight, Number.POSITIVE_INFINITY)
+  const patientSlots = bulkhead(Math.max(1, inFlight - 1), Number.POSITIVE_INFINITY)
+  const taking = bulkhead(1, Number.POSITIVE_INFINITY)
   let probeAtMs = 0
   const breaker = circuitBreaker(
     handleWhenResult((answer) => isPlatformFailing(answer as AnyAnswer)),
@@ -77,22 +87,21 @@ export function createPace({
     },
   )
 
-  return {
-    async send(request, signal) {
-      try {
-        return await breaker.execute(async () => {
-          return await slots.execute(async () => {
-            await take(budget, platform, signal)
-            return await request()
-          }, signal)
-        }, signal)
-      } catch (error) {
-        signal.throwIfAborted()
-        if (!(error instanceof BrokenCircuitError)) throw error
-        // The breaker counts in whole milliseconds of another clock, and may be one behind.
-        return withheld(Math.max(0, Math.ceil(probeAtMs - performance.now())) + 1)
-      }
-    },
+  async function withinCircuit<A extends AnyAnswer>(
+    send: () => Promise<A>,
+    signal: AbortSignal,
+  ): Promise<A | Unreachable> {
+    try {
+      return await breaker.execute(send, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof BrokenCircuitError)) throw error
+      // The breaker counts in whole milliseconds of another clock, and may be one behind.
+      return withheld(Math.max(0, Math.ceil(probeAtMs - performance.now())) + 1)
+    }
+  }
+
+  const shared: Omit<Pace, 'send' | 'patient'> = {
     async standing() {
       const used = await budget.get(platform)
       return {
@@ -106,6 +115,38 @@ export function createPace({
       if (!isPaused && delayMs > 0) await budget.block(platform, delayMs / 1000)
     },
   }
+  const patient: Pace = {
+    ...shared,
+    get patient() {
+      return patient
+    },
+    async send(request, signal) {
+      return await withinCircuit(async () => {
+        return await patientSlots.execute(async () => {
+          return await slots.execute(async () => {
+            // One after the other: several that look at once would together take what they are to leave.
+            await taking.execute(async () => {
+              await untilSpare(budget, { platform, window, signal })
+              await take(budget, platform, signal)
+            }, signal)
+            return await request()
+          }, signal)
+        }, signal)
+      }, signal)
+    },
+  }
+  return {
+    ...shared,
+    patient,
+    async send(request, signal) {
+      return await withinCircuit(async () => {
+        return await slots.execute(async () => {
+          await take(budget, platform, signal)
+          return await request()
+        }, signal)
+      }, signal)
+    },
+  }
 }
 
 /** The limiter names its statements, and the sessions of the embedded database share their names. */
@@ -117,7 +158,7 @@ function unnamed(pool: Pool) {
  * A tenth of the budget in every six seconds or so: requests cannot pile up at the border of two windows, so that no minute, wherever
  * it begins, sees more than eleven tenths. 450 a minute stay below the platform's 500.
  */
-function windowOf(requestsPerMinute: number): { points: number; duration: number } {
+function windowOf(requestsPerMinute: number): Window {
   const points = Math.max(1, Math.floor(requestsPerMinute / 10))
   return { points, duration: (points * 60) / requestsPerMinute }
 }
@@ -132,6 +173,21 @@ async function take(budget: Budget, platform: string, signal: AbortSignal): Prom
       if (!(refusal instanceof RateLimiterRes)) throw refusal
       await sleep(Math.max(refusal.msBeforeNext, 1), undefined, { signal })
     }
+  }
+}
+
+/** Waits until the budget has more left than is to be left, or its window is nearly over. */
+async function untilSpare(
+  budget: Budget,
+  { platform, window: { points, duration }, signal }: { platform: string; window: Window; signal: AbortSignal },
+): Promise<void> {
+  const left = Math.floor(points * leftShare)
+  const lastMs = duration * 1000 * leftShare
+  for (;;) {
+    signal.throwIfAborted()
+    const standing = await budget.get(platform)
+    if (standing === null || standing.remainingPoints > left || standing.msBeforeNext <= lastMs) return
+    await sleep(standing.msBeforeNext - lastMs, undefined, { signal })
   }
 }
 

@@ -87,6 +87,9 @@ export async function openStory(host: Host, { people = 12, delivery = {} }: Stor
     send: async (request) => await request(),
     pause: async () => {},
     standing: async () => ({ remaining: 1, isOpen: false }),
+    get patient() {
+      return plainPace
+    },
   }
   use({ pace: plainPace })
 

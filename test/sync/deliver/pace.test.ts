@@ -81,6 +81,36 @@ describe.each(databases)('the pace, kept in $name', ({ place }) => {
     expect(performance.now() - startedMs).toBeGreaterThan(500)
   })
 
+  test('patient requests leave the last of the budget and of the requests in flight to others', async () => {
+    const pace = await open()
+    const { patient, send } = pace({ requestsPerMinute: 100, inFlight: 4 })
+    const ended = new AbortController()
+    const answer = Promise.withResolvers<void>()
+    const three = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const asks = (name: string) => async () => {
+      begun.push(name)
+      if (begun.length === 3) three.resolve()
+      await answer.promise
+      return fine
+    }
+
+    const patients = Array.from({ length: 20 }, () => patient.send(asks('patient'), ended.signal))
+    await three.promise
+    const short = send(asks('short'), never)
+    await expect.poll(() => begun).toHaveLength(4)
+    const inFlight = [...begun]
+    answer.resolve()
+    await short
+    await expect.poll(() => begun.length).toBe(8)
+    await send(asks('short'), never)
+    ended.abort(new Error('enough seen'))
+    await Promise.allSettled(patients)
+
+    expect(inFlight).toEqual(['patient', 'patient', 'patient', 'short'])
+    expect(begun.slice(4)).toEqual(['patient', 'patient', 'patient', 'patient', 'short'])
+  })
+
   test('no more requests are in flight than permitted', async () => {
     const pace = await open()
     const paced = pace({ inFlight: 3, requestsPerMinute: 100_000 })
