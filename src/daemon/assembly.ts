@@ -33,6 +33,7 @@ import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
 import type { Reloads } from './reload.ts'
 import type { Scheduled } from './schedules/schedules.ts'
+import { type Turns, takeTurns } from './turns.ts'
 import { userName } from './user-name.ts'
 
 /** Everything that work needs, opened: the store, the queue and the way to the platform. */
@@ -41,6 +42,8 @@ export type Assembly = {
   readonly queue: Queue
   readonly sync: SyncContext
   readonly audit: AuditKeeper
+  /** The order in which this process does its work. */
+  readonly turns: Turns
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -84,10 +87,14 @@ export async function assemble(
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
+  const turns = takeTurns()
   const sync: SyncContext = {
     store,
     connections,
-    enqueue: queue.enqueue,
+    enqueue: async (jobs) => {
+      if (jobs.some(({ line = 'short' }) => line === 'short')) turns.expectShort()
+      await queue.enqueue(jobs)
+    },
     platform,
     events,
     traces,
@@ -97,7 +104,7 @@ export async function assemble(
     startedBy,
   }
   const opened = opening.move()
-  return { config, queue, sync, audit, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { config, queue, sync, audit, turns, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** What the control API is served from: by the daemon, or by a command that does the work itself. */

@@ -1,10 +1,10 @@
 import { processRoles } from '../contract/control/process-roles.ts'
 import type { ProcessRole } from '../contract/control/processes.ts'
 import { maintain, maintainRegularly } from '../database/maintain.ts'
-import { type BoundWorkers, type JobName, Postponed } from '../queue/jobs.ts'
+import { type BoundWorkers, type JobName, type Line, lines, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
-import { formerRows } from '../store/runs/claims.ts'
+import type { Platform } from '../sync/context.ts'
 import {
   readBackInDoubt,
   readBackLeavers,
@@ -16,9 +16,13 @@ import {
 import type { Facts } from '../telemetry/traces.ts'
 import type { Assembly } from './assembly.ts'
 import { repeat } from './repeat.ts'
-import { takeTurns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
-const concurrency = 5
+/**
+ * How many jobs of each line are worked on at once. Of long runs one reads while the other one's rows are stored; more of them would not be
+ * over sooner. More batches would not be answered sooner than the platform takes requests.
+ */
+const concurrency: Readonly<Record<Line, number>> = { short: 5, 'long runs': 2, 'long batches': 4 }
 const sweepMs = 60_000
 /** A worker with nothing to do looks this often whether the store has work that the queue has lost. */
 const lookMs = 3000
@@ -41,14 +45,18 @@ const stopWithinMs = 12_000
  * looks after. All of it may run in several processes: the store decides who does what.
  */
 export async function startWork(
-  { queue, sync, config }: Assembly,
+  { queue, sync, config, turns }: Assembly,
   roles: readonly ProcessRole[] = processRoles,
 ): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
   const works = roles.includes('worker')
   if (works) {
-    const working = await queue.work(boundTo(sync), { concurrency })
-    starting.defer(() => working.stop({ withinMs: stopWithinMs }))
+    const working = await Promise.all(
+      lines.map((line) => queue.work(boundTo(sync, line, turns), { concurrency: concurrency[line], line })),
+    )
+    starting.defer(async () => {
+      await Promise.all(working.map((one) => one.stop({ withinMs: stopWithinMs })))
+    })
   }
   if (works || roles.includes('scheduler')) {
     await sweep(sync, { held: queue.held })
@@ -92,7 +100,7 @@ function sweepWhenIdle({
     const isTime = performance.now() - sweptMs >= sweepMs
     if (isTime) sweptMs = performance.now()
     try {
-      if (isTime || (works && sync.lease.atWork.size < concurrency && (await queue.waiting()) === 0))
+      if (isTime || (works && sync.lease.atWork.size < concurrency.short && (await queue.waiting()) === 0))
         await sweep(sync, { retries: isTime })
     } catch (error) {
       if (isTime) throw error
@@ -124,23 +132,30 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
   }
 }
 
-function boundTo(sync: SyncContext): BoundWorkers {
-  const turns = takeTurns()
+/** The workers of a line. */
+function boundTo(sync: SyncContext, line: Line, turns: Turns): BoundWorkers {
+  const isShort = line === 'short'
+  const inTurn = isShort ? turns.short : turns.long
   const isExpected = (error: unknown): boolean => error instanceof Postponed
-  const traced = (job: JobName, runId: string, facts: Facts, work: () => Promise<void>) =>
-    sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, work)
+  const traced = (job: JobName, runId: string, facts: Facts, work: (ctx: SyncContext) => Promise<void>) =>
+    inTurn((giveWay) => {
+      const ctx = { ...sync, giveWay, ...(!isShort && { platform: patient(sync.platform) }) }
+      return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, () => work(ctx))
+    })
   const batch = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
     return (payload, signal) =>
-      traced(job, payload.runId, { 'rollcall.batch': payload.batch }, () => syncWorkers[job](sync, payload, signal))
+      traced(job, payload.runId, { 'rollcall.batch': payload.batch }, (ctx) => syncWorkers[job](ctx, payload, signal))
   }
   return {
-    run: async (payload, signal) => {
-      const rows = await formerRows(sync.store.db, payload.runId)
-      await traced('run', payload.runId, {}, () => turns(rows, () => syncWorkers.run(sync, payload, signal)))
-    },
+    run: (payload, signal) => traced('run', payload.runId, {}, (ctx) => syncWorkers.run(ctx, payload, signal)),
     upsert: batch('upsert'),
     update: batch('update'),
     delete: batch('delete'),
     session: batch('session'),
   }
+}
+
+/** The way to the platform for work that has time. */
+function patient(platform: Platform): Platform {
+  return { ...platform, pace: platform.pace.patient }
 }

@@ -7,7 +7,7 @@ import { createServerClient } from './server-client.ts'
 import { serverReason } from './server-reason.ts'
 import { serverSettings } from './session-settings.ts'
 
-const defaultPoolSize = 10
+const defaultPoolSize = 14
 const connectTimeoutMs = 30_000
 /** After so long without a packet, the system asks whether the other side is still there. */
 const keepAliveAfterMs = 10_000

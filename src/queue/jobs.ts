@@ -11,6 +11,10 @@ export const jobs = {
 
 export type JobName = keyof typeof jobs
 
+/** Where jobs wait. Each line has workers of its own, so that no job waits for those of another line. */
+export const lines = ['short', 'long runs', 'long batches'] as const
+export type Line = (typeof lines)[number]
+
 type Payloads = { readonly [N in JobName]: z.infer<(typeof jobs)[N]> }
 export type Payload<N extends JobName> = Payloads[N]
 
@@ -32,8 +36,10 @@ export type Enqueued = {
     /** Unique in the queue; holds no colon and is not just a number. */
     readonly id: string
     readonly delayMs?: number
-    /** How many rounds of other jobs go first; without any, it is behind none that comes later. */
+    /** How many rounds of other jobs of its line go first; without any, it is behind none that comes later. */
     readonly round?: number
+    /** `short` where it is left out. */
+    readonly line?: Line
   }
 }[JobName]
 

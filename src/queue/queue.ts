@@ -4,7 +4,7 @@ import { answered, answeredWithin } from './answered.ts'
 import type { Backend, Locks, Producer } from './backend.ts'
 import { defaultRetry, type Retry } from './backoff.ts'
 import { openDatabaseBackend } from './database-backend.ts'
-import { type BoundWorkers, type Enqueued, parsePayload } from './jobs.ts'
+import { type BoundWorkers, type Enqueued, type Line, lines, parsePayload } from './jobs.ts'
 import { openRedisBackend } from './redis-backend.ts'
 import { startWorking, type Working } from './working.ts'
 
@@ -25,11 +25,11 @@ export type Queue = {
   readonly place: string
   /** Adds jobs in bulk. A job whose id is already there and unfinished is left as it is. */
   enqueue(jobs: readonly Enqueued[]): Promise<void>
-  /** Starts working on jobs, several at a time. */
-  work(workers: BoundWorkers, options: { readonly concurrency: number }): Promise<Working>
+  /** Starts working on the jobs of a line, `short` where none is named, several at a time. */
+  work(workers: BoundWorkers, options: { readonly concurrency: number; readonly line?: Line }): Promise<Working>
   /** Resolves when the queue soon takes a write and a read; a `queue_unreachable` failure otherwise. */
   check(): Promise<void>
-  /** How many jobs wait for a worker. */
+  /** How many jobs wait for a worker, in all lines. */
   waiting(): Promise<number>
   /** The ids of the jobs that no worker could take now: one has them already, perhaps in a process that has ended, or their time has not come. */
   held(): Promise<ReadonlySet<string>>
@@ -40,6 +40,12 @@ export type Queue = {
 }
 
 const defaultName = 'jobs'
+/** What the name of a line adds to that of the queue. */
+const suffixes: Readonly<Record<Line, string>> = {
+  short: '',
+  'long runs': '-long-runs',
+  'long batches': '-long-batches',
+}
 const defaultLocks: Locks = { lockSeconds: 30, checkSeconds: 15 }
 const checkWithinMs = 5000
 
@@ -57,37 +63,47 @@ export async function openQueue({
   const locks = { ...defaultLocks, ...options.locks }
   await using opening = new AsyncDisposableStack()
   const backend = opening.use(await openBackend(where, events))
-  const producer = backend.createProducer(name, retry)
-  opening.defer(() => producer.close())
-  await answered(producer.getVersion(), backend.place)
+  const producers = new Map<Line, Producer>()
+  opening.defer(async () => {
+    await Promise.all([...producers.values()].map((producer) => producer.close()))
+  })
+  await answered(producerOf('short').getVersion(), backend.place)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
   })
   const opened = opening.move()
 
+  function producerOf(line: Line): Producer {
+    return producers.getOrInsertComputed(line, () => backend.createProducer(`${name}${suffixes[line]}`, retry))
+  }
+
   return {
     place: backend.place,
     async enqueue(jobs) {
-      const [only, ...others] = jobs.map(bulkEntry)
-      if (!only) return
-      // Adding in bulk makes temporary tables, which leave dead rows in the catalogue of a database.
-      const adding =
-        others.length === 0 ? producer.add(only.name, only.data, only.opts) : producer.addBulk([only, ...others])
-      await answered(adding, backend.place)
+      for (const [line, some] of Map.groupBy(jobs, ({ line = 'short' }) => line)) {
+        await answered(add(producerOf(line), some.map(bulkEntry)), backend.place)
+      }
     },
-    async work(workers, { concurrency }) {
-      const working = await startWorking({ backend, name, workers, settings: { retry, locks, concurrency }, events })
+    async work(workers, { concurrency, line = 'short' }) {
+      const working = await startWorking({
+        backend,
+        name: `${name}${suffixes[line]}`,
+        workers,
+        settings: { retry, locks, concurrency },
+        events,
+      })
       workings.add(working)
       return working
     },
     async check() {
-      await answeredWithin(checkWithinMs, Promise.all([producer.getWaitingCount(), backend.probe()]), backend.place)
+      const answers = Promise.all([producerOf('short').getWaitingCount(), backend.probe()])
+      await answeredWithin(checkWithinMs, answers, backend.place)
     },
     async waiting() {
-      const counts = Promise.all([producer.getWaitingCount(), producer.getPrioritizedCount()])
-      const [first, later] = await answeredWithin(checkWithinMs, counts, backend.place)
-      return first + later
+      const counts = lines.map(producerOf).flatMap((line) => [line.getWaitingCount(), line.getPrioritizedCount()])
+      const waiting = await answeredWithin(checkWithinMs, Promise.all(counts), backend.place)
+      return waiting.reduce((sum, count) => sum + count, 0)
     },
     async held() {
       return new Set(
@@ -95,7 +111,7 @@ export async function openQueue({
       )
     },
     async clear() {
-      await answered(producer.obliterate({ force: true }), backend.place)
+      for (const line of lines) await answered(producerOf(line).obliterate({ force: true }), backend.place)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
@@ -105,6 +121,14 @@ function openBackend(where: QueueOptions['backend'], events: Events): Promise<Ba
   return where.kind === 'redis' ? openRedisBackend(where.url, events) : openDatabaseBackend(where.database, events)
 }
 
-function bulkEntry({ name, payload, id, delayMs, round = 0 }: Enqueued): Parameters<Producer['addBulk']>[0][number] {
+type Added = Parameters<Producer['addBulk']>[0][number]
+
+function add(producer: Producer, jobs: Added[]): Promise<unknown> {
+  const [only, ...others] = jobs
+  // Adding in bulk makes temporary tables, which leave dead rows in the catalogue of a database.
+  return only && others.length === 0 ? producer.add(only.name, only.data, only.opts) : producer.addBulk(jobs)
+}
+
+function bulkEntry({ name, payload, id, delayMs, round = 0 }: Enqueued): Added {
   return { name, data: parsePayload(name, payload), opts: { jobId: id, delay: delayMs ?? 0, priority: round } }
 }

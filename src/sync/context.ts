@@ -105,6 +105,9 @@ export type SyncConnection = {
   }
 }
 
+/** Awaited between two pieces of work, so that shorter work of the same process can go first. `rows`: so many were read until now. */
+export type GiveWay = (read?: { readonly rows: number }) => Promise<void>
+
 /** What the use cases of this folder are given. */
 export type SyncContext = {
   readonly store: Database<StoreSchema>
@@ -115,6 +118,8 @@ export type SyncContext = {
   readonly traces: Traces
   readonly now: () => Date
   readonly lease: Lease
+  /** Left out where nobody waits. */
+  readonly giveWay?: GiveWay
   /**
    * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
    * the same rows in another way. `telling`: so many people of each export are read in any case, 10,000 unless told otherwise. Left out:

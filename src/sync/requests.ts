@@ -27,7 +27,7 @@ import {
 } from '../store/runs/runs.ts'
 import type { Asker, Db, RunOptions } from '../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
-import { enqueueWaiting } from './enqueue.ts'
+import { enqueueDue, enqueueWaiting } from './enqueue.ts'
 import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
 import { decideSource, expiryOf } from './run.ts'
@@ -86,7 +86,7 @@ export async function requestRun(
   })
   ctx.events.runRequested({ runId, connection: connection.name, trigger })
   if (trigger === 'operator' && feed === 'source' && !options.plan) await requestEventsToo(ctx, connection, requestedBy)
-  await sweep(ctx)
+  await enqueueDue(ctx, connection.name)
   return await runOf(ctx, runId)
 }
 

@@ -193,6 +193,7 @@ async function readAndPlan(ctx: SyncContext, claim: ClaimedRun, connection: Sync
     }
     return aside
   }
+  await ctx.giveWay?.()
   const held = await step('store plan', () => db.transaction().execute(store))
   ctx.events.runPrepared(about)
   if (setAside && held !== null) ctx.events.runHeld({ ...about, runId: held, reason: heldReason(setAside.guards) })
@@ -221,7 +222,10 @@ async function planOf(
   const { id: runId, options, feed: name } = claim.run
   const digests = digestsOf(ctx.store.db, connection)
   const stage = storeStage(ctx.store.db, claim, { digests, limits: connection.delivery })
-  const onProgress: Progress = (read) => ctx.events.runRead({ runId, connection: connection.name, ...read })
+  const onProgress: Progress = async (read) => {
+    ctx.events.runRead({ runId, connection: connection.name, ...read })
+    await ctx.giveWay?.(read)
+  }
   if (options.revert) return await prepareRevert(ctx, connection, { revert: options.revert, stage, signal })
   if (options.person) return await preparePerson(ctx, connection, { asked: options.person, stage, signal, onProgress })
 
@@ -299,6 +303,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
     return
   }
 
+  await ctx.giveWay?.()
   const committed = await db.transaction().execute(async (tx) => {
     const done = await commit(tx, run, connection, now)
     const moved = await moveRun(tx, {
@@ -416,7 +421,10 @@ export async function decideSource(
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  if (batches > 1) await refreshStatistics(ctx.store.db)
+  if (batches > 1) {
+    await ctx.giveWay?.()
+    await refreshStatistics(ctx.store.db)
+  }
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
   const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)

@@ -6,7 +6,7 @@ import { releaseStranded } from '../store/workers/leases.ts'
 import type { SyncContext } from './context.ts'
 import { finishRun } from './deliver/deliver.ts'
 import { digestAnswered } from './digests.ts'
-import { deliveryJob, enqueue } from './enqueue.ts'
+import { deliveryJob, enqueue, runJobs } from './enqueue.ts'
 import { markEndedTakeovers, readLeftUncertain } from './repair/uncertain.ts'
 
 /**
@@ -23,11 +23,11 @@ export async function sweep(
   await markEndedTakeovers(ctx)
   await readLeftUncertain(ctx)
   for (const run of await runsToClose(db)) await finishRun(ctx, run)
-  const runs = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
+  const due = (await dueRuns(db)).flatMap(({ runId, jobId, attempt, wasReleased }) => {
     if (wasReleased && !retries && !stranded.has(runId)) return []
-    const id = stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId
-    return [{ name: 'run', payload: { runId }, id } as const]
+    return [{ runId, jobId: stranded.has(runId) ? `${runId}-stranded-${attempt}` : jobId }]
   })
+  const runs = await runJobs(ctx, due)
   const deliveries = (await dueDeliveries(db, { now: ctx.now() })).map(deliveryJob)
   const jobs = [...runs, ...deliveries]
   const heldIds = jobs.length > 0 && held ? await idsOf(held) : new Set()

@@ -39,6 +39,26 @@ describe.each(places)('a queue in $name', ({ open }) => {
       expect(noted.batches).toEqual([1, 2, 11, 12])
     })
 
+    test('each line has workers of its own: a job waits for none of another line', async () => {
+      await using queue = await startQueue(where)
+      const [short, long] = [noting(1), noting(1)]
+      const end = Promise.withResolvers<void>()
+      const busy = workers({ upsert: () => end.promise })
+
+      await queue.enqueue([{ ...upsert(1), line: 'long batches' }, { ...upsert(2), line: 'long batches' }, upsert(3)])
+      const waiting = await queue.waiting()
+      await using _busy = await queue.work(busy, { concurrency: 1, line: 'long batches' })
+      await using _short = await queue.work(short.workers, { concurrency: 1 })
+      await short.enough
+      await queue.enqueue([{ ...upsert(4), line: 'long runs' }])
+      await using _long = await queue.work(long.workers, { concurrency: 1, line: 'long runs' })
+      await long.enough
+      end.resolve()
+
+      expect(waiting).toBe(3)
+      expect([short.batches, long.batches]).toEqual([[3], [4]])
+    })
+
     test('a job whose id is there and unfinished is not added again', async () => {
       await using queue = await startQueue(where)
       const noted = noting(2)

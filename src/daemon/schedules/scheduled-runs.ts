@@ -2,7 +2,7 @@ import { pauseOf } from '../../store/pauses.ts'
 import { addWaitingRun, ensureConnection, type FeedName } from '../../store/runs/runs.ts'
 import { hasTakenSlots, slotKey, takeSlot } from '../../store/runs/slots.ts'
 import type { RunOptions } from '../../store/schema.ts'
-import { mainFeed, type SyncContext, sweep } from '../../sync/sync.ts'
+import { enqueueDue, mainFeed, type SyncContext } from '../../sync/sync.ts'
 import type { Due, ScheduleTasks } from './schedules.ts'
 
 /** What a schedule does with its slots, on the store: a slot and the run that it asks for are noted together or not at all. */
@@ -25,7 +25,7 @@ export function scheduleTasks(sync: SyncContext): ScheduleTasks {
       })
       if (runId === null) return 'taken before'
       sync.events.runRequested({ runId, connection, trigger: 'schedule' })
-      await sweep(sync)
+      await enqueueDue(sync, connection)
       return 'taken'
     },
     missed: (due) => sync.events.scheduleMissed({ connection: due.connection, slot: slotKey(due) }),

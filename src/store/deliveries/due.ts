@@ -8,18 +8,34 @@ export type DueDelivery = {
   readonly batch: number
   readonly kind: DeliveryKind
   readonly jobId: string
+  /** The run has more batches than are sent within a few seconds. */
+  readonly isLong: boolean
 }
+
+/** A run of so many batches is delivered within a few seconds, at the platform's pace too. */
+const shortBatches = 4
 
 /**
  * The batches that are due and that no live process works on. The job id stays the same while the batch is only queued, so that
  * enqueueing it again does nothing. After each attempt it is a new one, so that neither an abandoned job nor one that the queue
  * keeps for later stands in the way.
  */
-export async function dueDeliveries(db: Db, options: { now: Date; runId?: string }): Promise<DueDelivery[]> {
+export async function dueDeliveries(
+  db: Db,
+  options: { now: Date; runId?: string; connection?: string },
+): Promise<DueDelivery[]> {
   let query = db
     .selectFrom('deliveries')
     .innerJoin('runs', 'runs.id', 'deliveries.run_id')
     .select(['deliveries.run_id', 'deliveries.batch', 'deliveries.kind', 'deliveries.attempts'])
+    .select(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('deliveries as further')
+          .select('further.batch')
+          .whereRef('further.run_id', '=', 'deliveries.run_id')
+          .where('further.batch', '>', shortBatches),
+      ).as('is_long'),
+    )
     .where('runs.state', '=', 'delivering')
     .where('deliveries.state', '=', 'due')
     .where('deliveries.due_at', '<=', options.now)
@@ -27,12 +43,14 @@ export async function dueDeliveries(db: Db, options: { now: Date; runId?: string
     .orderBy('deliveries.run_id')
     .orderBy('deliveries.batch')
   if (options.runId !== undefined) query = query.where('deliveries.run_id', '=', options.runId)
+  if (options.connection !== undefined) query = query.where('runs.connection', '=', options.connection)
   const rows = await query.execute()
   return rows.map((row) => ({
     runId: row.run_id,
     batch: row.batch,
     kind: row.kind as DeliveryKind,
     jobId: `${row.run_id}-${row.batch}-${row.attempts}`,
+    isLong: Boolean(row.is_long),
   }))
 }
 

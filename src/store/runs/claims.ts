@@ -55,21 +55,18 @@ export async function claimRun(
   })
 }
 
-/** How many rows the last run of the connection of this one has read; null if none has. */
-export async function formerRows(db: Db, runId: string): Promise<number | null> {
-  const former = await db
-    .selectFrom('runs')
-    .select('rows')
-    .where('connection', '=', (eb) =>
-      eb.selectFrom('runs as asked').select('asked.connection').where('asked.id', '=', runId),
-    )
-    .where('feed', '=', 'source')
-    .where('rows', 'is not', null)
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return former?.rows ?? null
+/** How many rows the last run of its connection has read, by the ids of runs that are to read the source. Others, and first ones, are left out. */
+export async function formerRows(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (runIds.length === 0) return new Map()
+  const { rows } = await sql<{ id: string; rows: number }>`
+    select asked.id, former.rows
+    from runs asked cross join lateral (
+      select rows from runs
+      where connection = asked.connection and feed = 'source' and rows is not null
+      order by created_at desc, id desc limit 1
+    ) former
+    where asked.id = any(${runIds}) and asked.feed = 'source'`.execute(db)
+  return new Map(rows.map(({ id, rows }) => [id, rows]))
 }
 
 /** Lets go of a run that this process cannot go on with now; another attempt may take it up. */
@@ -104,17 +101,15 @@ export type DueRun = {
 }
 
 /** Runs that could go on and have no live process: waiting ones without a rival, and those whose process died. The older go first. */
-export async function dueRuns(db: Db): Promise<DueRun[]> {
-  const rows = await db
+export async function dueRuns(db: Db, { connection }: { readonly connection?: string } = {}): Promise<DueRun[]> {
+  let query = db
     .selectFrom('runs')
     .select(['id', 'attempt', 'lease'])
     .where('state', 'in', ['waiting', 'reading', 'planned'])
     .where(unleased(sql`runs.lease`))
     .where(noRival)
-    .orderBy('created_at')
-    .orderBy(behindSource)
-    .orderBy('id')
-    .execute()
+  if (connection !== undefined) query = query.where('connection', '=', connection)
+  const rows = await query.orderBy('created_at').orderBy(behindSource).orderBy('id').execute()
   return rows.map(({ id, attempt, lease }) => ({
     runId: id,
     jobId: `${id}${lease === null ? '' : `-${attempt}`}`,

@@ -73,6 +73,7 @@ export async function deliver(
   { runId, batch }: Payload<'upsert'>,
   signal: AbortSignal,
 ): Promise<void> {
+  await ctx.giveWay?.()
   await workingOn(ctx.lease, { kind: 'batch', runId, batch }, () => deliverBatch(ctx, { runId, batch }, signal))
 }
 

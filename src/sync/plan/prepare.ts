@@ -68,7 +68,7 @@ const ways = ['by an index', 'leaving an index', 'whole'] as const
  * that is decided about, after all that was read of the source.
  */
 export async function preparePlan(
-  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing'>,
+  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing' | 'giveWay'>,
   connection: SyncConnection,
   preparing: Preparing,
 ): Promise<PreparedPlan> {
@@ -87,7 +87,7 @@ export async function preparePlan(
 }
 
 async function prepareOnce(
-  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing'>,
+  ctx: Pick<SyncContext, 'store' | 'now' | 'indexing' | 'giveWay'>,
   connection: SyncConnection,
   {
     feed,
@@ -161,6 +161,7 @@ async function prepareOnce(
       watch,
       onPage: (page) => stagePage(place, page),
       onProgress,
+      giveWay: ctx.giveWay,
     })
   const rows = await step('read', read, { found: (count) => ({ facts: { 'rollcall.rows': count } }) })
   const source = sourceRead(reading)

@@ -1,10 +1,12 @@
 import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider, Page } from '../../identity/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
+import type { GiveWay } from '../context.ts'
 import type { MappedRows } from './map-rows.ts'
 import type { RecordWatch } from './record-watch.ts'
 
-export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void
+/** Is told how far a reading has come after each slice; the next one waits for it. */
+export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void | Promise<void>
 
 type Reading = {
   readonly slices: AsyncIterable<readonly SourceRow[]>
@@ -15,19 +17,25 @@ type Reading = {
   /** Takes the people of each slice before the next one is read. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
+  /** Awaited within a slice, so that it never keeps other work of the process for long. */
+  readonly giveWay?: GiveWay | undefined
 }
+
+/** So many rows are read without a pause. */
+const rowsAtOnce = 250
 
 /** Gives rows to the decider, slice by slice. Answers how many rows there were, without those that are about no person. */
 export async function readRows(
   decider: Decider,
-  { slices, mapping, signal, watch, onPage, onProgress }: Reading,
+  { slices, mapping, signal, watch, onPage, onProgress, giveWay }: Reading,
 ): Promise<number> {
   let rows = 0
   for await (const slice of slices) {
     signal.throwIfAborted()
     rows += slice.length
     if (mapping.ok) {
-      for (const row of slice) {
+      for (const [at, row] of slice.entries()) {
+        if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay?.()
         watch?.nameBefore(row.origin.line, decider)
         const told = mapping.map(row)
         if (told === null) continue
@@ -49,7 +57,7 @@ export async function readRows(
     if (!mapping.ok) for (const row of slice) mapping.see(row)
     await onPage?.(decider.nextPage())
     watch?.forgetSlice()
-    onProgress?.({ rows, rejected: decider.account.rejected })
+    await onProgress?.({ rows, rejected: decider.account.rejected })
   }
   return rows
 }

@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { DueDelivery } from '../../src/store/deliveries/due.ts'
+import { ensureConnection } from '../../src/store/runs/runs.ts'
+import { deliveryJob } from '../../src/sync/enqueue.ts'
+import { requestRun, sweep } from '../../src/sync/sync.ts'
+import { storeRun } from '../helpers/stored-runs.ts'
+import { type Host, openWorld, startHost, type World } from '../helpers/world.ts'
+
+const day = new Date('2026-11-19T03:00:00.000Z')
+
+describe('the place of a batch', () => {
+  const due = (batch: number, kind: DueDelivery['kind'], isLong = true): DueDelivery => {
+    return { runId: '0198c5d1-1a2b-7c3d-8e4f-5a6b7c8d9e0f', batch, kind, jobId: `${batch}`, isLong }
+  }
+
+  test('of a run with many: departures first, though they are numbered last, and joiners round by round', () => {
+    const jobs = [due(1, 'upsert'), due(2, 'upsert'), due(70, 'update'), due(71, 'delete')].map(deliveryJob)
+
+    expect(jobs.map(({ line, round }) => [line, round])).toEqual([
+      ['long batches', 1],
+      ['long batches', 2],
+      ['long batches', 0],
+      ['long batches', 0],
+    ])
+  })
+
+  test('of a run with few is ahead of runs that have not begun', () => {
+    const jobs = [due(1, 'upsert', false), due(4, 'update', false)].map(deliveryJob)
+
+    expect(jobs.map(({ line, round = 0 }) => [line, round])).toEqual([
+      ['short', 0],
+      ['short', 0],
+    ])
+  })
+})
+
+describe('what is due', () => {
+  let host: Host
+  let world: World
+  beforeAll(async () => {
+    host = await startHost()
+    const { client } = await host.tenant()
+    world = await openWorld({ client })
+    await ensureConnection(world.sync.store.db, 'acme')
+    await ensureConnection(world.sync.store.db, 'globex')
+  })
+  afterAll(async () => {
+    await world[Symbol.asyncDispose]()
+    await host[Symbol.asyncDispose]()
+  })
+
+  const linesOf = () => world.jobs.map(({ payload, line = 'short' }) => [payload.runId, line])
+
+  test('a request tells the queue what is due of its connection, and leaves the others to the sweep', async () => {
+    const { db } = world.sync.store
+    const other = await storeRun(db, { connection: 'globex', state: 'waiting', at: day, digest: null })
+
+    const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'schedule' })
+    const asked = linesOf()
+    await sweep(world.sync)
+
+    expect(asked).toEqual([[id, 'short']])
+    expect(linesOf()).toContainEqual([other, 'short'])
+  })
+
+  test('a run of a source that had many rows the last time waits among the long ones, and one of its events does not', async () => {
+    const { db } = world.sync.store
+    await sql`delete from runs`.execute(db)
+    const former = await storeRun(db, { state: 'finished', at: day })
+    await db.updateTable('runs').set({ rows: 5000 }).where('id', '=', former).execute()
+    const waiting = { state: 'waiting', at: world.clock.now, digest: null } as const
+    const long = await storeRun(db, waiting)
+    const events = await storeRun(db, { ...waiting, feed: 'webhook' })
+    world.jobs.length = 0
+
+    await sweep(world.sync)
+
+    expect(Object.fromEntries(linesOf())).toEqual({ [long]: 'long runs', [events]: 'short' })
+  })
+})

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GiveWay } from '../../src/sync/context.ts'
+import { requestRun } from '../../src/sync/sync.ts'
+import { type Host, openWorld, staff, startHost } from '../helpers/world.ts'
+
+let host: Host
+beforeAll(async () => {
+  host = await startHost()
+})
+afterAll(() => host[Symbol.asyncDispose]())
+
+test('a run gives way while it reads and before it stores and commits, and its batches do before they are claimed', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  world.source.slice = 600
+  world.hrSays(staff(1200))
+  await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+  const told: string[] = []
+  const giveWay: GiveWay = async (read) => void told.push(read ? `${read.rows} rows` : 'gives way')
+  const notes = { 'run.prepared': 'stored', 'run.committed': 'committed', 'request.begun': 'sends' } as const
+  world.sync.events.runPrepared = () => void told.push(notes['run.prepared'])
+  world.sync.events.runCommitted = () => void told.push(notes['run.committed'])
+  world.sync.events.requestBegun = () => void told.push(notes['request.begun'])
+
+  for (let job = world.jobs.shift(); job; job = world.jobs.shift()) await world.workOn(job, undefined, { giveWay })
+
+  expect(told).toEqual([
+    ...['gives way', 'gives way', '600 rows', 'gives way', 'gives way', '1200 rows'],
+    ...['gives way', 'stored', 'gives way', 'committed', 'gives way'],
+    ...['gives way', 'sends', 'gives way', 'sends'],
+  ])
+})
