@@ -95,6 +95,7 @@ export async function assemble(
       if (jobs.some(({ line = 'short' }) => line === 'short')) turns.expectShort()
       await queue.enqueue(jobs)
     },
+    expectShort: turns.expectShort,
     platform,
     events,
     traces,

@@ -37,9 +37,10 @@ export function takeTurns(clock: Clock = machineClock): Turns {
   let leftMs = patience.mostMs
   const waiting: (() => void)[] = []
   let isLetting = false
-  /** Whose piece goes on beside short work. */
-  let passing: object | null = null
+  /** Whose piece goes on beside short work, and since when. */
+  let passing: { readonly who: object; readonly sinceMs: number } | null = null
   let changed = Promise.withResolvers<void>()
+  let lastTurn = Promise.resolve()
 
   function isQuiet(): boolean {
     return shortOnes === 0 && comesUntilMs <= clock.nowMs()
@@ -65,73 +66,82 @@ export function takeTurns(clock: Clock = machineClock): Turns {
     if (isLetting) return
     isLetting = true
     while (waiting.length > 0) {
-      if (isQuiet()) {
-        for (const pass of waiting.splice(0)) pass()
-      } else if (leftMs <= 0 && passing === null) waiting.shift()?.()
+      if (passing !== null && clock.nowMs() - passing.sinceMs >= pieceMs) passing = null
+      if (isQuiet()) for (const pass of waiting.splice(0)) pass()
+      else if (leftMs <= 0 && passing === null) waiting.shift()?.()
       else await untilChanged()
     }
     isLetting = false
   }
 
+  /** Waits until something has changed, or the time for that has come. */
   async function untilChanged(): Promise<void> {
     const sinceMs = clock.nowMs()
     const quietMs = shortOnes > 0 ? Number.POSITIVE_INFINITY : comesUntilMs - sinceMs
+    const passedMs = passing === null ? leftMs : passing.sinceMs + pieceMs - sinceMs
     const timer = new AbortController()
-    const isOver = clock.wait(Math.min(quietMs, leftMs > 0 ? leftMs : pieceMs), timer.signal).then(
-      () => true,
-      () => false,
-    )
-    const wasPassing = passing
-    if ((await Promise.race([changed.promise, isOver])) === true && leftMs <= 0 && passing === wasPassing)
-      passing = null
+    const isOver = clock.wait(Math.min(quietMs, passedMs), timer.signal).catch(() => {})
+    const isUsed = passing === null
+    await Promise.race([changed.promise, isOver])
     timer.abort()
-    if (wasPassing === null) leftMs = Math.max(0, leftMs - (clock.nowMs() - sinceMs))
+    if (isUsed) leftMs = Math.max(0, leftMs - (clock.nowMs() - sinceMs))
   }
 
-  function patiently(): GiveWay {
+  /** Gives way as long work does. It is told when the work has ended. */
+  function patiently(): { readonly giveWay: GiveWay; end(): void } {
     const self = {}
     let sinceMs = clock.nowMs()
-    return async () => {
+
+    function endPiece(): void {
       leftMs = Math.min(patience.mostMs, leftMs + (clock.nowMs() - sinceMs) * patience.perWorked)
-      if (passing === self) passing = null
+      if (passing?.who === self) passing = null
       note()
-      // What has come meanwhile is seen first.
-      await nextTurn()
-      if (!isQuiet()) {
-        await new Promise<void>((resolve) => {
-          waiting.push(() => {
-            if (!isQuiet()) passing = self
-            resolve()
+    }
+
+    return {
+      async giveWay() {
+        endPiece()
+        // What has come meanwhile is seen first, and between the pieces of any two.
+        lastTurn = lastTurn.then(() => nextTurn())
+        await lastTurn
+        if (!isQuiet()) {
+          await new Promise<void>((resolve) => {
+            waiting.push(() => {
+              if (!isQuiet()) passing = { who: self, sinceMs: clock.nowMs() }
+              resolve()
+            })
+            void letPass()
           })
-          void letPass()
-        })
-      }
-      sinceMs = clock.nowMs()
+        }
+        sinceMs = clock.nowMs()
+      },
+      end: endPiece,
     }
   }
 
   return {
     async short(work) {
       shortOnes++
-      let giveWay: GiveWay | null = null
+      let long: ReturnType<typeof patiently> | null = null
       try {
         await work(async (read) => {
-          if (giveWay === null && (read?.rows ?? 0) >= longRows) {
-            giveWay = patiently()
+          if (long === null && (read?.rows ?? 0) >= longRows) {
+            long = patiently()
             endShort()
           }
-          await giveWay?.(read)
+          await long?.giveWay(read)
         })
       } finally {
-        if (giveWay === null) endShort()
+        if (long === null) endShort()
+        else (long as ReturnType<typeof patiently>).end()
       }
     },
     async long(work) {
-      const giveWay = patiently()
+      const { giveWay, end } = patiently()
       try {
         await work(giveWay)
       } finally {
-        if (!isQuiet()) note()
+        end()
       }
     },
     expectShort: () => expectFor(comesWithinMs.enqueued),

@@ -4,6 +4,7 @@ import { maintain, maintainRegularly } from '../database/maintain.ts'
 import { type BoundWorkers, type JobName, type Line, lines, Postponed } from '../queue/jobs.ts'
 import { forgetEvents } from '../store/inbox/inbox.ts'
 import { retain } from '../store/retention/retain.ts'
+import { formerRows } from '../store/runs/claims.ts'
 import type { Platform } from '../sync/context.ts'
 import {
   readBackInDoubt,
@@ -19,10 +20,10 @@ import { repeat } from './repeat.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * How many jobs of each line are worked on at once. Of long runs one reads while the other one's rows are stored; more of them would not be
+ * How many jobs of each line are worked on at once. Of long runs one reads while another one's rows are stored; more of them would not be
  * over sooner. More batches would not be answered sooner than the platform takes requests.
  */
-const concurrency: Readonly<Record<Line, number>> = { short: 5, 'long runs': 2, 'long batches': 4 }
+const concurrency: Readonly<Record<Line, number>> = { short: 5, 'long runs': 3, 'long batches': 4 }
 const sweepMs = 60_000
 /** A worker with nothing to do looks this often whether the store has work that the queue has lost. */
 const lookMs = 3000
@@ -134,25 +135,35 @@ export async function tidyAtTheEnd(assembly: Pick<Assembly, 'sync' | 'config'>):
 
 /** The workers of a line. */
 function boundTo(sync: SyncContext, line: Line, turns: Turns): BoundWorkers {
-  const isShort = line === 'short'
-  const inTurn = isShort ? turns.short : turns.long
   const isExpected = (error: unknown): boolean => error instanceof Postponed
-  const traced = (job: JobName, runId: string, facts: Facts, work: (ctx: SyncContext) => Promise<void>) =>
-    inTurn((giveWay) => {
-      const ctx = { ...sync, giveWay, ...(!isShort && { platform: patient(sync.platform) }) }
+  type Job = { readonly job: JobName; readonly runId: string; readonly facts: Facts; readonly isLong: boolean }
+  const inTurn = ({ job, runId, facts, isLong }: Job, work: (ctx: SyncContext) => Promise<void>) =>
+    turns[isLong ? 'long' : 'short']((giveWay) => {
+      const ctx = { ...sync, giveWay, ...(isLong && { platform: patient(sync.platform) }) }
       return sync.traces.ofRun({ runId, name: `job ${job}`, kind: 'job', facts, isExpected }, () => work(ctx))
     })
   const batch = (job: Exclude<JobName, 'run'>): BoundWorkers['upsert'] => {
-    return (payload, signal) =>
-      traced(job, payload.runId, { 'rollcall.batch': payload.batch }, (ctx) => syncWorkers[job](ctx, payload, signal))
+    return ({ runId, batch }, signal) => {
+      const about = { job, runId, facts: { 'rollcall.batch': batch }, isLong: line !== 'short' }
+      return inTurn(about, (ctx) => syncWorkers[job](ctx, { runId, batch }, signal))
+    }
   }
   return {
-    run: (payload, signal) => traced('run', payload.runId, {}, (ctx) => syncWorkers.run(ctx, payload, signal)),
+    run: async (payload, signal) => {
+      const { runId } = payload
+      const isLong = line !== 'short' && !(await isFirst(sync, runId))
+      await inTurn({ job: 'run', runId, facts: {}, isLong }, (ctx) => syncWorkers.run(ctx, payload, signal))
+    },
     upsert: batch('upsert'),
     update: batch('update'),
     delete: batch('delete'),
     session: batch('session'),
   }
+}
+
+/** Whether nobody knows how long a run is, as none of its connection has read the source before. */
+async function isFirst({ store: { db } }: SyncContext, runId: string): Promise<boolean> {
+  return (await formerRows(db, [runId])).get(runId) === null
 }
 
 /** The way to the platform for work that has time. */

@@ -120,6 +120,8 @@ export type SyncContext = {
   readonly lease: Lease
   /** Left out where nobody waits. */
   readonly giveWay?: GiveWay
+  /** Is told first when a run is asked for, so that what is under way gives way before it is enqueued. */
+  readonly expectShort?: () => void
   /**
    * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
    * the same rows in another way. `telling`: so many people of each export are read in any case, 10,000 unless told otherwise. Left out:

@@ -38,7 +38,10 @@ export async function enqueueWaiting(ctx: SyncContext, connection: string): Prom
   await enqueue(ctx, await runJobs(ctx, waiting))
 }
 
-/** The jobs of runs. A long one has workers of its own, and of the others what has begun is sent before the next one begins. */
+/**
+ * The jobs of runs. A long one has workers of its own, and so has one of which nobody knows how long it is; that one goes first, since most
+ * are not. Of the others, what has begun is sent before the next one begins.
+ */
 export async function runJobs(
   { store: { db } }: Pick<SyncContext, 'store'>,
   runs: readonly { readonly runId: string; readonly jobId: string }[],
@@ -48,8 +51,10 @@ export async function runJobs(
     runs.map(({ runId }) => runId),
   )
   return runs.map(({ runId, jobId }) => {
-    const line = (rows.get(runId) ?? 0) >= longRows ? 'long runs' : 'short'
-    return { name: 'run', payload: { runId }, id: jobId, round: 1, line }
+    const job = { name: 'run', payload: { runId }, id: jobId } as const
+    const former = rows.get(runId)
+    if (former === null) return { ...job, line: 'long runs' }
+    return { ...job, line: (former ?? 0) >= longRows ? 'long runs' : 'short', round: 1 }
   })
 }
 

@@ -48,6 +48,7 @@ export async function requestRun(
 ): Promise<Run> {
   const { db } = ctx.store
   const connection = connectionOf(ctx, request.connection)
+  ctx.expectShort?.()
   const now = ctx.now()
   const requestedBy = askersOf(request)
   if (request.trigger === 'operator') mustKnowWhoAsks(connection, requestedBy)

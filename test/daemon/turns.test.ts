@@ -111,6 +111,29 @@ test('a piece that does not end soon keeps no other long work from going on', as
   expect(told).toEqual(['commits', 'leaver'])
 })
 
+test('a long run that ends makes way for the next one, however often short work comes and goes', async () => {
+  const { clock, pass } = standingClock()
+  const turns = takeTurns(clock)
+  const told: string[] = []
+  const works = (who: string) =>
+    turns.long(async (giveWay) => {
+      await giveWay()
+      told.push(who)
+    })
+  const comesAndGoes = async (untilMs: number) => {
+    while (clock.nowMs() < untilMs) await turns.short(() => clock.wait(100, new AbortController().signal))
+  }
+
+  const short = comesAndGoes(5000)
+  const long = [works('one'), works('other')]
+  await pass(2200)
+  const soon = [...told]
+  await pass(10_000)
+  await Promise.all([short, ...long])
+
+  expect(soon).toEqual(['one', 'other'])
+})
+
 test('a run of which nothing was known gives way once it has read as many rows as a long one', async () => {
   const { clock, pass } = standingClock()
   const turns = takeTurns(clock)

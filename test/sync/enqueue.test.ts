@@ -60,22 +60,36 @@ describe('what is due', () => {
     const asked = linesOf()
     await sweep(world.sync)
 
-    expect(asked).toEqual([[id, 'short']])
-    expect(linesOf()).toContainEqual([other, 'short'])
+    expect(asked).toEqual([[id, 'long runs']])
+    expect(linesOf()).toContainEqual([other, 'long runs'])
   })
 
-  test('a run of a source that had many rows the last time waits among the long ones, and one of its events does not', async () => {
+  test('runs go by the rows of the last one: many, few, and not known', async () => {
     const { db } = world.sync.store
     await sql`delete from runs`.execute(db)
-    const former = await storeRun(db, { state: 'finished', at: day })
-    await db.updateTable('runs').set({ rows: 5000 }).where('id', '=', former).execute()
     const waiting = { state: 'waiting', at: world.clock.now, digest: null } as const
-    const long = await storeRun(db, waiting)
+    const asks = async (connection: string, rows: number | null) => {
+      await ensureConnection(db, connection)
+      if (rows !== null) {
+        const former = await storeRun(db, { connection, state: 'finished', at: day })
+        await db.updateTable('runs').set({ rows }).where('id', '=', former).execute()
+      }
+      return await storeRun(db, { ...waiting, connection })
+    }
+    const long = await asks('acme', 5000)
     const events = await storeRun(db, { ...waiting, feed: 'webhook' })
+    const short = await asks('globex', 4999)
+    const first = await asks('initech', null)
     world.jobs.length = 0
 
     await sweep(world.sync)
 
-    expect(Object.fromEntries(linesOf())).toEqual({ [long]: 'long runs', [events]: 'short' })
+    const places = world.jobs.map(({ payload, line, round = 0 }) => [payload.runId, [line, round]])
+    expect(Object.fromEntries(places)).toEqual({
+      [long]: ['long runs', 1],
+      [events]: ['short', 1],
+      [short]: ['short', 1],
+      [first]: ['long runs', 0],
+    })
   })
 })

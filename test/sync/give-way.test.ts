@@ -30,3 +30,18 @@ test('a run gives way while it reads and before it stores and commits, and its b
     ...['gives way', 'sends', 'gives way', 'sends'],
   ])
 })
+
+test('whatever is under way is told of a run that is asked for before the queue is', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const told: string[] = []
+  const ctx = {
+    ...world.sync,
+    expectShort: () => void told.push('expected'),
+    enqueue: async () => void told.push('enqueued'),
+  }
+
+  await requestRun(ctx, { connection: 'acme', trigger: 'operator' })
+
+  expect(told).toEqual(['expected', 'enqueued'])
+})

@@ -55,16 +55,16 @@ export async function claimRun(
   })
 }
 
-/** How many rows the last run of its connection has read, by the ids of runs that are to read the source. Others, and first ones, are left out. */
-export async function formerRows(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+/** How many rows the last run of its connection has read, null if there was none, by the ids of runs that are to read the source. */
+export async function formerRows(db: Db, runIds: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
   if (runIds.length === 0) return new Map()
-  const { rows } = await sql<{ id: string; rows: number }>`
+  const { rows } = await sql<{ id: string; rows: number | null }>`
     select asked.id, former.rows
-    from runs asked cross join lateral (
+    from runs asked left join lateral (
       select rows from runs
       where connection = asked.connection and feed = 'source' and rows is not null
       order by created_at desc, id desc limit 1
-    ) former
+    ) former on true
     where asked.id = any(${runIds}) and asked.feed = 'source'`.execute(db)
   return new Map(rows.map(({ id, rows }) => [id, rows]))
 }
