@@ -25,6 +25,9 @@ const middleShare = 0.05
 /** So many small ones are timed alone, before anything else. */
 const timedAlone = 10
 const lookMs = 20
+/** Between two small ones beside the large ones: 0, 70, 140 ms and so on. */
+const pauseStepMs = 70
+const mostPauseMs = 400
 
 export type SimulationOptions = {
   readonly server: string
@@ -38,12 +41,16 @@ export type Simulation = {
   readonly people: number
   /** Of a small connection from the request for its run to the end of the run, in seconds of the machine. */
   readonly aloneSeconds: number
+  /** Of the longest one, and of the one in the middle. */
   readonly behindSeconds: number
+  readonly middleBehindSeconds: number
   readonly timedBehind: number
   /** Of the large ones, which went on meanwhile. */
   readonly largeSeconds: number
   /** Of all at once, in which everybody is new. */
   readonly nightSeconds: number
+  /** The same when nothing has changed. */
+  readonly nextNightSeconds: number
   readonly requests: number
   readonly refused: number
   readonly cpuSeconds: number
@@ -54,9 +61,10 @@ type Size = keyof typeof sizes
 type Connection = { readonly name: string; readonly size: Size }
 
 /**
- * A daemon with connections of mixed size against a platform that is simulated. First everybody is new, and all are requested at once.
- * Then all are sent again: a few small ones alone, and then the large ones at once, and small ones beside them, one after the other,
- * until the large ones have ended.
+ * A daemon with connections of mixed size against a platform that is simulated. First everybody is new, and all are requested at once, and
+ * then once more without a change.
+ * Then all are sent again: a few small ones alone, and then the large ones at once, and small ones beside them, one after the other with
+ * pauses of different lengths, until the large ones have ended.
  */
 export async function simulate({ server, redis, connections: count, speed }: SimulationOptions): Promise<Simulation> {
   await using opening = new AsyncDisposableStack()
@@ -83,11 +91,15 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
     (await control.startRun({ params: { connection: name }, body: { full } })).id
   const timed = async (connection: Connection) => await finished(store, [await request(connection)])
 
-  const nightMs = performance.now()
-  const everybody: string[] = []
-  for (const connection of connections) everybody.push(await request(connection, false))
-  await finished(store, everybody)
-  const nightSeconds = (performance.now() - nightMs) / 1000
+  const night = async () => {
+    const beganMs = performance.now()
+    const runs: string[] = []
+    for (const connection of connections) runs.push(await request(connection, false))
+    await finished(store, runs)
+    return (performance.now() - beganMs) / 1000
+  }
+  const nightSeconds = await night()
+  const nextNightSeconds = await night()
 
   const alone: number[] = []
   for (const connection of small.slice(0, timedAlone)) alone.push(await timed(connection))
@@ -95,11 +107,12 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   const largeMs = performance.now()
   const largeRuns = await Promise.all(large.map((connection) => request(connection)))
   const behind: number[] = []
-  for (const connection of small) {
-    if (await areFinished(store, largeRuns)) break
-    behind.push(await timed(connection))
+  for (let at = 0; !(await areFinished(store, largeRuns)); at++) {
+    const connection = small[at % small.length]
+    if (connection) behind.push(await timed(connection))
+    // So that they meet whatever the large ones do at the time.
+    await pause((at * pauseStepMs) % mostPauseMs)
   }
-  await finished(store, largeRuns)
   const largeSeconds = (performance.now() - largeMs) / 1000
 
   const told = z
@@ -110,9 +123,11 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
     people: told.people,
     aloneSeconds: middleOf(alone),
     behindSeconds: Math.max(...behind),
+    middleBehindSeconds: middleOf(behind),
     timedBehind: behind.length,
     largeSeconds,
     nightSeconds,
+    nextNightSeconds,
     requests: told.requests,
     refused: told.refused,
     ...(await usedBy(daemon.pid)),
