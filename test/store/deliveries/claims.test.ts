@@ -157,6 +157,23 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     expect(afterwards).toMatchObject([{ runId, batch: 1, kind: 'upsert', jobId: `${runId}-1-1` }])
   })
 
+  test('what is left of a run with more than four batches is told from what is left of a smaller one', async () => {
+    await using opened = await open()
+    const { db } = opened
+    const runId = await delivering(opened)
+    const few = await dueDeliveries(db, { now })
+    await sql`
+      insert into deliveries (run_id, batch, kind, state, due_at, people)
+      select ${runId}, batch, 'upsert', 'done', ${now}, 0 from generate_series(2, 5) batch`.execute(db)
+
+    const many = await dueDeliveries(db, { now })
+    const ofOthers = await dueDeliveries(db, { now, connection: 'globex' })
+
+    expect(few).toMatchObject([{ batch: 1, isLong: false }])
+    expect(many).toMatchObject([{ batch: 1, isLong: true }])
+    expect(ofOthers).toEqual([])
+  })
+
   test('a slower, older attempt can neither send a step nor write an outcome', async () => {
     await using opened = await open()
     const { db, me, store } = opened
