@@ -67,7 +67,8 @@ export async function openQueue({
   opening.defer(async () => {
     await Promise.all([...producers.values()].map((producer) => producer.close()))
   })
-  await answered(producerOf('short').getVersion(), backend.place)
+  // A producer that is made while its server is away would never work.
+  for (const line of lines) await answered(producerOf(line).getVersion(), backend.place)
   const workings = new Set<Working>()
   opening.defer(async () => {
     await Promise.all([...workings].map((working) => working.stop({ withinMs: 0 })))
