@@ -107,9 +107,8 @@ export async function openQueue({
       return waiting.reduce((sum, count) => sum + count, 0)
     },
     async held() {
-      return new Set(
-        await answeredWithin(checkWithinMs, producer.getRanges(['active', 'delayed'], 0, -1), backend.place),
-      )
+      const held = lines.map((line) => producerOf(line).getRanges(['active', 'delayed'], 0, -1))
+      return new Set((await answeredWithin(checkWithinMs, Promise.all(held), backend.place)).flat())
     },
     async clear() {
       for (const line of lines) await answered(producerOf(line).obliterate({ force: true }), backend.place)
