@@ -17,7 +17,7 @@ export type Shown = { text: string; asOf: string; delimiter: string; chunkBytes:
 export async function openFileWorld(host: Host, { isSparing, at }: { isSparing: boolean; at?: string }) {
   const { client } = await host.tenant()
   const shown: Shown = { text: '', asOf: '', delimiter: ',', chunkBytes: 200 }
-  const counted = { leftOut: 0 }
+  const counted = { leftOut: 0, together: 0 }
   const world = await openWorld({
     client,
     ...(at !== undefined && { at }),
@@ -33,7 +33,7 @@ export type FileWorld = Awaited<ReturnType<typeof openFileWorld>>
 
 function connectorOf(
   shown: Shown,
-  { isSparing, counted }: { isSparing: boolean; counted: { leftOut: number } },
+  { isSparing, counted }: { isSparing: boolean; counted: { leftOut: number; together: number } },
 ): Connector {
   return {
     open: async () => {
@@ -59,6 +59,7 @@ function connectorOf(
                 leavesOutStretch(...place) {
                   const stretch = filter.leavesOutStretch(...place)
                   counted.leftOut += stretch?.records ?? 0
+                  counted.together += stretch?.records ?? 0
                   return stretch
                 },
                 leavesOut(record) {

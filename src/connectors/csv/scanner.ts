@@ -75,8 +75,12 @@ export class RecordScanner {
     let start = 0
     let at = this.#held.length
     while (at < text.length) {
-      const stretch = at === start ? passOver(text, start, this.#line) : null
+      // Also where a record began in the chunk before, which was not enough then to tell.
+      const stretch = at === start || start === 0 ? passOver(text, start, this.#line) : null
       if (stretch !== null) {
+        this.#inside = inside.start
+        this.#linesWithin = 0
+        this.#returnWithin = false
         start += stretch.bytes
         if (!this.#endsAsOthers(text, start - 1)) return false
         this.#line += stretch.records
