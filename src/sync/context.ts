@@ -124,8 +124,8 @@ export type SyncContext = {
   readonly expectShort?: () => void
   /**
    * Exports leave an index behind, and where they say the same they are not read again. `version`: of this program, since another one may read
-   * the same rows in another way. `telling`: so many people of each export are read in any case, 10,000 unless told otherwise. Left out:
-   * every export is read whole.
+   * the same rows in another way. `telling`: checks look at so many people of each export, 10,000 unless told otherwise. Left out: every
+   * export is read whole.
    */
   readonly indexing?: { readonly version: string; readonly telling?: number }
   /** Who started this process; null where that is not known. */

@@ -7,14 +7,17 @@ import type { Run } from '../../src/store/runs/runs.ts'
 import { webhookFeed } from './events.ts'
 import { type Host, headers, openWorld, type World } from './world.ts'
 
-/** So few people of an export are read in any case, so that small exports show what large ones do. */
-const telling = 3
-
 /** An export as HR puts it where the source looks. */
 export type Shown = { text: string; asOf: string; delimiter: string; chunkBytes: number }
 
-/** A world whose exports are files. `isSparing`: what one export leaves behind is used for the next. */
-export async function openFileWorld(host: Host, { isSparing, at }: { isSparing: boolean; at?: string }) {
+/**
+ * A world whose exports are files. `isSparing`: what one export leaves behind is used for the next. `telling`: checks look at so few people
+ * of each, so that small exports show what large ones do.
+ */
+export async function openFileWorld(
+  host: Host,
+  { isSparing, at, telling = 3 }: { isSparing: boolean; at?: string; telling?: number },
+) {
   const { client } = await host.tenant()
   const shown: Shown = { text: '', asOf: '', delimiter: ',', chunkBytes: 200 }
   const counted = { leftOut: 0, together: 0 }

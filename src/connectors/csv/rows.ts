@@ -26,6 +26,8 @@ type RowsOptions = {
 
 const nothing: Buffer = Buffer.alloc(0)
 const usualRowsInSlice = 500
+/** The first slice is of so many bytes: its rows are read to see which others may be left out. */
+const firstBytes = 4096
 /** A slice ends with so many chunks, however few rows they bring. */
 const chunksInSlice = 64
 /** Line ends behind the records of a chunk: csv-parse looks ahead so many bytes at most, and would hold the last record back. */
@@ -106,15 +108,17 @@ export async function* readFilteredRows(
 
   let slice: SourceRow[] = []
   let chunksRead = 0
-  for await (const chunk of chunks) {
+  let enough = 1
+  for await (const chunk of beginningSmall(chunks)) {
     const part = partOf(chunk)
     if (part.length > 0) {
       const records = await parser.write(part)
       for (const row of below.rowsOf(isGivenUp ? records : read.placed(records, filter))) slice.push(row)
     }
     chunksRead += 1
-    if (slice.length < rowsInSlice && chunksRead < chunksInSlice) continue
+    if (slice.length < enough && chunksRead < chunksInSlice) continue
     yield slice
+    enough = rowsInSlice
     slice = []
     chunksRead = 0
   }
@@ -124,6 +128,16 @@ export async function* readFilteredRows(
   const records = [...(await parser.write(last)), ...(await parser.end())]
   parser.checkTerminated()
   yield [...slice, ...below.rowsOf(isGivenUp ? records : read.placed(records, filter))]
+}
+
+async function* beginningSmall(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const chunk of chunks) {
+    if (isFirst) yield chunk.subarray(0, firstBytes)
+    const rest = isFirst ? chunk.subarray(firstBytes) : chunk
+    if (rest.length > 0) yield rest
+    isFirst = false
+  }
 }
 
 /** Knows in which line of the text the records stand that csv-parse was given, though others were left out before them. */

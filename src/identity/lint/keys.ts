@@ -126,6 +126,12 @@ export function watchSeveralRows({ columns, telling }: LintScope): Watch[] {
         else seen.add(identityId)
         return rank !== undefined || rows >= telling
       },
+      // Whoever leaves a row out has seen that its key stands in no other one.
+      spares: () => true,
+      spareOne() {
+        rows += 1
+        return rows >= telling
+      },
       found() {
         if (again.first === null || again.count < 2 || again.count < mostKeysTwice * rows) return null
         // A key may be an address where nothing else serves as one, so it is not shown here.

@@ -4,7 +4,7 @@ import { watchDateFormats, watchSameDates, watchTwoDigitYears } from './dates.ts
 import { watchInvisibleKeys, watchScientificKeys, watchSeveralRows, watchShrunkKeys } from './keys.ts'
 import { watchAddresses, watchBlankColumns, watchLeavers, watchManagers } from './people.ts'
 import { type RowTraits, readTraits } from './traits.ts'
-import { type LintScope, mostTelling, type ReadTraits, type Watch } from './watch.ts'
+import { type LintScope, mostTelling, type ReadTraits, type SparedRow, type Watch } from './watch.ts'
 
 /** The checks. Those of a snapshot rest on the export listing everybody, and say nothing about a delta. */
 const checks = {
@@ -34,10 +34,13 @@ export type Finding = { readonly check: LintCheck; readonly message: string; rea
 export type Lint = {
   /** To be shown every row with what the mapping told of it, in the order of the export. */
   readonly see: (row: MappableRow, told: Sighting | Reject) => void
-  /** Whether rows with these traits need not be shown any more. */
-  readonly spares: (traits: RowTraits) => boolean
+  /** Whether rows with these traits need not be shown any more. `knowsAddress`: where it is known what the addresses in them are compared by. */
+  readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
   /** Takes so many rows into account that were not shown. */
   readonly spare: (traits: RowTraits, times: number) => void
+  /** Whether rows that are not shown are also to be named one by one, in their order among all others. */
+  readonly wantsEach: () => boolean
+  readonly spareOne: (traits: RowTraits, row: Omit<SparedRow, 'traits'>) => void
   readonly findings: () => Finding[]
 }
 
@@ -46,16 +49,18 @@ export function createLint({
   mode,
   traps = [],
   telling = mostTelling,
+  addressOf = (email) => email,
   ...about
-}: Omit<LintScope, 'telling'> & {
+}: Omit<LintScope, 'telling' | 'addressOf'> & {
   readonly mode: 'snapshot' | 'delta'
   readonly traps?: readonly Trap[] | undefined
   readonly telling?: number | undefined
+  readonly addressOf?: LintScope['addressOf'] | undefined
 }): Lint {
-  const scope = { ...about, telling }
+  const scope = { ...about, telling, addressOf }
   const chosen = lintChecks.filter((check) => mode === 'snapshot' || !checks[check].needsSnapshot)
   const watches = chosen.flatMap((check) => checks[check].watch(scope).map((watch: Watch) => ({ check, ...watch })))
-  const ofSightings = watches.flatMap(({ see, spares, spare }) => (see ? [{ see, spares, spare }] : []))
+  const ofSightings = watches.flatMap(({ see, ...spared }) => (see ? [{ see, ...spared }] : []))
   const known = new Map<RowTraits, ReadTraits>()
   const read = (traits: RowTraits): ReadTraits => {
     const before = known.get(traits) ?? readTraits(traits)
@@ -77,10 +82,16 @@ export function createLint({
         if (ofSightings[index]?.see(told, row)) ofSightings.splice(index, 1)
       }
     },
-    spares: (traits) => ofSightings.every(({ spares }) => spares?.(read(traits))),
+    spares: (traits, knowsAddress) => ofSightings.every(({ spares }) => spares?.(read(traits), knowsAddress)),
     spare(traits, times) {
       people += times
       for (const { spare } of ofSightings) spare?.(read(traits), times)
+    },
+    wantsEach: () => ofSightings.some(({ spareOne }) => spareOne),
+    spareOne(traits, row) {
+      for (let index = ofSightings.length - 1; index >= 0; index -= 1) {
+        if (ofSightings[index]?.spareOne?.({ traits: read(traits), ...row })) ofSightings.splice(index, 1)
+      }
     },
     findings: () =>
       watches.flatMap(({ check, found }) => {

@@ -1,5 +1,5 @@
 import { startsAfterLeaving } from '../employment.ts'
-import { type Sighting, timedFieldsOf } from '../record.ts'
+import { timedFieldsOf } from '../record.ts'
 import { column, countPeople, fewestTelling, type LintScope, type Watch } from './watch.ts'
 
 /** Finds exports in which no one has left, though they have a column to say so. A leaving date that lies ahead is no leaver yet. */
@@ -75,25 +75,31 @@ export function watchManagers({ columns }: LintScope): Watch[] {
 }
 
 /** Finds an e-mail address that several of the first people have. */
-export function watchAddresses({ columns, telling }: LintScope): Watch[] {
+export function watchAddresses({ columns, telling, addressOf }: LintScope): Watch[] {
   if (columns.email === undefined) return []
-  const owners = new Map<string, Sighting>()
+  /** `identityId`: null of a row that was left out, whose key stands in no other one. */
+  const owners = new Map<string, { readonly identityId: string | null; readonly line: number }>()
   let shared = 0
   let first: { readonly line: number; readonly before: number } | null = null
+
+  function note(address: string, { identityId, line }: { identityId: string | null; line: number }): boolean {
+    const owner = owners.get(address)
+    if (owner === undefined) {
+      owners.set(address, { identityId, line })
+    } else if (owner.identityId === null || owner.identityId !== identityId) {
+      shared += 1
+      first ??= { line, before: owner.line }
+    }
+    return owners.size >= telling
+  }
+
   return [
     {
-      see(sighting) {
-        const { email } = sighting.fields
-        if (typeof email !== 'string') return false
-        const owner = owners.get(email)
-        if (owner === undefined) {
-          owners.set(email, sighting)
-        } else if (owner.identityId !== sighting.identityId) {
-          shared += 1
-          first ??= { line: sighting.origin.line, before: owner.origin.line }
-        }
-        return owners.size >= telling
+      see({ fields: { email }, identityId, origin }) {
+        return typeof email === 'string' && note(addressOf(email), { identityId, line: origin.line })
       },
+      spares: ({ fills }, knowsAddress) => knowsAddress || !fills('email'),
+      spareOne: ({ address, line }) => address !== null && note(address, { identityId: null, line }),
       found() {
         if (first === null) return null
         const { line, before } = first

@@ -17,6 +17,8 @@ export type LintScope = {
   readonly exportDate: string
   /** How many people tell enough about how the export is made. */
   readonly telling: number
+  /** What e-mail addresses are compared by. */
+  readonly addressOf: (email: string) => string
 }
 
 /** What checks need to know of a row that reads as one of the last accepted export did. Rows with equal traits are the same to them. */
@@ -32,16 +34,21 @@ export type ReadTraits = {
   readonly managerDigits: number
 }
 
+/** A row that was left out, as far as checks need to know it. `address`: what its e-mail address is compared by, where that is known. */
+export type SparedRow = { readonly traits: ReadTraits; readonly line: number; readonly address: string | null }
+
 export type Found = { readonly message: string; readonly line?: number }
 
 /** One check at work on one export: it is shown every row, and says at the end what it found. */
 export type Watch = {
   /** Returns true once no further sighting can matter; it is shown no more of them then. */
   readonly see?: (sighting: Sighting, row: MappableRow) => boolean
-  /** Whether sightings with these traits need not be shown to it any more; left out: all have to be. */
-  readonly spares?: (traits: ReadTraits) => boolean
+  /** Whether sightings with these traits need not be shown to it any more; left out: all have to be. `knowsAddress`: of such a row. */
+  readonly spares?: (traits: ReadTraits, knowsAddress: boolean) => boolean
   /** Takes so many sightings into account that it was not shown. */
   readonly spare?: (traits: ReadTraits, times: number) => void
+  /** The same of one, where the order of all sightings matters. Returns true once no further one can. */
+  readonly spareOne?: (row: SparedRow) => boolean
   readonly seeReject?: (reject: Reject, row: MappableRow) => void
   /** `people` is the number of sightings. */
   readonly found: (people: number) => Found | null

@@ -34,12 +34,16 @@ export type IndexHead = Omit<z.infer<typeof Head>, 'version'>
 /** An index as it is kept. */
 export type StoredIndex = { readonly head: string; readonly parts: readonly Buffer[]; readonly seal: Buffer }
 
-/** Entries side by side. The key of each ends at its `keyEnds`. */
+/**
+ * Entries side by side. The key of each ends at its `keyEnds`. `addresses`: of the first ones, what their e-mail addresses are compared by,
+ * in as many bytes as a digest; zeros: that is not known.
+ */
 export type Entries = {
   readonly digests: Buffer
   readonly kinds: Uint8Array
   readonly keys: Buffer
   readonly keyEnds: Int32Array
+  readonly addresses: Buffer
 }
 
 /** Stretches of entries in their order: what was text in a row is known by one digest. `bytes` are those of the text. */
@@ -140,6 +144,15 @@ export class ExportIndex {
     return keyAt(this.entries, entry)
   }
 
+  /** What the e-mail address of an entry is compared by; null: that is not known. */
+  addressOf(entry: number): string | null {
+    const { addresses } = this.entries
+    const start = entry * digestBytes
+    if (start >= addresses.length) return null
+    const address = addresses.toString('latin1', start, start + digestBytes)
+    return address === noAddress ? null : address
+  }
+
   #keyBytes(entry: number): Buffer {
     return this.entries.keys.subarray(keyStart(this.entries, entry), this.entries.keyEnds[entry])
   }
@@ -205,6 +218,8 @@ export class ExportIndex {
   }
 }
 
+const noAddress = '\0'.repeat(digestBytes)
+
 /** Whether the digest with this number among digests is the beginning of another one. */
 export function isDigestAt(digests: Buffer, number: number, other: string): boolean {
   const start = number * digestBytes
@@ -245,9 +260,9 @@ function put(table: Int32Array, hashed: number, entry: number): void {
 }
 
 /**
- * Collects entries in the form in which they are kept. A part holds numbers of four bytes (how many entries and stretches), of each entry
- * its digest, its kind and the length of its key (2 bytes), of each stretch its first entry in the part (2), its length (1), its bytes (4)
- * and its digest, and at last the keys.
+ * Collects entries in the form in which they are kept. A part holds numbers of four bytes (how many entries, stretches and addresses), of
+ * each entry its digest, its kind and the length of its key (2 bytes), of each stretch its first entry in the part (2), its length (1), its
+ * bytes (4) and its digest, of each of the first entries its address, and at last the keys.
  */
 export class EntriesBuilder {
   readonly #parts: Buffer[] = []
@@ -258,8 +273,16 @@ export class EntriesBuilder {
   #keysUntil = 0
   #count = 0
   #stretches: KnownStretch[] = []
+  #addresses = Buffer.alloc(0)
+  #addressed = 0
+  readonly #addressesKept: number
   /** How many were added. */
   size = 0
+
+  /** `addressesKept`: of so many entries at the beginning. */
+  constructor({ addressesKept }: { readonly addressesKept: number }) {
+    this.#addressesKept = addressesKept
+  }
 
   /** Adds the entries from one on, so many of them. */
   add(entries: Entries, first: number, count: number): void {
@@ -299,15 +322,27 @@ export class EntriesBuilder {
       this.#lengths.writeUInt16LE(end - start, (this.#count + entry - from) * 2)
       start = end
     }
+    this.#copyAddresses(entries.addresses, from, until)
     this.#count += until - from
     this.size += until - from
   }
 
+  #copyAddresses(addresses: Buffer, from: number, until: number): void {
+    const last = Math.min(until, addresses.length / digestBytes, from + this.#addressesKept - this.size)
+    if (last <= from) return
+    const place = this.#count * digestBytes
+    const end = place + (last - from) * digestBytes
+    if (end > this.#addresses.length) this.#addresses = Buffer.concat([this.#addresses], 2 * end)
+    addresses.copy(this.#addresses, place, from * digestBytes, last * digestBytes)
+    this.#addressed = this.#count + last - from
+  }
+
   #close(): void {
     const stretches = this.#stretches
-    const counts = Buffer.alloc(8)
+    const counts = Buffer.alloc(countsBytes)
     counts.writeUInt32LE(this.#count)
     counts.writeUInt32LE(stretches.length, 4)
+    counts.writeUInt32LE(this.#addressed, 8)
     const places = Buffer.alloc(stretches.length * stretchBytes)
     for (const [at, { first, records, bytes }] of stretches.entries()) {
       places.writeUInt16LE(first, at * stretchBytes)
@@ -322,16 +357,20 @@ export class EntriesBuilder {
         this.#lengths.subarray(0, this.#count * 2),
         places,
         ...stretches.map(({ digest }) => digest),
+        this.#addresses.subarray(0, this.#addressed * digestBytes),
         this.#keys.subarray(0, this.#keysUntil),
       ]),
     )
     this.#stretches = []
+    this.#addresses = Buffer.alloc(0)
+    this.#addressed = 0
     this.#count = 0
     this.#keysUntil = 0
   }
 }
 
-/** What a part says of the place of a stretch. */
+/** What stands at the beginning of a part, and what it says of the place of a stretch. */
+const countsBytes = 12
 const stretchBytes = 7
 
 /** An index in the form in which it is kept, sealed with a key: nobody else can make one. */
@@ -364,18 +403,21 @@ export function openIndex(
     digests: Buffer.allocUnsafe(stretched * digestBytes),
   }
   const keys: Buffer[] = []
+  let addresses = Buffer.alloc(0)
   let first = 0
   let firstStretch = 0
   let keyEnd = 0
   for (const part of parts) {
     const count = part.readUInt32LE(0)
     const ofStretches = part.readUInt32LE(4)
-    const kindsAt = 8 + count * digestBytes
+    const addressed = part.readUInt32LE(8)
+    const kindsAt = countsBytes + count * digestBytes
     const lengthsAt = kindsAt + count
     const placesAt = lengthsAt + count * 2
     const stretchDigestsAt = placesAt + ofStretches * stretchBytes
-    const keysAt = stretchDigestsAt + ofStretches * digestBytes
-    part.copy(entries.digests, first * digestBytes, 8, kindsAt)
+    const addressesAt = stretchDigestsAt + ofStretches * digestBytes
+    const keysAt = addressesAt + addressed * digestBytes
+    part.copy(entries.digests, first * digestBytes, countsBytes, kindsAt)
     entries.kinds.set(part.subarray(kindsAt, lengthsAt), first)
     for (let at = 0; at < count; at += 1) {
       keyEnd += part.readUInt16LE(lengthsAt + at * 2)
@@ -387,12 +429,16 @@ export function openIndex(
       stretches.counts[firstStretch + at] = part.readUInt8(place + 2)
       stretches.bytes[firstStretch + at] = part.readUInt32LE(place + 3)
     }
-    part.copy(stretches.digests, firstStretch * digestBytes, stretchDigestsAt, keysAt)
+    part.copy(stretches.digests, firstStretch * digestBytes, stretchDigestsAt, addressesAt)
+    if (addressed > 0) {
+      addresses = Buffer.concat([addresses], (first + addressed) * digestBytes)
+      part.copy(addresses, first * digestBytes, addressesAt, keysAt)
+    }
     keys.push(part.subarray(keysAt))
     first += count
     firstStretch += ofStretches
   }
-  return new ExportIndex(head, { ...entries, keys: Buffer.concat(keys) }, stretches)
+  return new ExportIndex(head, { ...entries, keys: Buffer.concat(keys), addresses }, stretches)
 }
 
 function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Buffer {

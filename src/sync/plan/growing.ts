@@ -48,6 +48,12 @@ export class Bytes {
     this.length += this.#bytes.write(text, this.length, encoding)
   }
 
+  addZeros(count: number): void {
+    this.#makeRoom(count)
+    this.#bytes.fill(0, this.length, this.length + count)
+    this.length += count
+  }
+
   push(byte: number): void {
     this.#makeRoom(1)
     this.#bytes[this.length] = byte

@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto'
 import type { Filtered, Reading } from '../../connectors/connector.ts'
 import type { PlanContext } from '../../identity/decide.ts'
 import { speaksOfAll } from '../../identity/decider.ts'
 import { fingerprint } from '../../identity/digest.ts'
+import { mostTelling } from '../../identity/lint/watch.ts'
 import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
 import type { KeyAnswers } from '../../identity/rekeyed.ts'
 import { keyOf } from '../../store/audit/key.ts'
 import { acceptedIndex, beginIndex, unsettledPeople } from '../../store/plans/export-index.ts'
 import type { Db } from '../../store/schema.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
-import { type ExportIndex, indexVersion, openIndex } from './export-index.ts'
+import { digestBytes, type ExportIndex, indexVersion, openIndex } from './export-index.ts'
 import { type RecordWatch, watchRecords } from './record-watch.ts'
 
 /** Of more people than this share of an index, all are read: it would spare little, and each of the others is looked up by itself. */
@@ -31,6 +33,7 @@ type Place = {
   readonly rules: FeedRules
   readonly mapping: Mapping
   readonly answers: KeyAnswers
+  readonly key: Buffer | null
   readonly context: PlanContext
   readonly acceptedAsOf: string | null
   /** The run that leaves an index behind; null: none is left. */
@@ -39,26 +42,42 @@ type Place = {
   readonly isWhole: boolean
 }
 
+/** What the digests of an index are made with; null: there is no key for that. */
+export function indexKey(db: Db, connection: string): Buffer | null {
+  const secret = keyOf(db)?.digest('export index', connection)
+  return secret === undefined ? null : Buffer.from(secret.split(':').at(-1) ?? '', 'hex')
+}
+
+/** What an e-mail address is compared by in an index with this key. */
+export function addressDigest(key: Buffer, email: string): string {
+  const hashed = createHash('sha256').update(key).update('address\n').update(email)
+  return hashed.digest('latin1').slice(0, digestBytes)
+}
+
 /** Null: the export is read as if no other had been before, and leaves nothing behind. */
 export async function spareReading(
   { store: { db }, indexing }: Pick<SyncContext, 'store' | 'indexing'>,
   place: Place,
 ): Promise<Sparing | null> {
-  const { connection, reading, rules: ofFeed, mapping, context, acceptedAsOf, runId, isWhole } = place
+  const { connection, reading, rules: ofFeed, mapping, key, context, acceptedAsOf, runId, isWhole } = place
   const { filtered } = reading
-  const secret = keyOf(db)?.digest('export index', connection.name)
   // What checks need to know of records of a shape of their own is not kept.
   const isOfPeople = ofFeed.shape === undefined
   const canSpare = isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0
-  if (!indexing || !filtered || secret === undefined || !canSpare || !speaksOfAll(context, acceptedAsOf)) return null
-  const key = Buffer.from(secret.split(':').at(-1) ?? '', 'hex')
+  if (!indexing || !filtered || key === null || !canSpare || !speaksOfAll(context, acceptedAsOf)) return null
   const rules = rulesOf(place, filtered, indexing)
   if (runId !== null) await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: connection.name }))
   const found = isWhole ? null : await usableIndex(db, { key, rules, context, connection: connection.name })
   const index = found !== null && 'index' in found ? found : null
   return {
     filtered,
-    watch: watchRecords({ index: index?.index ?? null, unsettled: index?.unsettled ?? [], key, context }),
+    watch: watchRecords({
+      index: index?.index ?? null,
+      unsettled: index?.unsettled ?? [],
+      key,
+      context,
+      telling: indexing.telling ?? mostTelling,
+    }),
     rules,
     reason: found !== null && 'reason' in found ? found.reason : null,
   }

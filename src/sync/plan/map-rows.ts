@@ -1,7 +1,7 @@
 import type { Reading, SourceRow } from '../../connectors/connector.ts'
 import { dateIn } from '../../identity/decide.ts'
 import { watchHeaderBelow } from '../../identity/lint/header-below.ts'
-import { createLint } from '../../identity/lint/lint.ts'
+import { createLint, type Lint } from '../../identity/lint/lint.ts'
 import { watchNotPeople } from '../../identity/lint/not-people.ts'
 import { type RowTraits, rowTraits } from '../../identity/lint/traits.ts'
 import { indexesOf } from '../../identity/lint/watch.ts'
@@ -26,10 +26,15 @@ export type MappedRows =
       readonly map: (row: SourceRow) => Sighting | Reject | NoPerson | OutOfScope | null
       /** What the row that was mapped last is to the checks, if it need not be read again as long as it reads the same; null if it has to be. */
       readonly traitsOf: (row: SourceRow, sighting: Sighting) => RowTraits | null
-      /** Whether rows with these traits may be left out from here on. */
-      readonly spares: (traits: RowTraits) => boolean
+      /** What the e-mail address of a sighting is compared by; null: it has none. */
+      readonly addressOf: (sighting: Sighting) => string | null
+      /** Whether rows with these traits may be left out from here on. `knowsAddress`: where it is known what their addresses are compared by. */
+      readonly spares: (traits: RowTraits, knowsAddress: boolean) => boolean
       /** Takes rows into account that were left out, of which the last stands in this line. */
       readonly spare: (times: ReadonlyMap<RowTraits, number>, lastLine: number) => void
+      /** Whether rows that are left out are also to be named one by one, in their order among all others. */
+      readonly wantsEach: Lint['wantsEach']
+      readonly spareOne: Lint['spareOne']
       /** Complete once every row was mapped. */
       readonly findings: () => string[]
     })
@@ -49,7 +54,13 @@ export function mapRows(
     now,
     aliases = noAnswers.aliases,
     telling,
-  }: { now: Date; aliases?: KeyAnswers['aliases']; telling?: number | undefined },
+    addressOf = (email) => email,
+  }: {
+    now: Date
+    aliases?: KeyAnswers['aliases']
+    telling?: number | undefined
+    addressOf?: ((email: string) => string) | undefined
+  },
 ): MappedRows {
   const { headers, mode, sparse = false } = reading
   const compiled = compileMapping(mapping, headers, { sparse, timeZone, ...(shape && { faultOf: shape.faultOf }) })
@@ -59,7 +70,8 @@ export function mapRows(
     return { ok: false, see, missing: reasons }
   }
   const { columns, mapped, cellsOf } = compiled
-  const lint = createLint({ mode, headers, columns, exportDate: dateIn(timeZone, now.toISOString()), traps, telling })
+  const exportDate = dateIn(timeZone, now.toISOString())
+  const lint = createLint({ mode, headers, columns, exportDate, traps, telling, addressOf })
   const keyCells = columns.identityId === undefined ? [] : indexesOf(columns.identityId, headers)
   // Records have no header and no totals.
   const notPeople = sparse ? null : watchNotPeople({ headers, columns, mapping })
@@ -82,11 +94,14 @@ export function mapRows(
       const isKeyOdd = keyCells.some((index) => invisibleIn(row.values[index] ?? '').length > 0)
       return isKeyOdd || notPeople?.isLikeTotals() ? null : rowTraits(sighting)
     },
+    addressOf: ({ fields: { email } }) => (typeof email === 'string' ? addressOf(email) : null),
     spares: lint.spares,
     spare(times, lastLine) {
       notPeople?.spare(lastLine)
       for (const [traits, count] of times) lint.spare(traits, count)
     },
+    wantsEach: lint.wantsEach,
+    spareOne: lint.spareOne,
     findings: () => [...(notPeople?.findings() ?? []), ...lint.findings().map(({ message }) => message)],
   }
 }

@@ -27,7 +27,7 @@ import { hasDigests } from '../digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
 import type { StoredIndex } from './export-index.ts'
 import type { OpenedFeed } from './feeds.ts'
-import { spareReading } from './known-records.ts'
+import { addressDigest, indexKey, spareReading } from './known-records.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
 import { type Progress, readRows } from './read-rows.ts'
 import { IndexDoubt } from './record-watch.ts'
@@ -108,10 +108,12 @@ async function prepareOnce(
   const classed = await classedValues(db, connection.name)
   const answers = await keyAnswers(db, connection.name)
   const ruled = { ...rules, mapping: withClassed(rules.mapping, classed) }
+  const key = sparing ? indexKey(db, connection.name) : null
   const mapped = mapRows(reading, ruled, {
     now: ctx.now(),
     aliases: answers.aliases,
     telling: ctx.indexing?.telling,
+    ...(key && { addressOf: (email: string) => addressDigest(key, email) }),
   })
   const mapping = only ? only.watched(mapped) : mapped
   const planContext: PlanContext = {
@@ -128,7 +130,7 @@ async function prepareOnce(
   const spared =
     sparing && way !== 'whole' && mapping.ok && digests === null
       ? await spareReading(ctx, {
-          ...{ connection, reading, rules, mapping: ruled.mapping, answers, context: planContext },
+          ...{ connection, reading, rules, mapping: ruled.mapping, answers, key, context: planContext },
           ...{ acceptedAsOf: accepted.asOf, runId: sparing.runId, isWhole: way === 'leaving an index' },
         })
       : null

@@ -36,7 +36,7 @@ export async function readRows(
     if (mapping.ok) {
       for (const [at, row] of slice.entries()) {
         if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay?.()
-        watch?.nameBefore(row.origin.line, decider)
+        watch?.nameBefore(row.origin.line, decider, mapping)
         const told = mapping.map(row)
         if (told === null) continue
         if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)

@@ -43,32 +43,48 @@ const met = 2
 /** Stands in the order of records for one that is not kept. */
 const notKept = -1
 
-type Pending = { readonly digest: string; readonly known: number; readonly slot: number; traits?: RowTraits | null }
+/** Addresses are known of more records than tell enough, by this share: some of them are read again each night. */
+const moreAddresses = 1.25
+
+type Pending = {
+  readonly digest: string
+  readonly known: number
+  readonly slot: number
+  traits?: RowTraits | null
+  address?: string | null
+}
 
 export type RecordWatch = ReturnType<typeof watchRecords>
 
 /**
  * Looks at the records of an export before their cells are read, leaves out those of which the index says that nothing follows, and makes
  * the index for the next export. `index`: null where there is none to go by. `unsettled`: people about whom something happened since.
+ * `telling`: how many people tell checks enough about how the export is made.
  */
 export function watchRecords({
   index,
   unsettled,
   key,
   context,
+  telling,
 }: {
   readonly index: ExportIndex | null
   readonly unsettled: readonly string[]
   readonly key: Buffer
   readonly context: PlanContext
+  readonly telling: number
 }) {
   const size = index?.size ?? 0
   const state = new Uint8Array(size)
   const mustBeRead = new Uint8Array(size)
   const kinds = new Kinds(index?.head.kinds)
   const known = kinds.traits.map(readTraits)
-  /** Whether records of a kind may be left out by now. */
+  /** Whether records of a kind may be left out by now: any of them, or those of which the address is known. */
   const spared = new Uint8Array(known.length)
+  const sparedByAddress = new Uint8Array(known.length)
+  const addressesKept = Math.ceil(moreAddresses * telling)
+  /** The different addresses of records that were left out, until they tell enough. */
+  const addresses = new Set<string>()
   const order = new Numbers()
   const fresh = new FreshEntries()
   const stretches = new StretchMaker(digestOf)
@@ -132,11 +148,20 @@ export function watchRecords({
   }
 
   function mayLeaveOut(entry: number): boolean {
-    return state[entry] === 0 && mustBeRead[entry] === 0 && spared[index?.kindOf(entry) ?? 0] === 1
+    if (state[entry] !== 0 || mustBeRead[entry] !== 0) return false
+    const kind = index?.kindOf(entry) ?? 0
+    if (spared[kind] === 1) return true
+    return sparedByAddress[kind] === 1 && (addresses.size >= telling || addressOf(entry) !== null)
+  }
+
+  function addressOf(entry: number): string | null {
+    return index?.addressOf(entry) ?? null
   }
 
   function leaveOut(entry: number, line: number): void {
     state[entry] = leftOut
+    const address = addresses.size < telling ? addressOf(entry) : null
+    if (address !== null) addresses.add(address)
     order.push(entry)
     leftOutHere.entries.push(entry)
     leftOutHere.lines.push(line)
@@ -155,9 +180,14 @@ export function watchRecords({
     if (found?.traits === undefined || found.traits === null) return false
     const kind = kinds.of(found.traits)
     if (kind === null) return false
+    const address = found.address ?? null
     const isSame =
-      found.known >= 0 && index?.kindOf(found.known) === kind && index.keyOf(found.known) === seen.identityId
-    order.set(found.slot, isSame ? found.known : size + fresh.add(found.digest, kind, seen.identityId))
+      found.known >= 0 &&
+      index?.kindOf(found.known) === kind &&
+      index.keyOf(found.known) === seen.identityId &&
+      (address === null || index.addressOf(found.known) === address)
+    const entry = isSame ? found.known : size + fresh.add({ ...found, kind, identityId: seen.identityId, address })
+    order.set(found.slot, entry)
     return true
   }
 
@@ -178,15 +208,22 @@ export function watchRecords({
     /** Keeps what a row that was read is to the checks. */
     note(row: SourceRow, sighting: Sighting, mapped: Mapped): void {
       const found = pending.get(row.origin.line)
-      if (found) found.traits = mapped.traitsOf(row, sighting)
+      if (found === undefined) return
+      found.traits = mapped.traitsOf(row, sighting)
+      if (found.slot < addressesKept) found.address = mapped.addressOf(sighting)
     },
 
-    /** Passes on which employed people were left out before this line. */
-    nameBefore(line: number, decider: Decider): void {
+    /** Passes on who was left out before this line: to the decider those who are employed. */
+    nameBefore(line: number, decider: Decider, mapped: Mapped): void {
       const { entries, lines } = leftOutHere
+      let wantsEach = mapped.wantsEach()
       for (; named < entries.length && lines.get(named) <= line; named += 1) {
         const entry = entries.get(named)
-        if (!known[index?.kindOf(entry) ?? 0]?.left) decider.nameSettled(entry)
+        const kind = index?.kindOf(entry) ?? 0
+        if (!known[kind]?.left) decider.nameSettled(entry)
+        if (!wantsEach) continue
+        mapped.spareOne(kinds.traits[kind] ?? 0, { line: lines.get(named), address: addressOf(entry) })
+        wantsEach = mapped.wantsEach()
       }
     },
 
@@ -195,7 +232,7 @@ export function watchRecords({
       const { entries, lines } = leftOutHere
       const here = entries.length
       if (here > 0) {
-        this.nameBefore(Number.POSITIVE_INFINITY, decider)
+        this.nameBefore(Number.POSITIVE_INFINITY, decider, mapped)
         const times = new Uint32Array(spared.length)
         for (const entry of entries.all) {
           const kind = index?.kindOf(entry) ?? 0
@@ -209,8 +246,10 @@ export function watchRecords({
         lines.clear()
         named = 0
       }
-      for (const [kind, traits] of kinds.traits.slice(0, spared.length).entries())
-        if (!spared[kind] && mapped.spares(traits)) spared[kind] = 1
+      for (const [kind, traits] of kinds.traits.slice(0, spared.length).entries()) {
+        if (!spared[kind] && mapped.spares(traits, false)) spared[kind] = 1
+        if (!sparedByAddress[kind] && mapped.spares(traits, true)) sparedByAddress[kind] = 1
+      }
       return here
     },
 
@@ -256,7 +295,7 @@ export function watchRecords({
 
   /** Copies what is kept, as much at once as stands together, with the stretches that are kept whole. */
   function entriesKept(): EntriesBuilder {
-    const built = new EntriesBuilder()
+    const built = new EntriesBuilder({ addressesKept })
     const freshEntries = fresh.all()
     let first = 0
     let together = 0
@@ -322,8 +361,23 @@ class FreshEntries {
   readonly #kinds = new Bytes()
   readonly #keys = new Bytes()
   readonly #keyEnds = new Numbers()
+  readonly #addresses = new Bytes()
 
-  add(digest: string, kind: number, identityId: string): number {
+  add({
+    digest,
+    kind,
+    identityId,
+    address,
+  }: {
+    readonly digest: string
+    readonly kind: number
+    readonly identityId: string
+    readonly address: string | null
+  }): number {
+    if (address !== null) {
+      this.#addresses.addZeros(this.#keyEnds.length * digestBytes - this.#addresses.length)
+      this.#addresses.addText(address, 'latin1')
+    }
     this.#digests.addText(digest.slice(0, digestBytes), 'latin1')
     this.#kinds.push(kind)
     this.#keys.addText(identityId, 'utf8')
@@ -332,6 +386,12 @@ class FreshEntries {
   }
 
   all(): Entries {
-    return { digests: this.#digests.all, kinds: this.#kinds.all, keys: this.#keys.all, keyEnds: this.#keyEnds.all }
+    return {
+      digests: this.#digests.all,
+      kinds: this.#kinds.all,
+      keys: this.#keys.all,
+      keyEnds: this.#keyEnds.all,
+      addresses: this.#addresses.all,
+    }
   }
 }
