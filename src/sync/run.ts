@@ -423,7 +423,7 @@ export async function afterCommit(ctx: SyncContext, run: Run, batches: number): 
   ctx.events.runCommitted({ ...about, batches })
   if (batches > 1) {
     await ctx.giveWay?.()
-    await refreshStatistics(ctx.store.db)
+    await refreshStatistics(ctx.store.db, run.id)
   }
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)

@@ -482,9 +482,21 @@ async function noteMoved(tx: Db, { runId, connection }: { runId: string; connect
     from overtaken where overtaken.id = runs.id`.execute(tx)
 }
 
-/** Has the database count what a large plan put into its tables: until it knows, it reads all of them to find the people of one batch. */
-export async function refreshStatistics(db: Db): Promise<void> {
-  await sql`analyze roster, acknowledged, changes`.execute(db)
+/** A table is counted again where a plan brings at least this share of its rows. */
+const changedShare = 0.1
+
+/**
+ * Has the database count what a plan put into its tables, where that is much of them: until it knows, it reads all of them to find the
+ * people of one batch.
+ */
+export async function refreshStatistics(db: Db, runId: string): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where oid in ('roster'::regclass, 'acknowledged'::regclass, 'changes'::regclass)
+      and ${changedShare}::float8 * reltuples <= (select sum(people) from deliveries where run_id = ${runId})`.execute(
+    db,
+  )
+  if (rows.length > 0) await sql`analyze ${sql.join(rows.map(({ name }) => sql.table(name)))}`.execute(db)
 }
 
 /**
