@@ -105,8 +105,20 @@ export async function openSource(
   return { name: 'source', rules: source, reading }
 }
 
+/** What is put away of a connection. Two runs that share a reading may both have been decided by the time that either comes here. */
+const settling = new WeakMap<SyncConnection, Promise<void>>()
+
 /** Puts away what was decided about: archives it, moves it, or whatever its connector does. What fails is tried again with the next run. */
-export async function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+export function settleSources(ctx: SyncContext, connection: SyncConnection): Promise<void> {
+  const settled = (settling.get(connection) ?? Promise.resolve()).then(() => settleNow(ctx, connection))
+  settling.set(
+    connection,
+    settled.catch(() => {}),
+  )
+  return settled
+}
+
+async function settleNow(ctx: SyncContext, connection: SyncConnection): Promise<void> {
   const { db } = ctx.store
   // A run that rides along, and has not read or decided yet, may have to read the source by itself.
   const riders = [...ctx.connections.values()].filter(({ rides }) => rides === connection.name).map(({ name }) => name)
