@@ -88,13 +88,15 @@ export async function keepAudit(
     }
   }
 
-  async function sealOrTell(): Promise<void> {
-    try {
-      await sealNow()
-    } catch (error) {
+  /** Of one process, one after the other: whoever asks finds what was committed before in its place, also while another one seals. */
+  let last = Promise.resolve()
+  function sealOrTell(): Promise<void> {
+    const sealing = last.then(sealNow).catch((error) => {
       if (!(error instanceof Failure)) throw error
       tell(error.message)
-    }
+    })
+    last = sealing.catch(() => {})
+    return sealing
   }
 
   await using starting = new AsyncDisposableStack()

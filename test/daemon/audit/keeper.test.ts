@@ -12,7 +12,7 @@ import { record } from '../../../src/store/audit/trail.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
-import { emptyTables, pglitePlace } from '../../helpers/servers/databases.ts'
+import { emptyTables, pglitePlace, postgresPlace } from '../../helpers/servers/databases.ts'
 
 const now = () => new Date('2026-11-20T03:00:00.000Z')
 const stack = new AsyncDisposableStack()
@@ -43,7 +43,11 @@ async function dataFolder(): Promise<string> {
 /** A process of the installation in that folder. */
 async function start(
   dataDir: string,
-  { signingKey, digest = 'sha256:1' }: { signingKey?: string; digest?: string } = {},
+  {
+    signingKey,
+    digest = 'sha256:1',
+    database = opened,
+  }: { signingKey?: string; digest?: string; database?: Database<StoreSchema> } = {},
 ) {
   const told: string[] = []
   const events = silentEvents((event: Event) => {
@@ -55,7 +59,7 @@ async function start(
     platform: { baseUrl: 'http://platform.example', apiKeyName: '${file:key}' },
     audit: { signingKey: signingKey === undefined ? null : new Secret([{ text: signingKey }]) },
   } as Config
-  const { store, keeper } = await keepAudit(opened, { config, events, now })
+  const { store, keeper } = await keepAudit(database, { config, events, now })
   return {
     told,
     ...keeper,
@@ -74,10 +78,10 @@ async function during<T>(
   return await task(process)
 }
 
-async function actsOf(): Promise<string[]> {
+async function actsOf({ db }: Database<StoreSchema> = opened): Promise<string[]> {
   const { rows } = await sql<{
     act: string
-  }>`select entry::json ->> 'act' as act from audit_trail order by ordinal`.execute(opened.db)
+  }>`select entry::json ->> 'act' as act from audit_trail order by ordinal`.execute(db)
   return rows.map(({ act }) => act)
 }
 
@@ -213,4 +217,36 @@ test('a key that is none is refused at the start without being shown', async () 
   expect(refused).toBe(
     'audit.signingKey holds no signing key: it has to be an ed25519 key in PKCS#8 PEM, as "openssl genpkey -algorithm ed25519" makes it',
   )
+})
+
+test('an act that was committed is in its place for whoever asks, also while the process is signing others', async () => {
+  await using place = await postgresPlace()
+  await using database = await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations })
+  await using process = await start(await dataFolder(), { database })
+  await process.seal()
+  const letGo = Promise.withResolvers<void>()
+  const isLocked = Promise.withResolvers<void>()
+  const locking = database.db.transaction().execute(async (tx) => {
+    await sql`lock table audit_trail in access exclusive mode`.execute(tx)
+    isLocked.resolve()
+    await letGo.promise
+  })
+  await isLocked.promise
+  await process.act()
+  const waits = async () => {
+    const { rows } = await sql`select 1 from pg_locks where not granted and relation = 'audit_trail'::regclass`.execute(
+      database.db,
+    )
+    return rows.length
+  }
+  const first = process.seal()
+  await expect.poll(waits).toBe(1)
+
+  await process.act()
+  const found = process.seal().then(() => actsOf(database))
+  await process.act()
+  letGo.resolve()
+
+  expect((await found).filter((act) => act === 'run.requested').length).toBeGreaterThanOrEqual(2)
+  await Promise.all([first, locking])
 })
