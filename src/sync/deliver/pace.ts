@@ -73,6 +73,7 @@ export function createPace({
   const slots = bulkhead(inFlight, Number.POSITIVE_INFINITY)
   const patientSlots = bulkhead(Math.max(1, inFlight - 1), Number.POSITIVE_INFINITY)
   const taking = bulkhead(1, Number.POSITIVE_INFINITY)
+  let breakMs = 0
   let probeAtMs = 0
   const breaker = circuitBreaker(
     handleWhenResult((answer) => isPlatformFailing(answer as AnyAnswer)),
@@ -80,12 +81,15 @@ export function createPace({
       breaker: new ConsecutiveBreaker(circuit.failures),
       // The only place from which the length of a break can be learned.
       halfOpenAfter: new DelegateBackoff(({ attempt }) => {
-        const breakMs = breakMsOf(attempt, circuit)
-        probeAtMs = performance.now() + breakMs
+        breakMs = breakMsOf(attempt, circuit)
         return breakMs
       }),
     },
   )
+  // After the breaker has looked at its clock: the process may stand still between the two.
+  breaker.onBreak(() => {
+    probeAtMs = performance.now() + breakMs
+  })
 
   async function withinCircuit<A extends AnyAnswer>(
     send: () => Promise<A>,
