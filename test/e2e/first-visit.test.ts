@@ -11,6 +11,7 @@ import { freePort } from '../helpers/servers/free-port.ts'
 import { peopleOn, startHost } from '../helpers/world.ts'
 
 const token = 'token-of-the-one-who-sets-it-up'
+const patience = { timeout: 30_000, interval: 100 }
 const Planned = z.object({ digest: z.string() })
 
 test('a daemon without connections takes up the first one while it runs, and delivers its export', async () => {
@@ -50,7 +51,7 @@ server: { host: 127.0.0.1, port: ${port}, token: '\${file:token}' }
   const json = (path: string, body: object) => ask(`/exports/${id}${path}`, 'application/json', JSON.stringify(body))
   const { digest } = Planned.parse(await json('/plan', chosen))
   const connected = await json('/connection', { ...chosen, digest, apiKey: key })
-  await daemon.says('config.reloaded')
+  await expect.poll(async () => (await call(['status', '--config', file])).stdout, patience).toContain('hr →')
   const synced = await call(['sync', '--config', file])
   const status = await call(['status', '--config', file])
   daemon.child.kill('SIGTERM')

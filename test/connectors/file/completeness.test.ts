@@ -81,8 +81,11 @@ describe('the quiet period', () => {
   test('has an end: an export that never rests is refused', async () => {
     await using folder = await exportFolder()
     const path = await folder.write('people.csv', header)
+    const later = new Date(Date.now() + 3_600_000)
     const find = async () => {
       await appendFile(path, '1,x\n')
+      // However long it takes from here until somebody looks.
+      await utimes(path, later, later)
       return { file: await exportFileAt(path) }
     }
 

@@ -74,8 +74,8 @@ test('once one of several requests broke off, no further one begins, and the bat
   const attempt = job && world.workOn(job, undefined, { platform: { ...platform, pace } })
 
   await expect(attempt).rejects.toThrow('the second request breaks off')
-  expect(answered).toEqual(['identity-id:E0001'])
-  expect(begun).toEqual(['identity-id:E0001', 'identity-id:E0002'])
+  expect([...begun].sort()).toEqual(['identity-id:E0001', 'identity-id:E0002'])
+  expect(answered).toEqual(begun.slice(0, 1))
 })
 
 test('a batch that is refused as a whole is halved until the guilty person is alone', async () => {
