@@ -2,14 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPair } from '../helpers/servers/clusters.ts'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { startPgBouncer } from '../helpers/servers/pgbouncer.ts'
-import { openSite, until } from '../helpers/sources/own-site.ts'
+import { inFlight, openSite, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const people = 3000
 const batchSize = 100
-/** So many batches are through when something happens, and so many are under way. */
+/** So many batches are through when something happens. */
 const middle = 10
-const inFlight = 4
 
 describe('PostgreSQL as companies run it', { tags: ['full'] }, () => {
   let host: Host

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresPlace } from '../helpers/servers/databases.ts'
 import { type OwnRedis, type OwnServer, ownServer } from '../helpers/servers/own-servers.ts'
-import { type Gate, openSite, type Site, type SiteDaemon, until } from '../helpers/sources/own-site.ts'
+import { type Gate, inFlight, openSite, type Site, type SiteDaemon, until } from '../helpers/sources/own-site.ts'
 import { isFull } from '../helpers/tier.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
@@ -11,8 +11,6 @@ const headcount = isFull ? 20_000 : 5_000
 const batchSize = isFull ? 400 : 100
 /** So many batches are through when something happens. */
 const middle = 15
-/** Batches that a daemon has in flight at once. */
-const inFlight = 4
 /** From the moment at which a server is back, no more time than this passes without a request to the platform while work is left. */
 const mostIdleMs = 10_000
 /** A daemon that has not answered for so long waits for something. */

@@ -5,13 +5,11 @@ import { openRedisBackend } from '../../src/queue/redis-backend.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { type Place, postgresPlace } from '../helpers/servers/databases.ts'
 import { ownServer } from '../helpers/servers/own-servers.ts'
-import { openSite, openStore, type Site, until } from '../helpers/sources/own-site.ts'
+import { inFlight, openSite, openStore, type Site, until } from '../helpers/sources/own-site.ts'
 import { type Host, startHost } from '../helpers/world.ts'
 
 const headcount = 2000
 const batchSize = 100
-/** Batches that a daemon has in flight at once. */
-const inFlight = 4
 /**
  * A daemon that stands still keeps its work for a minute; the sweep that finds it comes every minute. Long enough for every wait within to
  * give up first, so that what was started is ended.

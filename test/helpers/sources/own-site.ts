@@ -38,6 +38,9 @@ export type GateOptions = {
   readonly atMost?: number
 }
 
+/** So many batches of a large run a daemon has in flight at once: it leaves one of four requests to short work. */
+export const inFlight = 3
+
 /** A company with people, a platform, a store that outlives its daemons, and as many daemons on it as a test starts. */
 export type Site = AsyncDisposable & {
   readonly hr: Hr
