@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import pg, { type Submittable } from 'pg'
-import { copyMark, copyMessages } from './wire.ts'
+import { copyMark, copyMessages, queryMessage } from './wire.ts'
 
 export type CopyValue = string | number | boolean | null
 
@@ -16,6 +16,30 @@ export async function copyRows(
   await db.executeQuery(CompiledQuery.raw(statement, [Buffer.from(rows.map(rowText).join(''))]))
 }
 
+/** Marks a statement `copy … to stdout (format binary)`. */
+const readMark = '/* read by copy */ '
+/** What stands before the rows in the binary format: eleven bytes by which it is known, flags, and the length of nothing more. */
+const binaryHeadBytes = 19
+
+/**
+ * Reads bytes from a column by COPY: as the text of an answer they would be twice as long. `query` is a statement without parameters that
+ * selects one column of the type bytea, and no nulls.
+ */
+export async function copiedBytes(
+  db: { executeQuery(query: CompiledQuery): Promise<{ readonly rows: readonly unknown[] }> },
+  query: string,
+): Promise<Buffer[]> {
+  const { rows } = await db.executeQuery(CompiledQuery.raw(`${readMark}copy (${query}) to stdout (format binary)`))
+  const bytes = Buffer.concat(rows as readonly Buffer[])
+  const values: Buffer[] = []
+  for (let at = binaryHeadBytes; bytes.readInt16BE(at) === 1; ) {
+    const start = at + 6
+    at = start + bytes.readInt32BE(at + 2)
+    values.push(bytes.subarray(start, at))
+  }
+  return values
+}
+
 function rowText(values: readonly CopyValue[]): string {
   return `${values.map(valueText).join('\t')}\n`
 }
@@ -28,30 +52,41 @@ function valueText(value: CopyValue): string {
 
 const escaped: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\r': '\\r', '\n': '\\n' }
 
-type Told = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly never[] }) => void
+type Told = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly Buffer[] }) => void
 
-/** A client that runs what `copyRows` asks for. */
+/** A client that runs what `copyRows` and `copiedBytes` ask for. */
 export class CopyingClient extends pg.Client {
   override query(...[statement, ...rest]: readonly unknown[]): never {
     const query = super.query as (...passed: readonly unknown[]) => never
-    if (typeof statement !== 'string' || !statement.startsWith(copyMark)) return query.call(this, statement, ...rest)
-    const [[rows] = []] = rest as [Buffer[]?]
+    const messages = typeof statement === 'string' ? messagesOf(statement, rest) : null
+    if (messages === null) return query.call(this, statement, ...rest)
     return new Promise((done, failed) => {
-      const told: Told = (error, result) => (error ? failed(error) : done(result))
-      query.call(this, new CopyIn(statement, rows ?? Buffer.alloc(0), told))
+      query.call(this, new Copy(messages, (error, result) => (error ? failed(error) : done(result))))
     }) as never
   }
 }
 
-/** A COPY with all of its rows. They do not wait for the server to ask for them: it ignores rows of a statement that it has refused. */
-class CopyIn implements Submittable {
+/**
+ * What is sent for a statement that is a COPY; null for any other. Rows do not wait for the server to ask for them: it ignores those of a
+ * statement that it has refused.
+ */
+function messagesOf(statement: string, rest: readonly unknown[]): Buffer | null {
+  if (statement.startsWith(readMark)) return queryMessage(statement)
+  if (!statement.startsWith(copyMark)) return null
+  const [[rows] = []] = rest as [Buffer[]?]
+  return copyMessages(statement, rows ?? Buffer.alloc(0))
+}
+
+/** A COPY under way, in either direction. */
+class Copy implements Submittable {
   readonly #messages: Buffer
+  readonly #received: Buffer[] = []
   // node-postgres takes it away from a query that nobody waits for any more.
   callback: Told
   #rowCount = 0
 
-  constructor(statement: string, rows: Buffer, told: Told) {
-    this.#messages = copyMessages(statement, rows)
+  constructor(messages: Buffer, told: Told) {
+    this.#messages = messages
     this.callback = told
   }
 
@@ -61,12 +96,17 @@ class CopyIn implements Submittable {
 
   handleCopyInResponse(): void {}
 
+  // The driver uses the memory of a message again.
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    this.#received.push(Buffer.from(chunk))
+  }
+
   handleCommandComplete({ text }: { readonly text: string }): void {
     this.#rowCount = Number(text.split(' ')[1])
   }
 
   handleReadyForQuery(): void {
-    this.callback(null, { command: 'COPY', rowCount: this.#rowCount, rows: [] })
+    this.callback(null, { command: 'COPY', rowCount: this.#rowCount, rows: this.#received })
   }
 
   handleError(error: Error): void {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { copyRows } from '../../src/database/copy.ts'
+import { copiedBytes, copyRows } from '../../src/database/copy.ts'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
 import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
@@ -55,6 +55,30 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     await copyRows(database.db, { table: 'note', columns, rows: [] })
 
     expect(await notes()).toEqual([])
+  })
+
+  test('bytes are read as they stand there, whatever they hold, and however many', async () => {
+    const large = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 256))
+    const bytes = [Buffer.from([0, 255, 10, 92, 46, 0]), Buffer.alloc(0), large, Buffer.from('\\x00')]
+    const values = bytes.map((each, at) => `(${at}, '\\x${each.toString('hex')}'::bytea)`)
+    const selected = (where: string) =>
+      `select data from (values ${values.join(', ')}) as v(at, data) where ${where} order by at`
+
+    const all = await copiedBytes(database.db, selected('true'))
+    const none = await copiedBytes(database.db, selected('false'))
+
+    expect(all.map((each, at) => each.equals(bytes[at] ?? Buffer.alloc(0)))).toEqual(bytes.map(() => true))
+    expect(none).toEqual([])
+  })
+
+  test('a query of bytes that fails says why, and leaves the connection usable', async () => {
+    await expect(copiedBytes(database.db, 'select data from nothing')).rejects.toMatchObject({ code: '42P01' })
+
+    const within = await database.db.transaction().execute(async (tx) => {
+      await copyRows(tx, { table: 'note', columns, rows: [[1, 'a', null]] })
+      return await copiedBytes(tx, `select convert_to(text, 'UTF8') from note`)
+    })
+    expect(within.map(String)).toEqual(['a'])
   })
 
   test('many rows travel at once, while others use the database', async () => {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { copiedBytes } from '../../database/copy.ts'
 import type { Db } from '../schema.ts'
 
 /** An index in the form in which it is kept. */
@@ -20,8 +21,6 @@ export async function beginIndex(
   await sql`update unsettled set run_id = ${runId} where connection = ${connection}`.execute(tx)
 }
 
-const partsAtOnce = 3
-
 /** What the last accepted export left behind; null for nothing. */
 export async function acceptedIndex(db: Db, connection: string): Promise<Stored | null> {
   const row = await db
@@ -31,27 +30,8 @@ export async function acceptedIndex(db: Db, connection: string): Promise<Stored 
     .where('accepted', '=', true)
     .executeTakeFirst()
   if (row?.head == null || row.seal === null) return null
-  const partOf = (part: number) => {
-    const read = db
-      .selectFrom('export_index_parts')
-      .select('data')
-      .where('run_id', '=', row.run_id)
-      .where('part', '=', part)
-      .executeTakeFirst()
-    // Where one before it fails, nobody waits for it any more.
-    read.catch(() => {})
-    return read
-  }
-  // Each comes as a text of twice its size, so that few of them are under way at once.
-  const asked = Array.from({ length: partsAtOnce }, (_, part) => partOf(part))
-  const parts: Buffer[] = []
-  for (;;) {
-    const part = await asked.shift()
-    asked.push(partOf(parts.length + partsAtOnce))
-    if (!part) break
-    parts.push(part.data)
-  }
-  return { head: row.head, seal: row.seal, parts }
+  const parts = `select data from export_index_parts where run_id = '${row.run_id}' order by part`
+  return { head: row.head, seal: row.seal, parts: await copiedBytes(db, parts) }
 }
 
 /** The people of whom something was written since the index was made, or whom the platform does not have as they are wanted; at most so many. */
