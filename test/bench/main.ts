@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util'
 import { type Server, type ServerKind, startOwnServer, startServer } from '../helpers/servers/servers.ts'
 import { deliverBesideVisits } from './console.ts'
 import { halvesOfCores } from './cores.ts'
+import { delays, figures, type Row, rate, ratio, round, table } from './figures.ts'
 import { measureIdle } from './idle.ts'
 import { measureInstalls } from './install.ts'
-import { openPlace } from './place.ts'
+import { openPlace, type PlaceOptions } from './place.ts'
+import { measurePlans, planComparisons, planRow } from './plan.ts'
 import { measurePlatform } from './platform.ts'
 import { simulate } from './simulate.ts'
 import { measureStarts } from './start.ts'
-import { type Measured, measure, measureReference } from './tasks.ts'
+import { measure } from './tasks.ts'
 import { receiveWebhooks } from './webhooks.ts'
 
 const stores = ['PGlite', 'PostgreSQL', 'PostgreSQL+Redis'] as const
@@ -21,10 +23,9 @@ npm run bench -- idle [--seconds 30] [--json]
 npm run bench -- install [--json]
 npm run bench -- simulate [--stores PostgreSQL,PostgreSQL+Redis] [--connections 1000] [--speed 10] [--json]`
 
-type Row = Readonly<Record<string, string | number>>
+type Placed<Found> = { readonly people: number; readonly store: string } & Found
 
-const benches: Readonly<Record<string, typeof benchPlan>> = {
-  plan: benchPlan,
+const benches: Readonly<Record<string, typeof benchDeliver>> = {
   deliver: benchDeliver,
   records: (options) => benchDeliver({ ...options, as: 'records' }),
   console: benchConsole,
@@ -48,9 +49,10 @@ const { positionals, values } = parseArgs({
   },
 })
 const bench = benches[positionals[0] ?? '']
-const isDelivering = ['deliver', 'records', 'console'].includes(positionals[0] ?? '')
+const isDelivering = bench !== undefined
 const sizes = values.sizes.split(',').map(Number)
 const chosen = stores.filter((store) => values.stores.split(',').includes(store))
+const isPlaced = chosen.length > 0 && sizes.every(isCount)
 // In life the platform is another machine, and takes no time from whoever sends to it.
 const cores = isDelivering && !values.together ? halvesOfCores() : null
 const load = { rate: Number(values.rate ?? 2000), seconds: Number(values.seconds) }
@@ -68,7 +70,8 @@ else if (positionals[0] === 'idle' && isCount(load.seconds)) print(await benchId
 else if (positionals[0] === 'simulate' && Object.values(simulated).every(isCount)) print(await benchSimulate())
 else if (positionals[0] === 'install') print(await benchInstall())
 else if (positionals[0] === 'start' && isCount(Number(values.rounds))) print(await benchStart())
-else if (bench !== undefined && chosen.length > 0 && sizes.every(isCount)) print(await runAll(bench))
+else if (positionals[0] === 'plan' && isPlaced) print(await benchPlan())
+else if (bench !== undefined && isPlaced) print(await runAll(bench))
 else {
   process.stderr.write(`${usage}\n`)
   process.exitCode = 2
@@ -78,12 +81,15 @@ function isCount(value: number): boolean {
   return Number.isInteger(value) && value > 0
 }
 
-async function runAll(run: typeof benchPlan): Promise<Row[]> {
+/** Runs a bench with every size on every store. */
+async function runAll<Found extends object>(
+  run: (options: PlaceOptions) => Promise<Found[]>,
+): Promise<Placed<Found>[]> {
   const isServed = chosen.some((store) => store !== 'PGlite')
   await using server = isServed ? await openServer('postgres', cores?.ours) : null
   await using platformServer = isServed && cores ? await openServer('postgres', cores.theirs) : null
   await using redis = chosen.includes('PostgreSQL+Redis') ? await openServer('redis', cores?.ours) : null
-  const rows: Row[] = []
+  const all: Placed<Found>[] = []
   for (const store of chosen) {
     for (const people of sizes) {
       process.stderr.write(`${people} people on ${store} …\n`)
@@ -94,10 +100,10 @@ async function runAll(run: typeof benchPlan): Promise<Row[]> {
         redis: store === 'PostgreSQL+Redis' ? (redis?.url ?? null) : null,
         people,
       })
-      rows.push(...found.map((row) => ({ people, store, ...row })))
+      all.push(...found.map((one) => ({ people, store, ...one })))
     }
   }
-  return rows
+  return all
 }
 
 /** A server of its own on those processors, or any that may use all of them. */
@@ -110,23 +116,16 @@ async function openServer(kind: ServerKind, processors?: string): Promise<Server
   return server
 }
 
-function print(rows: readonly Row[]): void {
-  process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))
+function print(found: readonly Row[] | Readonly<Record<string, readonly Row[]>>): void {
+  const tables = Array.isArray(found) ? [found] : Object.values(found)
+  const text = tables.flatMap((rows) => (rows.length === 0 ? [] : [table(rows)])).join('\n')
+  process.stdout.write(values.json ? `${JSON.stringify(found, null, 2)}\n` : text)
 }
 
-/** A first plan of an export, a second one of the same export, and one of the next day, each after everybody has been delivered. */
-async function benchPlan(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
-  await using place = await openPlace(options)
-  const first = await measure('plan', place)
-  await measure('deliver', place)
-  const second = await measure('plan', place)
-  await place.writeNextDay()
-  const third = await measure('plan', place)
-  return [
-    { plan: 'first', ...againstScript(first, await measureReference(place.emptyCsv, place.csv)) },
-    { plan: 'unchanged', ...againstScript(second, await measureReference(place.formerCsv, place.formerCsv)) },
-    { plan: 'next day', ...againstScript(third, await measureReference(place.formerCsv, place.csv)) },
-  ]
+/** Plans against references, and against plans of other sizes and stores. */
+async function benchPlan(): Promise<Record<string, Row[]>> {
+  const planned = await runAll(measurePlans)
+  return { plans: planned.map(planRow), comparisons: planComparisons(planned) }
 }
 
 /**
@@ -134,7 +133,7 @@ async function benchPlan(options: Parameters<typeof openPlace>[0]): Promise<Row[
  * speed of a machine drifts more within a minute than what is to be seen here. The platform and its database have half of the
  * processors, whoever is measured has the other half with its own database, unless they are told to share all of them.
  */
-async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
+async function benchDeliver(options: PlaceOptions): Promise<Row[]> {
   await using place = await openPlace(options)
   await measure('plan', place)
   // A platform that has just started is slower; that is nobody's merit.
@@ -149,6 +148,7 @@ async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<R
     {
       platform: cores === null ? 'together' : 'apart',
       ...figures(delivery, 'people/s'),
+      ...delays(delivery),
       'bare people/s': rate(bare),
       'bare MiB': Math.round(bare.peakMiB),
       'time / bare': ratio(delivery.seconds, bare.seconds),
@@ -158,7 +158,7 @@ async function benchDeliver(options: Parameters<typeof openPlace>[0]): Promise<R
 }
 
 /** Deliveries of everybody with and without people who look at the console of the same process meanwhile. */
-async function benchConsole(options: Parameters<typeof openPlace>[0]): Promise<Row[]> {
+async function benchConsole(options: PlaceOptions): Promise<Row[]> {
   if (!isCount(visitsPerSecond)) throw new Error(usage)
   await using place = await openPlace(options)
   const { alone, beside, visits } = await deliverBesideVisits(place, visitsPerSecond)
@@ -279,40 +279,4 @@ async function benchSimulate(): Promise<Row[]> {
     })
   }
   return rows
-}
-
-function againstScript(ours: Measured, script: Measured): Row {
-  return {
-    ...figures(ours, 'rows/s'),
-    'CPU s': round(ours.cpuSeconds),
-    'Python s': round(script.seconds),
-    'Python CPU s': round(script.cpuSeconds),
-    'Python MiB': Math.round(script.peakMiB),
-    'time / Python': ratio(ours.seconds, script.seconds),
-    'CPU / Python': ratio(ours.cpuSeconds, script.cpuSeconds),
-    'memory / Python': ratio(ours.peakMiB, script.peakMiB),
-  }
-}
-
-function figures(measured: Measured, unit: string): Row {
-  return { [unit]: rate(measured), s: round(measured.seconds), 'peak MiB': Math.round(measured.peakMiB) }
-}
-
-function rate({ count, seconds }: Measured): number {
-  return Math.round(count / seconds)
-}
-
-function ratio(ours: number, theirs: number): number {
-  return round(ours / theirs)
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(3))
-}
-
-function table(rows: readonly Row[]): string {
-  const names = Object.keys(rows[0] ?? {})
-  const lines = [names, ...rows.map((row) => names.map((name) => String(row[name])))]
-  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  return lines.map((line) => `${line.map((cell, column) => cell.padStart(widths[column] ?? 0)).join('  ')}\n`).join('')
 }

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { newDatabase, startPlatform } from './place.ts'
 import { fillPlatform, newConnection, type Sizes } from './platform-data.ts'
 import { bareSync } from './platform-sync.ts'
-import { peakMiB } from './tasks.ts'
+import { peakMiB } from './report.ts'
 
 /** One thing that was measured: ours and the reference's figure, and how ours stands to it. `asked` is what the ratio must hold. */
 export type Compared = {

@@ -10,6 +10,7 @@ import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
 import { loadsOf } from '../helpers/loads.ts'
 import { newDatabase } from './place.ts'
+import { compiledFolder } from './tasks.ts'
 
 const run = promisify(execFile)
 const rollcall = fileURLToPath(new URL('../../bin/rollcall', import.meta.url))
@@ -101,7 +102,7 @@ type Sample = { readonly wallMs: number; readonly cpuMs: number }
 /** Where libraries are found by their names, and where a bare Node keeps its compiled code. */
 export const bareSurroundings = {
   cwd: root,
-  env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'rollcall-bench-compiled') },
+  env: { ...process.env, NODE_COMPILE_CACHE: compiledFolder },
 }
 
 const startsAtOnce = 5

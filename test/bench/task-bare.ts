@@ -3,7 +3,7 @@ import { openPlatform } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openStore } from '../../src/daemon/installation/open-store.ts'
 import type { IdentityRecord } from '../../src/identity/record.ts'
-import { report } from './tasks.ts'
+import { report } from './report.ts'
 
 // The same batches as the delivery makes of the planned run, posted by a loop that keeps nothing and looks at the status only.
 const workers = 4
@@ -23,7 +23,7 @@ await report(async () => {
   else if (first) queue.unshift(first)
   await Promise.all(Array.from({ length: workers }, () => post(path, queue)))
   if (shape) await post(`${path}/actions`, [{ text: '{"action":"complete"}', length: 0 }])
-  return bodies.reduce((people, { length }) => people + length, 0)
+  return { count: bodies.reduce((people, { length }) => people + length, 0) }
 })
 await dispatcher.close()
 

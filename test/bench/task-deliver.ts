@@ -2,7 +2,7 @@ import { assemble } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { startWork } from '../../src/daemon/work.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { report } from './tasks.ts'
+import { report } from './report.ts'
 
 // From the first request of a run that is planned to the same run finished, with the workers and the queue of the daemon, which
 // has them ready. The clock of the bare loop begins with its first request as well.
@@ -24,5 +24,5 @@ await using work = new AsyncDisposableStack()
 await report(async (beginNow) => {
   begin = beginNow
   work.use(await startWork(assembly))
-  return await finished.promise
+  return { count: await finished.promise }
 })

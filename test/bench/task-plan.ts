@@ -3,18 +3,21 @@ import { loadConfig } from '../../src/daemon/config/config.ts'
 import { getRun } from '../../src/store/runs/runs.ts'
 import { requestRun, syncWorkers } from '../../src/sync/sync.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { report } from './tasks.ts'
+import { report } from './report.ts'
 
-// A whole run up to the moment at which its first request would go out: read, map, validate, compare, store, judge, commit.
+// A whole process up to the moment at which its first request would go out: start, read, map, validate, compare, store, judge, commit.
 const config = await loadConfig(process.argv[2] ?? '', process.env)
 await using assembly = await assemble(config, { events: silentEvents(), now: () => new Date() })
 const { sync } = assembly
 
-await report(async () => {
-  const { id } = await requestRun(sync, { connection: 'hr', trigger: 'operator' })
-  await syncWorkers.run(sync, { runId: id }, new AbortController().signal)
-  const run = await getRun(sync.store.db, id)
-  if (run?.state !== 'delivering' && run?.state !== 'unchanged')
-    throw new Error(`the run is ${run?.state}: ${run?.reason}`)
-  return run.rows ?? 0
-})
+await report(
+  async () => {
+    const { id } = await requestRun(sync, { connection: 'hr', trigger: 'operator' })
+    await syncWorkers.run(sync, { runId: id }, new AbortController().signal)
+    const run = await getRun(sync.store.db, id)
+    if (run?.state !== 'delivering' && run?.state !== 'unchanged')
+      throw new Error(`the run is ${run?.state}: ${run?.reason}`)
+    return { count: run.rows ?? 0 }
+  },
+  { from: 'process' },
+)

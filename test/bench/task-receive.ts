@@ -7,7 +7,7 @@ import { createApp } from '../../src/http/server/app.ts'
 import { migrations } from '../../src/store/migrations/index.ts'
 import type { StoreSchema } from '../../src/store/schema.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { peakMiB } from './tasks.ts'
+import { peakMiB } from './report.ts'
 
 // Serves a webhook until its input ends: ours, or a bare route that inserts one row for each request. Prints where, and at the end
 // what it took.

@@ -1,7 +1,8 @@
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { startDaemon } from '../../src/daemon/start.ts'
 import { silentEvents } from '../../src/telemetry/events.ts'
-import { type Measured, peakMiB } from './tasks.ts'
+import { peakMiB } from './report.ts'
+import type { Measured } from './tasks.ts'
 
 // A daemon with everything in one process until its input ends. Prints where it serves, and of each run how many people it delivered
 // between its first request and its end.

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
@@ -17,48 +18,41 @@ export const Measured = z.object({
 })
 export type Measured = z.infer<typeof Measured>
 
+/** With how long its event loop took to come round, which is 10 ms where nothing holds it up. */
+export const Watched = Measured.extend({ loopP99Ms: z.number(), loopMaxMs: z.number() })
+export type Watched = z.infer<typeof Watched>
+
+/** What a reference needed, with what it found between two exports. */
+export const Reference = Measured.extend({
+  found: z.object({ joined: z.number(), changed: z.number(), left: z.number() }),
+})
+export type Reference = z.infer<typeof Reference>
+
 export type TaskName = 'plan' | 'deliver' | 'bare'
 
+/** Where a Node that is measured keeps its compiled code, as the command does in the home of its account. */
+export const compiledFolder = join(tmpdir(), 'rollcall-bench-compiled')
 const tasksFolder = fileURLToPath(new URL('.', import.meta.url))
 
 /** Runs one task in a process of its own, so that its memory is its own. */
-export async function measure(task: TaskName, { config, env, cores }: Place): Promise<Measured> {
-  const script = `${tasksFolder}task-${task}.ts`
-  const command = boundTo(cores?.ours ?? null, process.execPath, [script, config])
-  const { stdout } = await run(...command, { env: { ...process.env, ...env } })
-  return Measured.parse(JSON.parse(stdout))
+export async function measure(task: TaskName, { config, env, cores }: Place): Promise<Watched> {
+  const command = boundTo(cores?.ours ?? null, process.execPath, [`${tasksFolder}task-${task}.ts`, config])
+  return Watched.parse(await start(command, env))
 }
 
 /** Runs the Python script on two exports, as the measure of a plan. */
-export async function measureReference(previous: string, current: string): Promise<Measured> {
-  const { stdout } = await run('python3', [`${tasksFolder}reference_plan.py`, previous, current])
-  const { rows, ...measured } = z.looseObject({ rows: z.number() }).parse(JSON.parse(stdout))
-  return Measured.parse({ count: rows, ...measured })
+export async function measurePython(previous: string, current: string): Promise<Reference> {
+  return Reference.parse(await start(['python3', [`${tasksFolder}reference_plan.py`, previous, current]]))
 }
 
-/** Times the work, from its beginning or from when it says so, and prints what was measured; the last thing that a task does. */
-export async function report(work: (begin: () => void) => Promise<number>): Promise<void> {
-  let startedMs = performance.now()
-  let startedCpu = process.cpuUsage()
-  const count = await work(() => {
-    startedMs = performance.now()
-    startedCpu = process.cpuUsage()
-  })
-  const seconds = (performance.now() - startedMs) / 1000
-  const { user, system } = process.cpuUsage(startedCpu)
-  const cpuSeconds = (user + system) / 1e6
-  const measured: Measured = { count, seconds, cpuSeconds, peakMiB: await peakMiB() }
-  process.stdout.write(`${JSON.stringify(measured)}\n`)
+/** Has DuckDB join two exports, as another measure of a plan. */
+export async function measureDuckdb(previous: string, current: string): Promise<Reference> {
+  return Reference.parse(await start([process.execPath, [`${tasksFolder}task-duckdb.ts`, previous, current]]))
 }
 
-/** The most memory that this process has held, or another one of this machine. */
-export async function peakMiB(pid: number | 'self' = 'self'): Promise<number> {
-  return (await peakKiB(pid)) / 1024
-}
-
-async function peakKiB(pid: number | 'self'): Promise<number> {
-  // What resourceUsage tells includes the process that started this one.
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
-  return peak === undefined ? process.resourceUsage().maxRSS : Number(peak)
+/** Tells a process when it was started, and answers what it prints at its end. */
+async function start([program, args]: [string, string[]], env: Place['env'] = {}): Promise<unknown> {
+  const told = { ...env, NODE_COMPILE_CACHE: compiledFolder, BENCH_STARTED_MS: `${Date.now()}` }
+  const { stdout } = await run(program, args, { env: { ...process.env, ...told } })
+  return JSON.parse(stdout)
 }

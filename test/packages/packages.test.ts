@@ -11,7 +11,7 @@ import { thirdPartyPage } from '../helpers/pages/third-party.ts'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The linter's programs for other machines. They are development packages, and the registry that the lock was made with lacked them. */
+/** Programs of the linter and of DuckDB for other machines. They are development packages, and the registry that the lock was made with lacked them. */
 const withoutIntegrity = [
   '@biomejs/cli-android-arm64',
   '@biomejs/cli-android-x64',
@@ -21,6 +21,12 @@ const withoutIntegrity = [
   '@biomejs/cli-linux-x64-musl',
   '@biomejs/cli-win32-arm64',
   '@biomejs/cli-win32-x64',
+  '@duckdb/node-bindings-darwin-arm64',
+  '@duckdb/node-bindings-darwin-x64',
+  '@duckdb/node-bindings-linux-arm64',
+  '@duckdb/node-bindings-linux-arm64-musl',
+  '@duckdb/node-bindings-win32-arm64',
+  '@duckdb/node-bindings-win32-x64',
 ]
 
 /** They build or fetch faster forms of what is there in JavaScript as well. */

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+// The side of the measured process: it loads nothing that would count as the task's own.
+
+/**
+ * Times the work and prints what was measured, with what else the work tells; the last thing that a task does. The clock counts from
+ * the beginning of the work, or from when the work says so, or from the start of the process.
+ */
+export async function report(
+  work: (begin: () => void) => Promise<{ readonly count: number }>,
+  { from = 'work' }: { readonly from?: 'work' | 'process' } = {},
+): Promise<void> {
+  let startedMs = from === 'process' ? Number(process.env.BENCH_STARTED_MS) : Date.now()
+  let startedCpu = from === 'process' ? { user: 0, system: 0 } : process.cpuUsage()
+  const loop = monitorEventLoopDelay()
+  loop.enable()
+  const told = await work(() => {
+    startedMs = Date.now()
+    startedCpu = process.cpuUsage()
+    loop.reset()
+  })
+  const seconds = (Date.now() - startedMs) / 1000
+  const { user, system } = process.cpuUsage(startedCpu)
+  loop.disable()
+  const measured = {
+    ...told,
+    seconds,
+    cpuSeconds: (user + system) / 1e6,
+    peakMiB: await peakMiB(),
+    loopP99Ms: loop.percentile(99) / 1e6,
+    loopMaxMs: loop.max / 1e6,
+  }
+  process.stdout.write(`${JSON.stringify(measured)}\n`)
+}
+
+/** The most memory that this process has held, or another one of this machine. */
+export async function peakMiB(pid: number | 'self' = 'self'): Promise<number> {
+  return (await peakKiB(pid)) / 1024
+}
+
+async function peakKiB(pid: number | 'self'): Promise<number> {
+  // What resourceUsage tells includes the process that started this one.
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
+  return peak === undefined ? process.resourceUsage().maxRSS : Number(peak)
+}
