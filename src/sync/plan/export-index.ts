@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { RowTraits } from '../../identity/lint/traits.ts'
 
@@ -373,18 +374,18 @@ export class EntriesBuilder {
 const countsBytes = 12
 const stretchBytes = 7
 
-/** An index in the form in which it is kept, sealed with a key: nobody else can make one. */
-export function sealIndex(head: IndexHead, parts: readonly Buffer[], key: Buffer): StoredIndex {
+/** An index in the form in which it is kept, sealed with a key: nobody else can make one. Other work gets its turn between the parts. */
+export async function sealIndex(head: IndexHead, parts: readonly Buffer[], key: Buffer): Promise<StoredIndex> {
   const text = JSON.stringify({ version: indexVersion, ...head })
-  return { head: text, parts, seal: sealOf(text, parts, key) }
+  return { head: text, parts, seal: await sealOf(text, parts, key) }
 }
 
-/** The index, or why it cannot be used. */
-export function openIndex(
+/** The index, or why it cannot be used. Other work gets its turn between the parts. */
+export async function openIndex(
   { head: text, parts, seal }: StoredIndex,
   key: Buffer,
-): ExportIndex | { readonly reason: string } {
-  const expected = sealOf(text, parts, key)
+): Promise<ExportIndex | { readonly reason: string }> {
+  const expected = await sealOf(text, parts, key)
   if (seal.length !== expected.length || !timingSafeEqual(seal, expected))
     return { reason: 'what the last export left behind is damaged, or another installation has made it' }
   const read = Head.safeParse(JSON.parse(text))
@@ -408,6 +409,7 @@ export function openIndex(
   let firstStretch = 0
   let keyEnd = 0
   for (const part of parts) {
+    await nextTurn()
     const count = part.readUInt32LE(0)
     const ofStretches = part.readUInt32LE(4)
     const addressed = part.readUInt32LE(8)
@@ -441,12 +443,15 @@ export function openIndex(
   return new ExportIndex(head, { ...entries, keys: Buffer.concat(keys), addresses }, stretches)
 }
 
-function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Buffer {
+async function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Promise<Buffer> {
   const sealed = createHash('sha256')
     .update(key)
     .update(`${Buffer.byteLength(head)}\n`)
     .update(head)
-  for (const part of parts) sealed.update(part)
+  for (const part of parts) {
+    await nextTurn()
+    sealed.update(part)
+  }
   return sealed.digest()
 }
 

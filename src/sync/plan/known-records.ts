@@ -96,7 +96,7 @@ async function usableIndex(
 > {
   const stored = await acceptedIndex(db, connection)
   if (stored === null) return null
-  const index = openIndex(stored, key)
+  const index = await openIndex(stored, key)
   if ('reason' in index) return index
   if (index.head.rules !== rules) return { reason: 'exports are read in another way than the last one was' }
   if (context.today < index.head.day) return { reason: `the last export was read on a later day, ${index.head.day}` }

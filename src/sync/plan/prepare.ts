@@ -228,7 +228,7 @@ async function prepareOnce(
     ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
-    index: spared?.watch.made(spared.rules) ?? null,
+    index: (await spared?.watch.made(spared.rules)) ?? null,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
   }
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecordFilter, SourceRow } from '../../connectors/connector.ts'
 import type { PlanContext } from '../../identity/decide.ts'
 import type { Decided, Decider, SettledPeople } from '../../identity/decider.ts'
@@ -39,6 +40,9 @@ export class IndexDoubt extends Error {
 /** What became of the entry of an index, if anything did: its record was left out, or a row of its person was read. */
 const leftOut = 1
 const met = 2
+
+/** So many entries are copied without a pause. */
+const keptAtOnce = 50_000
 
 /** Stands in the order of records for one that is not kept. */
 const notKept = -1
@@ -281,25 +285,29 @@ export function watchRecords({
     leftOut: () => count,
 
     /** The index that the export leaves behind; null where it cannot be made, or is the one that was there before. */
-    made(rules: string): StoredIndex | 'same' | null {
+    async made(rules: string): Promise<StoredIndex | 'same' | null> {
       if (isOff) return null
       dropWithdrawn()
       const { today: day } = context
       const people = [...open].sort(compareKeys)
       if (index !== null && isSame(people)) return 'same'
-      const entries = entriesKept()
+      const entries = await entriesKept()
       const head = { rules, day, entries: entries.size, kinds: kinds.traits, open: people }
-      return sealIndex(head, entries.parts(), key)
+      return await sealIndex(head, entries.parts(), key)
     },
   }
 
-  /** Copies what is kept, as much at once as stands together, with the stretches that are kept whole. */
-  function entriesKept(): EntriesBuilder {
+  /**
+   * Copies what is kept, as much at once as stands together, with the stretches that are kept whole. Other work gets its turn now and
+   * then.
+   */
+  async function entriesKept(): Promise<EntriesBuilder> {
     const built = new EntriesBuilder({ addressesKept })
     const freshEntries = fresh.all()
     let first = 0
     let together = 0
     let kept = 0
+    let pausedAt = 0
     const copy = () => {
       if (together === 0) return
       if (index !== null && first < size) built.add(index.entries, first, together)
@@ -324,6 +332,9 @@ export function watchRecords({
       const before = built.size
       keepUntil(stretch.first + stretch.records)
       if (built.size - before === stretch.records) built.addStretch({ ...stretch, first: before })
+      if (kept - pausedAt < keptAtOnce) continue
+      pausedAt = kept
+      await nextTurn()
     }
     keepUntil(order.length)
     return built
