@@ -18,9 +18,10 @@ const lockSpace = 0x726f_6c6c
 export async function migrate(pool: Pool, migrations: readonly Migration[], target: Target): Promise<void> {
   const client = await pool.connect()
   try {
-    await inTurn(client, target, () => createLedger(client, target))
-    refuseOtherHistory(await readLedger(client, target), migrations, target)
-    for (const migration of migrations) {
+    if (!(await hasLedger(client, target))) await inTurn(client, target, () => createLedger(client, target))
+    const before = await readLedger(client, target)
+    refuseOtherHistory(before, migrations, target)
+    for (const migration of migrations.filter(({ name }) => !before.has(name))) {
       await inTurn(client, target, async () => {
         const applied = await readLedger(client, target)
         if (!applied.has(migration.name)) await apply(client, migration, target)
@@ -45,6 +46,11 @@ async function inTurn(client: PoolClient, { schema }: Target, step: () => Promis
     await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
+}
+
+async function hasLedger(client: PoolClient, { schema }: Target): Promise<boolean> {
+  const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS "isThere"', [`${schema}.migrations`])
+  return rows[0].isThere
 }
 
 /** Makes schema and table if they are missing. It asks first, because "if not exists" needs the right to create even if nothing is to be made. */
