@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/folder/open.ts'
-import { httpConnector } from '../connectors/http/open.ts'
-import { sftpConnector } from '../connectors/sftp/open.ts'
 import { machineCaller } from '../contract/control/access.ts'
 import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
@@ -293,10 +291,18 @@ function openConnector(settings: SourceSettings, place: ConnectorPlace): Connect
     case 'csv':
       return csvConnector(settings, place)
     case 'sftp':
-      return sftpConnector(settings, place)
+      return connectorWhenUsed(async () => (await import('../connectors/sftp/open.ts')).sftpConnector(settings, place))
     case 'http':
-      return httpConnector(settings, place)
+      return connectorWhenUsed(async () => (await import('../connectors/http/open.ts')).httpConnector(settings, place))
     default:
       return settings satisfies never
+  }
+}
+
+/** A connector that watches nothing, and is loaded when a source is read. */
+function connectorWhenUsed(load: () => Promise<Connector>): Connector {
+  return {
+    open: async (options) => await (await load()).open(options),
+    settle: async (source, decision) => await (await load()).settle?.(source, decision),
   }
 }

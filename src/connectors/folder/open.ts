@@ -8,7 +8,6 @@ import { checkSum, countedRows, type Expected, readSideFile } from '../file/side
 import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
 import type { CsvSource } from './settings.ts'
 import { settleExport } from './settle.ts'
-import { watchFolder } from './watch.ts'
 
 /**
  * Reads CSV exports from a folder of this machine. Opening the source reads the header, and the rows are streamed afterwards. A file
@@ -20,7 +19,14 @@ export function csvConnector(source: CsvSource, place: ConnectorPlace): Connecto
   return {
     open: (options) => openNext(source, { folder, place, options }),
     settle: (identity, decision) => settleExport(folder, identity, decision),
-    ...(by === 'off' ? {} : { watch: (events) => watchFolder(folder, { by, pollSeconds }, events) }),
+    ...(by === 'off'
+      ? {}
+      : {
+          watch: async (events) => {
+            const { watchFolder } = await import('./watch.ts')
+            return await watchFolder(folder, { by, pollSeconds }, events)
+          },
+        }),
   }
 }
 

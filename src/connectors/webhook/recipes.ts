@@ -62,11 +62,11 @@ export type RecipeName = keyof typeof known
 /** The senders whose recipes are known by name. */
 export const recipeNames = Object.keys(known) as readonly RecipeName[]
 
-const recipes = new Map(recipeNames.map((name) => [name, WebhookRecipe.parse(known[name])]))
+const recipes = new Map<RecipeName, WebhookRecipe>()
 
 /** The recipe of a sender that is known by name. */
 export function namedRecipe(name: RecipeName): WebhookRecipe {
-  return recipes.get(name) ?? WebhookRecipe.parse(known[name])
+  return recipes.getOrInsertComputed(name, () => WebhookRecipe.parse(known[name]))
 }
 
 /** Whether a body is only a test of the address. This says nothing about its signature. */
