@@ -1,10 +1,7 @@
-import { control, controlPrefix } from '../contract/control/control.ts'
 import type { Config } from '../daemon/config/config.ts'
 import { readAddress } from '../daemon/control/address-file.ts'
 import { distrust } from '../daemon/control/socket-trust.ts'
 import { errorCode, Failure } from '../errors.ts'
-import { createClient } from '../http/client/client.ts'
-import { throughSocket } from './control-client.ts'
 
 const answerMs = 3000
 
@@ -42,6 +39,12 @@ async function doubtAbout(socket: string, dataDir: string): Promise<string | nul
 }
 
 async function answers(socket: string): Promise<boolean> {
+  // Most often none was ever announced; then nothing of this is needed.
+  const [{ control, controlPrefix }, { createClient }, { throughSocket }] = await Promise.all([
+    import('../contract/control/control.ts'),
+    import('../http/client/client.ts'),
+    import('./control-client.ts'),
+  ])
   const { dispatcher, origin } = throughSocket(socket)
   const options = { baseUrl: `${origin}${controlPrefix}`, dispatcher, timeoutMs: answerMs }
   const answer = await createClient({ about: control.about }, options).about({})

@@ -1,9 +1,11 @@
-import { control } from '../contract/control/control.ts'
+import type { control } from '../contract/control/control.ts'
+import { planOperations } from '../contract/control/plans.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import type { ControlContext } from '../daemon/control/control.ts'
-import { guardedHandlers } from '../daemon/control/handlers.ts'
-import { localCalls } from '../http/client/calls.ts'
+import { guarded } from '../daemon/control/guarded.ts'
+import { planHandlers } from '../daemon/control/plans.ts'
+import { callsWhenUsed, localCalls } from '../http/client/calls.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
 import type { Control } from './control-client.ts'
@@ -34,7 +36,17 @@ export async function openHere(
   }
 }
 
-/** Does in this process what the daemon would do. */
+/** Does in this process what the daemon would do. Loading all that it can do takes as long as a plan, which needs little of it. */
 export function controlHere(context: ControlContext): Control {
-  return localCalls(control, guardedHandlers, context)
+  const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
+  const plans = localCalls(planOperations, handlers, context)
+  return callsWhenUsed<typeof control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
+}
+
+async function everything(context: ControlContext): Promise<Control> {
+  const [contract, { guardedHandlers }] = await Promise.all([
+    import('../contract/control/control.ts'),
+    import('../daemon/control/handlers.ts'),
+  ])
+  return localCalls(contract.control, guardedHandlers, context)
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, type LoadOptions, loadConfig } from '../daemon/config/config.ts'
 import { findConfig } from '../daemon/config/config-path.ts'
 import { Failure } from '../errors.ts'
-import { type Control, controlOverSocket } from './control-client.ts'
+import type { Control } from './control-client.ts'
 import { type FoundDaemon, findDaemon } from './find-daemon.ts'
 import type { Doing } from './here.ts'
 import { createOutput, type Output } from './output.ts'
@@ -58,7 +58,7 @@ export async function withSession(
   using stop = listenForStop()
   try {
     const daemon = await findDaemon(config)
-    if (daemon) return await command({ config, output, control: controlOverSocket(daemon), signal: stop.signal })
+    if (daemon) return await command({ config, output, control: await controlOf(daemon), signal: stop.signal })
     const { openHere } = await import('./here.ts')
     if (config.platform.isReadable) output.note(readableWarning(config))
     // Work needs secrets at some point; a command that cannot have them says so before it begins.
@@ -69,12 +69,18 @@ export async function withSession(
       return begun
     })
     if (!('control' in opened))
-      return await command({ config, output, control: controlOverSocket(opened), signal: stop.signal })
+      return await command({ config, output, control: await controlOf(opened), signal: stop.signal })
     await using here = opened
     return await command({ config: complete, output, control: here.control, signal: stop.signal })
   } catch (error) {
     return stopped(error, stop, output)
   }
+}
+
+/** What asks a daemon takes a while to load, and where none runs it is not needed. */
+async function controlOf(daemon: FoundDaemon): Promise<Control> {
+  const { controlOverSocket } = await import('./control-client.ts')
+  return controlOverSocket(daemon)
 }
 
 /**

@@ -16,9 +16,9 @@ import {
 } from '../store/runs/runs.ts'
 import type { Asker, Db } from '../store/schema.ts'
 import { noteSpans } from '../telemetry/traces.ts'
-import type { SyncContext } from './context.ts'
+import { connectionOf, type SyncContext } from './context.ts'
 import { basisOf } from './plan/basis.ts'
-import { connectionOf, endRun, runOf } from './requests.ts'
+import { endRun, runOf } from './requests.ts'
 import { afterCommit, commit } from './run.ts'
 import { sweep } from './sweep.ts'
 

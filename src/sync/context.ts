@@ -2,6 +2,7 @@ import type { Connector } from '../connectors/connector.ts'
 import type { WebhookSettings } from '../connectors/webhook/settings.ts'
 import type { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
+import { Failure } from '../errors.ts'
 import type { Client } from '../http/client/client.ts'
 import type { ChangeKind } from '../identity/change.ts'
 import type { Guards } from '../identity/guards/limits.ts'
@@ -130,4 +131,11 @@ export type SyncContext = {
   readonly indexing?: { readonly version: string; readonly telling?: number }
   /** Who started this process; null where that is not known. */
   readonly startedBy: string | null
+}
+
+export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
+  const connection = ctx.connections.get(name)
+  if (connection) return connection
+  const known = [...ctx.connections.keys()].join(', ')
+  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has: ${known}`)
 }

@@ -6,8 +6,7 @@ import { noteKeysMoved, personNamed } from '../store/key-answers.ts'
 import { rosterEntry } from '../store/roster/roster.ts'
 import { addWaitingRun } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
-import type { SyncConnection, SyncContext } from './context.ts'
-import { connectionOf } from './requests.ts'
+import { connectionOf, type SyncConnection, type SyncContext } from './context.ts'
 import { sweep } from './sweep.ts'
 
 /** A mistake of HR is mended within this time, or it is none. */

@@ -15,8 +15,7 @@ import { rosterEntries } from '../store/roster/roster.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
 import { ensureConnection, getRun } from '../store/runs/runs.ts'
 import type { Db } from '../store/schema.ts'
-import type { SyncContext } from './context.ts'
-import { connectionOf } from './requests.ts'
+import { connectionOf, type SyncContext } from './context.ts'
 
 type Keys = Pick<Pair, 'former' | 'identityId'>
 type Said = { readonly connection: string; readonly same: boolean; readonly by: string }

@@ -2,16 +2,11 @@ import { Failure } from '../errors.ts'
 import { record } from '../store/audit/trail.ts'
 import { freeConnection } from '../store/connections.ts'
 import { hasten } from '../store/deliveries/due.ts'
-import type { StagedChange } from '../store/plans/plans.ts'
 import { addOwnRun, ensureConnection, getRun, noteRequested, type Run, waitingRun } from '../store/runs/runs.ts'
-import type { PersonAccount } from '../store/schema.ts'
-import type { SyncContext } from './context.ts'
-import { requireDigests } from './digests.ts'
-import { preparePerson } from './plan/one-person.ts'
-import type { PlanDocument } from './plan/plan-only.ts'
-import { memoryStage } from './plan/stage.ts'
+import { connectionOf, type SyncContext } from './context.ts'
+import { mustHaveSource } from './plan/plan-person.ts'
 import { askedPerson } from './plan/watch-person.ts'
-import { askersOf, connectionOf, mustKnowWhoAsks } from './requests.ts'
+import { askersOf, mustKnowWhoAsks } from './requests.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run of one person, by key or e-mail address: the source is read to its end, and this person alone is delivered. */
@@ -48,28 +43,6 @@ export async function requestPerson(
   return asked
 }
 
-/** What a run of one person would do now. Stores nothing and sends nothing. */
-export async function planPerson(
-  ctx: SyncContext,
-  request: { connection: string; person: string; signal: AbortSignal },
-): Promise<Omit<PlanDocument, 'kept'> & { readonly person: PersonAccount }> {
-  const connection = connectionOf(ctx, request.connection)
-  mustHaveSource(connection)
-  await ensureConnection(ctx.store.db, connection.name)
-  await requireDigests(ctx.store.db, connection)
-  const stage = memoryStage()
-  const prepared = await preparePerson(ctx, connection, {
-    asked: askedPerson(request.person),
-    stage,
-    signal: request.signal,
-    onProgress: () => {},
-  })
-  const { setAside: _, standing: __, account, ...plan } = prepared
-  const changes: StagedChange[] = []
-  for await (const staged of stage.changes()) changes.push(...staged)
-  return { connection: connection.name, ...plan, changes, person: account.person }
-}
-
 /** The run that waits already for the same person. */
 async function joined({ store }: SyncContext, connection: string, digest: string): Promise<string> {
   const waiting = await waitingRun(store.db, { connection, feed: 'person' })
@@ -77,13 +50,5 @@ async function joined({ store }: SyncContext, connection: string, digest: string
   throw new Failure(
     'conflict',
     `run ${waiting?.id ?? ''} of another person waits for "${connection}"; ask again when it has ended`,
-  )
-}
-
-function mustHaveSource({ name, feeds }: ReturnType<typeof connectionOf>): void {
-  if (feeds.source) return
-  throw new Failure(
-    'usage',
-    `"${name}" has no source to read a person from; \`rollcall person KEY\` shows what its events said`,
   )
 }

@@ -26,7 +26,7 @@ import {
   type Trigger,
 } from '../store/runs/runs.ts'
 import type { Asker, Db, RunOptions } from '../store/schema.ts'
-import type { FeedRules, SyncConnection, SyncContext } from './context.ts'
+import { connectionOf, type FeedRules, type SyncConnection, type SyncContext } from './context.ts'
 import { enqueueDue, enqueueWaiting } from './enqueue.ts'
 import { addDueRuns } from './plan/due-runs.ts'
 import { mainFeed, settleSources } from './plan/feeds.ts'
@@ -258,13 +258,6 @@ export function askersOf({ by, principal = machinePrincipal }: { by?: string; pr
 export function mustKnowWhoAsks({ approvals }: SyncConnection, requestedBy: readonly Asker[]): void {
   if (approvals.twoPeople && requestedBy.length === 0)
     throw new Failure('usage', '"approvals.twoPeople" has to know who asks for a run: name the person as "by"')
-}
-
-export function connectionOf(ctx: Pick<SyncContext, 'connections'>, name: string): SyncConnection {
-  const connection = ctx.connections.get(name)
-  if (connection) return connection
-  const known = [...ctx.connections.keys()].join(', ')
-  throw new Failure('not_found', `there is no connection "${name}" in the configuration; it has: ${known}`)
 }
 
 /** Ends a run whose plan is not carried out any further. */

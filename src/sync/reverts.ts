@@ -3,11 +3,11 @@ import { record } from '../store/audit/trail.ts'
 import { lockActiveRun } from '../store/runs/claims.ts'
 import { addOwnRun, getRun, type Run, revertOf } from '../store/runs/runs.ts'
 import type { RevertAccount } from '../store/schema.ts'
-import type { SyncContext } from './context.ts'
+import { connectionOf, type SyncContext } from './context.ts'
 import { requireDigests } from './digests.ts'
 import { prepareRevert } from './plan/revert.ts'
 import { memoryStage } from './plan/stage.ts'
-import { askersOf, connectionOf } from './requests.ts'
+import { askersOf } from './requests.ts'
 import { sweep } from './sweep.ts'
 
 /** Asks for a run that takes back what another one did. It reads no source, and is guarded like every other. */

@@ -1,6 +1,5 @@
 import { Failure, failures } from '../../errors.ts'
 import { personInSource } from '../person-name.ts'
-import { writePlanFile } from '../plan-file.ts'
 import { renderPersonPlan } from '../render/person-account.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
@@ -31,6 +30,7 @@ export async function plan(options: PlanOptions): Promise<number> {
     const document = await control.planConnection({ params, query })
     if (out === undefined) output.result(document, renderPlan)
     else {
+      const { writePlanFile } = await import('../plan-file.ts')
       await writePlanFile(out, document)
       output.result(
         { file: out, digest: document.digest },

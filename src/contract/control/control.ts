@@ -12,6 +12,7 @@ import { Leaver, LeaverPack, LeaverReport } from './leavers.ts'
 import { After, Limit, page, Search } from './lists.ts'
 import { pauseOperations } from './pauses.ts'
 import { peopleOperations } from './people.ts'
+import { PersonText, planOperations, Values } from './plans.ts'
 import { runNameOperations } from './run-names.ts'
 import { scheduleOperations } from './schedules.ts'
 import { settingsOperations } from './settings.ts'
@@ -25,8 +26,6 @@ import {
   InboxEvent,
   KeptPlan,
   Person,
-  PersonPlan,
-  PlanDocument,
   Problem,
   RejectView,
   Run,
@@ -45,10 +44,6 @@ import { trailOperations } from './trail.ts'
 /** Where the control API is mounted. */
 export const controlPrefix = '/api/v1'
 
-const Values = z
-  .boolean()
-  .default(false)
-  .describe('Whether personal values are shown; without them only the names of their fields.')
 const ofConnection = z.object({ connection: z.string() })
 const ofPerson = z.object({ connection: z.string(), identityId: z.string() })
 const ofRun = z.object({ runId: z.uuid() })
@@ -58,7 +53,6 @@ const OfConnection = z
   .optional()
   .describe('The connection that the person takes the run to be of. Another one is refused.')
 
-const PersonText = z.string().min(1).max(320)
 const ofPeriod = {
   from: z.iso.date().describe('The first day of the period.'),
   to: z.iso.date().describe('The last day of it.'),
@@ -204,27 +198,7 @@ export const control = operations({
     success: { 201: Run },
     errors: [400, 401, 403, 404, 409, 500, 503],
   },
-  planConnection: {
-    method: 'POST',
-    path: '/connections/:connection/plan',
-    permission: 'operator',
-    summary: 'What a run would do now. Stores nothing and sends nothing.',
-    params: ofConnection,
-    query: z.object({ values: Values }),
-    success: { 200: PlanDocument },
-    errors: [400, 401, 403, 404, 409, 422, 500, 503],
-  },
-  planPerson: {
-    method: 'POST',
-    path: '/connections/:connection/plan/person',
-    permission: 'operator',
-    summary: 'What a run of one person would do now, and why. Stores nothing and sends nothing.',
-    params: ofConnection,
-    query: z.object({ values: Values }),
-    body: z.strictObject({ person: PersonText.describe('The key or the e-mail address.') }),
-    success: { 200: PersonPlan },
-    errors: [400, 401, 403, 404, 409, 422, 500, 503],
-  },
+  ...planOperations,
   runAccount: {
     method: 'GET',
     path: '/runs/:runId/account',

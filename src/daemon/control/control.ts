@@ -33,8 +33,6 @@ import {
   cancelRun,
   classValue,
   hasMovedBasis,
-  planOnly,
-  planPerson,
   rejectRun,
   requestPerson,
   requestRevert,
@@ -74,6 +72,7 @@ import { leaverPack, leaverReport, leaverView } from './leavers.ts'
 import { pauseHandlers, pauseView } from './pauses.ts'
 import { peopleHandlers } from './people.ts'
 import type { Acting } from './permitted.ts'
+import { planHandlers } from './plans.ts'
 import { runNameHandlers } from './run-names.ts'
 import { nextTime, scheduleHandlers } from './schedules.ts'
 import { type SettingsContext, settingsHandlers } from './settings.ts'
@@ -87,8 +86,6 @@ import {
   labelOf,
   personAccountView,
   personView,
-  plansView,
-  planView,
   problemView,
   rejectView,
   summaryView,
@@ -131,6 +128,7 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
   ...tokenHandlers,
   ...historyHandlers,
   ...runNameHandlers,
+  ...planHandlers,
   ...diagnosisHandlers,
   ...settingsHandlers,
   ...firstVisitHandlers,
@@ -229,17 +227,6 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
       status: 201,
       body: await requestRun(ctx.sync, { connection, trigger: 'operator', options, ...ctx.actor }),
     }
-  },
-
-  async planConnection(ctx, { params: { connection }, query }) {
-    knownConnection(ctx, connection)
-    return { status: 200, body: plansView(ctx.sync, await planOnly(ctx.sync, connection, ctx.signal), query) }
-  },
-
-  async planPerson(ctx, { params: { connection }, query, body: { person } }) {
-    knownConnection(ctx, connection)
-    const { also: _, ...plan } = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
-    return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
   },
 
   async runAccount(ctx, { params: { runId }, query }) {

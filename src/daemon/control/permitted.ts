@@ -1,5 +1,5 @@
 import { type Caller, machinePrincipal, mayDo, type Role } from '../../contract/control/access.ts'
-import type { Operation, OperationTable } from '../../contract/operation.ts'
+import type { Operation } from '../../contract/operation.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import type { SyncContext } from '../../sync/context.ts'
@@ -9,8 +9,8 @@ import { tellTrail } from '../access/told.ts'
 export type Actor = { readonly by: string; readonly principal: string }
 export type Acting = { readonly actor: Actor }
 
-type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
-type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
+export type Asking = { readonly caller: Caller; readonly sync: Pick<SyncContext, 'store' | 'now'> }
+export type Permitted = Readonly<Record<string, Operation & { readonly permission: Role }>>
 type Input = {
   readonly params?: { readonly connection?: string; readonly runId?: string }
   readonly query?: { readonly values?: boolean; readonly connection?: string | undefined }
@@ -25,7 +25,7 @@ const seesValues: Role = 'operator'
  * Handlers that do only what the caller's role allows, and that are told who is recorded. Every call passes here: over HTTP, from the
  * console and from a command that does the work itself. The audit trail is told of refusals, and of personal values that were shown.
  */
-export function permitted<T extends OperationTable & Permitted, Ctx extends Asking>(
+export function permitted<T extends Permitted, Ctx extends Asking>(
   table: T,
   handlers: Handlers<T, Ctx & Acting>,
 ): Handlers<T, Ctx> {

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { operations } from '../operation.ts'
+import { PersonPlan, PlanDocument } from './shapes.ts'
+
+const ofConnection = z.object({ connection: z.string() })
+
+export const Values = z
+  .boolean()
+  .default(false)
+  .describe('Whether personal values are shown; without them only the names of their fields.')
+export const PersonText = z.string().min(1).max(320)
+
+/** What a run would do now. */
+export const planOperations = operations({
+  planConnection: {
+    method: 'POST',
+    path: '/connections/:connection/plan',
+    permission: 'operator',
+    summary: 'What a run would do now. Stores nothing and sends nothing.',
+    params: ofConnection,
+    query: z.object({ values: Values }),
+    success: { 200: PlanDocument },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+  planPerson: {
+    method: 'POST',
+    path: '/connections/:connection/plan/person',
+    permission: 'operator',
+    summary: 'What a run of one person would do now, and why. Stores nothing and sends nothing.',
+    params: ofConnection,
+    query: z.object({ values: Values }),
+    body: z.strictObject({ person: PersonText.describe('The key or the e-mail address.') }),
+    success: { 200: PersonPlan },
+    errors: [400, 401, 403, 404, 409, 422, 500, 503],
+  },
+})

@@ -1,0 +1,41 @@
+import { Failure } from '../../errors.ts'
+import type { StagedChange } from '../../store/plans/plans.ts'
+import { ensureConnection } from '../../store/runs/runs.ts'
+import type { PersonAccount } from '../../store/schema.ts'
+import { connectionOf, type SyncConnection, type SyncContext } from '../context.ts'
+import { requireDigests } from '../digests.ts'
+import { preparePerson } from './one-person.ts'
+import type { PlanDocument } from './plan-only.ts'
+import { memoryStage } from './stage.ts'
+import { askedPerson } from './watch-person.ts'
+
+/** What a run of one person would do now. Stores nothing and sends nothing. */
+export async function planPerson(
+  ctx: SyncContext,
+  request: { connection: string; person: string; signal: AbortSignal },
+): Promise<Omit<PlanDocument, 'kept'> & { readonly person: PersonAccount }> {
+  const connection = connectionOf(ctx, request.connection)
+  mustHaveSource(connection)
+  await ensureConnection(ctx.store.db, connection.name)
+  await requireDigests(ctx.store.db, connection)
+  const stage = memoryStage()
+  const prepared = await preparePerson(ctx, connection, {
+    asked: askedPerson(request.person),
+    stage,
+    signal: request.signal,
+    onProgress: () => {},
+  })
+  const { setAside: _, standing: __, account, ...plan } = prepared
+  const changes: StagedChange[] = []
+  for await (const staged of stage.changes()) changes.push(...staged)
+  return { connection: connection.name, ...plan, changes, person: account.person }
+}
+
+/** Refuses a person of a connection whose facts only come in by themselves. */
+export function mustHaveSource({ name, feeds }: SyncConnection): void {
+  if (feeds.source) return
+  throw new Failure(
+    'usage',
+    `"${name}" has no source to read a person from; \`rollcall person KEY\` shows what its events said`,
+  )
+}
