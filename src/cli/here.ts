@@ -1,11 +1,11 @@
-import type { control } from '../contract/control/control.ts'
 import { planOperations } from '../contract/control/plans.ts'
 import { assemble, controlContext } from '../daemon/assembly.ts'
 import type { Config } from '../daemon/config/config.ts'
 import type { ControlContext } from '../daemon/control/control.ts'
 import { guarded } from '../daemon/control/guarded.ts'
 import { planHandlers } from '../daemon/control/plans.ts'
-import { callsWhenUsed, localCalls } from '../http/client/calls.ts'
+import { localCalls } from '../http/client/calls.ts'
+import { whenUsed } from '../http/client/when-used.ts'
 import { createEvents } from '../telemetry/events.ts'
 import { createLogger } from '../telemetry/log.ts'
 import type { Control } from './control-client.ts'
@@ -40,13 +40,13 @@ export async function openHere(
 export function controlHere(context: ControlContext): Control {
   const handlers = guarded<typeof planOperations, ControlContext>(planOperations, planHandlers)
   const plans = localCalls(planOperations, handlers, context)
-  return callsWhenUsed<typeof control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
+  return whenUsed<Control>(async (name) => (Object.hasOwn(plans, name) ? plans : await everything(context)))
 }
 
 async function everything(context: ControlContext): Promise<Control> {
-  const [contract, { guardedHandlers }] = await Promise.all([
+  const [{ control }, { guardedHandlers }] = await Promise.all([
     import('../contract/control/control.ts'),
     import('../daemon/control/handlers.ts'),
   ])
-  return localCalls(contract.control, guardedHandlers, context)
+  return localCalls(control, guardedHandlers, context)
 }

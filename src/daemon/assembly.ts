@@ -2,24 +2,18 @@ import { join } from 'node:path'
 import type { Connector, ConnectorPlace } from '../connectors/connector.ts'
 import { csvConnector } from '../connectors/folder/open.ts'
 import { machineCaller } from '../contract/control/access.ts'
-import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
 import type { Database } from '../database/database.ts'
-import { agentWhenUsed } from '../http/client/agent-when-used.ts'
-import { type AnyAnswer, kindOf, statusOf } from '../http/client/answer.ts'
-import { type Around, type ClientOptions, createClient } from '../http/client/client.ts'
-import { provenServers } from '../http/client/tls.ts'
 import type { Queue } from '../queue/queue.ts'
 import { queueWhenUsed } from '../queue/queue-when-used.ts'
 import { redisPlace } from '../queue/redis-place.ts'
 import { hasJobTables } from '../queue/tables.ts'
 import type { StoreSchema } from '../store/schema.ts'
-import { takeLease } from '../store/workers/leases.ts'
+import { noLease, takeLease } from '../store/workers/leases.ts'
 import type { ProcessCard } from '../store/workers/process-card.ts'
-import type { Platform, SyncConnection, SyncContext } from '../sync/context.ts'
-import { createPace } from '../sync/deliver/pace.ts'
+import type { SyncConnection, SyncContext } from '../sync/context.ts'
 import type { Events } from '../telemetry/events.ts'
 import { withTraces } from '../telemetry/traced-events.ts'
-import { noTraces, step, type Traces } from '../telemetry/traces.ts'
+import { noTraces, type Traces } from '../telemetry/traces.ts'
 import { version } from '../version.ts'
 import type { Watched } from './alerts/freshness.ts'
 import { type AuditKeeper, keepAudit } from './audit/keeper.ts'
@@ -29,6 +23,7 @@ import type { Secret } from './config/secret.ts'
 import type { ControlContext } from './control/control.ts'
 import type { Restorations } from './control/store.ts'
 import { openStore } from './installation/open-store.ts'
+import { platformWhenUsed } from './platform-when-used.ts'
 import type { Reloads } from './reload.ts'
 import type { Scheduled } from './schedules/schedules.ts'
 import { type Turns, takeTurns } from './turns.ts'
@@ -54,11 +49,10 @@ export type AssemblyOptions = {
   readonly card?: ProcessCard
   /** Whether this process does work that has traces. Default: if it is one of the daemon. */
   readonly works?: boolean
-  /** Whether this process only looks. Its queue is opened if it is used after all. */
+  /** Whether this process only looks. Its queue and its way to the platform are opened if they are used after all. */
   readonly looks?: boolean
 }
 
-const connectTimeoutMs = 10_000
 /** A long statement of the embedded database blocks this process; its jobs must not be taken for abandoned meanwhile. */
 const embeddedLockSeconds = 600
 
@@ -80,8 +74,9 @@ export async function assemble(
   // A store that was looked at has all its tables, so that a check of it has none to make.
   const mayWait = looks && (config.queue !== null || (await hasJobTables(store.pool)))
   const queue = opening.use(mayWait ? queueWhenUsed(await jobsPlace(config, store), openQueue) : await openQueue())
-  const lease = opening.use(await takeLease(store, card))
-  const platform = opening.use(openPlatform(config, store, { around: timed(events) }))
+  const lease = looks ? noLease : opening.use(await takeLease(store, card))
+  const openWay = async () => (await import('./platform.ts')).openPlatform(config, store, { events })
+  const platform = opening.use(looks ? platformWhenUsed(config, openWay) : await openWay())
   const connections = new Map(
     [...config.connections].map(([name, connection]) => [name, toSyncConnection(config, connection)]),
   )
@@ -183,36 +178,6 @@ async function jobsPlace({ queue }: Config, store: Pick<Database<StoreSchema>, '
   return queue ? redisPlace(await queue.read()) : store.place
 }
 
-/** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
-export function openPlatform(
-  { platform }: Config,
-  store: Pick<Database<StoreSchema>, 'pool'> | null,
-  watching: Pick<ClientOptions, 'around'> = {},
-): Platform & AsyncDisposable {
-  const agent = agentWhenUsed({
-    connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
-  })
-  const client = createClient(deliveryOperations, {
-    baseUrl: platform.baseUrl,
-    bearer: () => platform.apiKey.read(),
-    dispatcher: agent.dispatcher,
-    timeoutMs: platform.timeoutMs,
-    ...watching,
-  })
-  return {
-    client,
-    baseUrl: platform.baseUrl,
-    pace: createPace({
-      pool: store?.pool ?? null,
-      platform: platform.baseUrl,
-      requestsPerMinute: platform.requestsPerMinute,
-      inFlight: platform.inFlight,
-    }),
-    inFlight: platform.inFlight,
-    [Symbol.asyncDispose]: () => agent.destroy(),
-  }
-}
-
 async function openTraces(
   { headers, ...settings }: NonNullable<Config['traces']>,
   { card, events }: { card: ProcessCard | undefined; events: Events },
@@ -228,23 +193,6 @@ async function headersOf(headers: ReadonlyMap<string, Secret>): Promise<Record<s
     [...headers].map(async ([name, secret]) => [name, await secret.read().catch(() => '')] as const),
   )
   return Object.fromEntries(read.filter(([, value]) => value !== ''))
-}
-
-/** Tells of each request to the platform how long it took and what became of it, and makes it a span of its job. */
-function timed(events: Events): Around {
-  return async ({ operation, method }, request) => {
-    const sentMs = performance.now()
-    const facts = { 'rollcall.operation': operation, 'http.request.method': method }
-    const found = (answer: AnyAnswer) => {
-      const [kind, status] = [kindOf(answer), statusOf(answer)]
-      const fault = kind === 'taken' ? null : kind
-      return { facts: { 'http.response.status_code': status, 'rollcall.outcome': kind }, fault }
-    }
-    const answer = await step(`${method} ${operation}`, request, { kind: 'request', facts, found })
-    const durationMs = Math.round(performance.now() - sentMs)
-    events.requestAnswered({ operation, method, outcome: kindOf(answer), status: statusOf(answer), durationMs })
-    return answer
-  }
 }
 
 export function toSyncConnection({ folder, dataDir, approvals }: Config, connection: ConnectionConfig): SyncConnection {

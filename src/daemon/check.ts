@@ -17,11 +17,12 @@ import { lookOver } from '../sync/plan/look-over.ts'
 import { lookUpTarget } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { checkChannel } from './alerts/check-channel.ts'
-import { openJobs, openPlatform, toSyncConnection } from './assembly.ts'
+import { openJobs, toSyncConnection } from './assembly.ts'
 import type { Config, ConnectionConfig, WebhookConfig } from './config/config.ts'
 import { markerFile } from './installation/marker.ts'
 import { ensureDataDir, openStore } from './installation/open-store.ts'
 import { type Taken, type TriedPermission, tryPermissions } from './key-permissions.ts'
+import { openPlatform } from './platform.ts'
 
 /** One thing that was tested. `code` says which failure it would be. */
 export type Check = {

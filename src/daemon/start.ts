@@ -10,15 +10,7 @@ import { requestDueRuns } from '../sync/sync.ts'
 import type { Events } from '../telemetry/events.ts'
 import { type OpenedAccess, openAccess, openTokens } from './access/open.ts'
 import { type AlertContext, startAlerts } from './alerts/alerts.ts'
-import {
-  type Assembly,
-  assemble,
-  controlContext,
-  openPlatform,
-  schedulesOf,
-  toSyncConnection,
-  watchedOf,
-} from './assembly.ts'
+import { type Assembly, assemble, controlContext, schedulesOf, toSyncConnection, watchedOf } from './assembly.ts'
 import { checkAll } from './check.ts'
 import type { Config } from './config/config.ts'
 import { Secret } from './config/secret.ts'
@@ -34,6 +26,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts'
 import type { ReadingContext } from './metrics/readings.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { withOutages } from './outages.ts'
+import { openPlatform } from './platform.ts'
 import { processCard, watchSettings } from './processes.ts'
 import { openFirstVisits } from './proposal/first-visit.ts'
 import { openUploads, type UploadLimits } from './proposal/uploads.ts'

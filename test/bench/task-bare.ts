@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
-import { openPlatform } from '../../src/daemon/assembly.ts'
 import { loadConfig } from '../../src/daemon/config/config.ts'
 import { openStore } from '../../src/daemon/installation/open-store.ts'
+import { openPlatform } from '../../src/daemon/platform.ts'
 import type { IdentityRecord } from '../../src/identity/record.ts'
 import { report } from './report.ts'
 

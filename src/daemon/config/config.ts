@@ -26,6 +26,7 @@ import { hasRecords, noShapes, ofRecords, type Records, recordsOf, riding } from
 import {
   ConfigFile,
   type ConnectionSettings,
+  checkedOnce,
   connectionSecrets,
   type FeedSettings,
   jsonSchema,
@@ -344,7 +345,7 @@ function lineOf(path: string, { line, column, message }: Problem): string {
 
 function checked(path: string, document: ConfigDocument, presets: Presets): ConfigFile {
   const values = () => withFormats(document.values(), presets)
-  let parsed = ConfigFile.safeParse(values())
+  let parsed = ConfigFile.safeParse(values(), checkedOnce)
   // What a reference yields is a text; where a number or a boolean is asked for, it is read as one.
   if (
     parsed.error &&
@@ -352,7 +353,7 @@ function checked(path: string, document: ConfigDocument, presets: Presets): Conf
       .map((issue) => document.convert(issue.path))
       .includes(true)
   ) {
-    parsed = ConfigFile.safeParse(values())
+    parsed = ConfigFile.safeParse(values(), checkedOnce)
   }
   const problems = toProblems(flatten(parsed.error?.issues ?? []), document, jsonSchema)
   refuse(path, [...problems, ...secretsInPlain(document)])
@@ -624,7 +625,7 @@ function toFeed(
     return { problems: [{ ...document.positionOf(path), message }] }
   }
   const merged = mergePreset(base?.mapping ?? {}, { fields, record, status, action, severalRows, rowTimeZone, scope })
-  const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties))
+  const mapping = Mapping.safeParse(properties === null ? merged : ofRecords(merged, settings, properties), checkedOnce)
   if (mapping.error) return { problems: toProblems(flatten(mapping.error.issues, at), document, jsonSchema) }
 
   const contradiction =

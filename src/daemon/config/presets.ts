@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { exportFormat } from '../../connectors/file/format.ts'
 import { lintChecks } from '../../identity/lint/lint.ts'
 import { MappingPatch } from '../../identity/mapping/mapping.ts'
+import { checkedOnce } from './schema.ts'
 
 const folder = new URL('../../../config/presets/', import.meta.url)
 
@@ -67,5 +68,5 @@ async function presetsOf(names: readonly string[]): Promise<Presets> {
 }
 
 async function readPreset(name: string): Promise<Preset> {
-  return Preset.parse(parse(await readFile(fileURLToPath(new URL(`${name}.yaml`, folder)), 'utf8')))
+  return Preset.parse(parse(await readFile(fileURLToPath(new URL(`${name}.yaml`, folder)), 'utf8')), checkedOnce)
 }

@@ -477,6 +477,9 @@ export const connectionSecrets = [
 /** Settings that may be a secret, as where a key takes the place of a user's name, and may stand in the configuration. */
 export const possibleSecrets = ['source.basic.username'] as const
 
+/** For what is checked once, as it is read. Making code for a check, as zod does for what is checked often, takes longer than the check. */
+export const checkedOnce = { jitless: true } as const
+
 /** The configuration as it is written: references resolved, presets not yet applied. */
 export const ConfigFile = z.strictObject({
   platform: Platform,

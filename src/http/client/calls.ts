@@ -51,22 +51,6 @@ export function localCalls<T extends OperationTable, Ctx>(
   })
 }
 
-/** Calls that are loaded when one of them is made: what `load` answers for a name has the call of that name. */
-export function callsWhenUsed<T extends OperationTable>(load: (name: string) => Promise<Partial<Calls<T>>>): Calls<T> {
-  type Call = (input: never) => Promise<unknown>
-  const later = (name: string) => async (input: never) => {
-    const loaded: Readonly<Record<string, Call | undefined>> = await load(name)
-    const call = loaded[name]
-    if (call === undefined) throw new TypeError(`there is no operation ${name}`)
-    return await call(input)
-  }
-  // What looks whether an object is a promise asks for `then`, which is no operation.
-  const get = (_: object, name: string | symbol) =>
-    typeof name === 'symbol' || name === 'then' ? undefined : later(name)
-  // One member for each operation; which there are is only known once the table is loaded.
-  return new Proxy({}, { get }) as Calls<T>
-}
-
 function callsFrom<T extends OperationTable>(
   table: T,
   call: (name: keyof T, input: never, operation: Operation) => Promise<unknown>,

@@ -28,6 +28,16 @@ export type Lease = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** What a process has instead that only looks, and so works on nothing. */
+export const noLease: Lease = {
+  get id(): never {
+    throw new Error('a process that only looks works on nothing')
+  },
+  atWork: new Set(),
+  renew: async () => {},
+  async [Symbol.asyncDispose]() {},
+}
+
 /** What a lease is written on: a run that is read and planned, a batch that is delivered, a connection whose target is looked up. */
 export type Work =
   | { readonly kind: 'run'; readonly runId: string }

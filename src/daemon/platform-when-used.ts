@@ -1,0 +1,37 @@
+import { whenUsed } from '../http/client/when-used.ts'
+import type { Platform } from '../sync/context.ts'
+import type { Pace } from '../sync/deliver/pace.ts'
+import type { Config } from './config/config.ts'
+
+type Opened = Platform & AsyncDisposable
+
+/** A way to the platform that is opened with the first request. Whoever only looks sends none. */
+export function platformWhenUsed(
+  { platform: { baseUrl, inFlight } }: Pick<Config, 'platform'>,
+  open: () => Promise<Opened>,
+): Opened {
+  let opening: Promise<Opened> | null = null
+  const opened = () => {
+    opening ??= open()
+    return opening
+  }
+  const paceOf = (of: (platform: Platform) => Pace): Pace => ({
+    send: async (request, signal) => await of(await opened()).send(request, signal),
+    pause: async (delayMs) => await of(await opened()).pause(delayMs),
+    standing: async () => await of(await opened()).standing(),
+    get patient() {
+      return paceOf((platform) => of(platform).patient)
+    },
+  })
+  return {
+    client: whenUsed(async () => (await opened()).client),
+    baseUrl,
+    pace: paceOf(({ pace }) => pace),
+    inFlight,
+    async [Symbol.asyncDispose]() {
+      // What kept it from opening was told to whoever used it.
+      const platform = await opening?.catch(() => null)
+      await platform?.[Symbol.asyncDispose]()
+    },
+  }
+}

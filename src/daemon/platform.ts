@@ -1,0 +1,61 @@
+import { deliveryOperations } from '../contract/platform/delivery-operations.ts'
+import type { Database } from '../database/database.ts'
+import { agentWhenUsed } from '../http/client/agent-when-used.ts'
+import { type AnyAnswer, kindOf, statusOf } from '../http/client/answer.ts'
+import { type Around, createClient } from '../http/client/client.ts'
+import { provenServers } from '../http/client/tls.ts'
+import type { StoreSchema } from '../store/schema.ts'
+import type { Platform } from '../sync/context.ts'
+import { createPace } from '../sync/deliver/pace.ts'
+import type { Events } from '../telemetry/events.ts'
+import { step } from '../telemetry/traces.ts'
+import type { Config } from './config/config.ts'
+
+const connectTimeoutMs = 10_000
+
+/** The way to the platform, with a budget of requests that all processes of the store share. The key is read again for each request, so that a replaced secret file takes effect. */
+export function openPlatform(
+  { platform }: Config,
+  store: Pick<Database<StoreSchema>, 'pool'> | null,
+  { events }: { readonly events?: Events } = {},
+): Platform & AsyncDisposable {
+  const agent = agentWhenUsed({
+    connect: { timeout: connectTimeoutMs, ...provenServers, ...(platform.ca !== null && { ca: platform.ca }) },
+  })
+  const client = createClient(deliveryOperations, {
+    baseUrl: platform.baseUrl,
+    bearer: () => platform.apiKey.read(),
+    dispatcher: agent.dispatcher,
+    timeoutMs: platform.timeoutMs,
+    ...(events && { around: timed(events) }),
+  })
+  return {
+    client,
+    baseUrl: platform.baseUrl,
+    pace: createPace({
+      pool: store?.pool ?? null,
+      platform: platform.baseUrl,
+      requestsPerMinute: platform.requestsPerMinute,
+      inFlight: platform.inFlight,
+    }),
+    inFlight: platform.inFlight,
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
+}
+
+/** Tells of each request to the platform how long it took and what became of it, and makes it a span of its job. */
+function timed(events: Events): Around {
+  return async ({ operation, method }, request) => {
+    const sentMs = performance.now()
+    const facts = { 'rollcall.operation': operation, 'http.request.method': method }
+    const found = (answer: AnyAnswer) => {
+      const [kind, status] = [kindOf(answer), statusOf(answer)]
+      const fault = kind === 'taken' ? null : kind
+      return { facts: { 'http.response.status_code': status, 'rollcall.outcome': kind }, fault }
+    }
+    const answer = await step(`${method} ${operation}`, request, { kind: 'request', facts, found })
+    const durationMs = Math.round(performance.now() - sentMs)
+    events.requestAnswered({ operation, method, outcome: kindOf(answer), status: statusOf(answer), durationMs })
+    return answer
+  }
+}
