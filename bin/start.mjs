@@ -1,7 +1,9 @@
 // Plain JavaScript that imports nothing of ours: a Node that is too old for the rest can still say so.
-import { mkdirSync, statSync } from 'node:fs'
-import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+
+// Imported, some modules of Node load all that they can do. Here and in what a short command loads, they are asked for like this.
+const { mkdirSync, statSync } = process.getBuiltinModule('node:fs')
+const { enableCompileCache } = process.getBuiltinModule('node:module')
 
 const oldestMajor = 26
 
@@ -11,7 +13,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
   process.exitCode = 78
 } else {
   const folder = compiledFolder()
-  if (folder !== null) module.enableCompileCache(folder)
+  if (folder !== null) enableCompileCache(folder)
   try {
     await import('../src/main.ts')
   } catch (error) {

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import { visible } from './text/visible.ts'
 
 /**
@@ -53,6 +52,7 @@ export class Failure extends Error {
 
 /** All that is known of an error that is a bug. Lines of its message stand below the first, as those of the stack do. */
 export function stackOf(error: unknown): string {
+  const { inspect } = process.getBuiltinModule('node:util')
   const text = error instanceof Error ? (error.stack ?? error.message) : inspect(error)
   return text.replaceAll('\n', '\n  ')
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+const { readFileSync } = process.getBuiltinModule('node:fs')
 
 const manifest: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import type { Status } from '../contract/control/shapes.ts'
 import { version } from '../version.ts'
+
+const { readFileSync } = process.getBuiltinModule('node:fs')
+const { parseArgs } = process.getBuiltinModule('node:util')
 
 /**
  * What is asked for most often, answered before the commands and what they use are loaded: version, help, and the status of a

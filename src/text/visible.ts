@@ -12,18 +12,6 @@ const variationSelector = /^[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]$/v
 /** So much of a text tells whether a sign belongs where it stands. */
 const neighbourhood = 8
 
-/** The scripts whose words are written with joiners and non-joiners: that of Arabic and Persian, and those of India and Sri Lanka. */
-const letterBefore =
-  /[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]]$/v
-const letterAfter =
-  /^[\p{L}&&[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]]/v
-const pictureBefore = /\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?$/v
-const pictureAfter = /^\p{Extended_Pictographic}/v
-const pictureOnly = /\p{Extended_Pictographic}$/v
-const keycapBefore = /[0-9#*]$/
-const keycapAfter = /^\u20e3/
-const ideographBefore = /\p{Ideographic}$/v
-
 /**
  * A text from outside as one line of something that people read: what is hidden in it appears as its code, such as `\u202e` or
  * `\u{e0041}`; a line break does too, so that no text makes a line of its own. Doing it twice changes nothing.
@@ -63,13 +51,33 @@ function belongs(sign: string, text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - neighbourhood), at)
   const after = text.slice(at + sign.length, at + neighbourhood)
   if (sign === nonJoiner) return isWithinWord(before, after)
-  if (sign === joiner) return isWithinWord(before, after) || (pictureBefore.test(before) && pictureAfter.test(after))
-  const isKeycap = keycapBefore.test(before) && keycapAfter.test(after)
-  return pictureOnly.test(before) || isKeycap || ideographBefore.test(before)
+  if (sign === joiner) return isWithinWord(before, after) || isBetweenPictures(before, after)
+  return mayVary(before, after)
 }
 
+// The patterns below have sets of characters that take a while to build, and hardly any text needs them: they are made where they are used.
+
+/** Whether a sign stands in a word of a script that is written with joiners and non-joiners: that of Arabic and Persian, and those of India and Sri Lanka. */
 function isWithinWord(before: string, after: string): boolean {
+  const letterBefore =
+    /[[\p{L}\p{M}]&&[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]]$/v
+  const letterAfter =
+    /^[\p{L}&&[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]]/v
   return letterBefore.test(before) && letterAfter.test(after)
+}
+
+function isBetweenPictures(before: string, after: string): boolean {
+  const pictureBefore = /\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?$/v
+  const pictureAfter = /^\p{Extended_Pictographic}/v
+  return pictureBefore.test(before) && pictureAfter.test(after)
+}
+
+/** Whether a sign stands behind a picture, an ideograph or what makes a key. */
+function mayVary(before: string, after: string): boolean {
+  const pictureOnly = /\p{Extended_Pictographic}$/v
+  const ideographBefore = /\p{Ideographic}$/v
+  const isKeycap = /[0-9#*]$/.test(before) && /^\u20e3/.test(after)
+  return isKeycap || pictureOnly.test(before) || ideographBefore.test(before)
 }
 
 function codeOf(sign: string): string {

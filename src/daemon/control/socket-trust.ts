@@ -1,5 +1,6 @@
-import { lstat, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+
+const { lstat, stat } = process.getBuiltinModule('node:fs/promises')
 
 // Commands load this before anything else, so it imports nothing of ours.
 
