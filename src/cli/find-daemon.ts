@@ -20,7 +20,7 @@ export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<
   const announced = await readAddress(dataDir)
   if (announced === null) return null
   const { socket, url } = announced
-  const doubt = await doubtAbout(socket, dataDir)
+  const doubt = doubtAbout(socket, dataDir)
   if (doubt === 'gone') return null
   if (doubt !== null) {
     const help = 'run the command as the account of the daemon'
@@ -29,9 +29,9 @@ export async function findDaemon({ dataDir }: Pick<Config, 'dataDir'>): Promise<
   return (await answers(socket)) ? { socket, url } : null
 }
 
-async function doubtAbout(socket: string, dataDir: string): Promise<string | null> {
+function doubtAbout(socket: string, dataDir: string): string | null {
   try {
-    return await distrust(socket, dataDir)
+    return distrust(socket, dataDir)
   } catch (error) {
     const code = errorCode(error)
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : `cannot be looked at (${code})`

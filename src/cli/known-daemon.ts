@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { distrust } from '../daemon/control/socket-trust.ts'
 
-const { readFile, stat } = process.getBuiltinModule('node:fs/promises')
+const { readFileSync, statSync } = process.getBuiltinModule('node:fs')
 const net = process.getBuiltinModule('node:net')
 
 const answerMs = 20_000
@@ -20,11 +20,11 @@ type Known = { readonly socket: string; readonly config: { readonly file: string
  */
 export async function askKnownDaemon(configFile: string, path: string): Promise<unknown> {
   try {
-    const { ctimeMs } = await stat(configFile)
-    const dataDir = resolve(dirname(configFile), guessDataDir(await readFile(configFile, 'utf8')))
-    const known: Known = JSON.parse(await readFile(join(dataDir, 'daemon.json'), 'utf8'))
+    const { ctimeMs } = statSync(configFile)
+    const dataDir = resolve(dirname(configFile), guessDataDir(readFileSync(configFile, 'utf8')))
+    const known: Known = JSON.parse(readFileSync(join(dataDir, 'daemon.json'), 'utf8'))
     if (known.config.file !== configFile || known.config.changedMs !== ctimeMs) return null
-    if ((await distrust(known.socket, dataDir)) !== null) return null
+    if (distrust(known.socket, dataDir) !== null) return null
     return JSON.parse(await get(known.socket, `${controlPrefix}${path}`))
   } catch {
     return null
@@ -38,9 +38,9 @@ function guessDataDir(config: string): string {
 
 /** The body of an answer that was a success. Loading Node's HTTP client takes longer than the question, and HTTP 1.0 is answered in one piece. */
 async function get(socketPath: string, path: string): Promise<string> {
-  const socket = net.connect({ path: socketPath, signal: AbortSignal.timeout(answerMs) })
-  socket.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\n\r\n`)
-  const [, body] = success.exec(await text(socket)) ?? []
+  const connection = net.connect({ path: socketPath, signal: AbortSignal.timeout(answerMs) })
+  connection.write(`GET ${path} HTTP/1.0\r\nHost: localhost\r\n\r\n`)
+  const [, body] = success.exec(await text(connection)) ?? []
   if (body === undefined) throw new Error('the daemon does not say that it has an answer')
   return body
 }

@@ -35,7 +35,7 @@ test('the socket is for its account alone, in a folder for it alone', async () =
 
   expect(path).toBe(join(dataDir, 'control', 'daemon.sock'))
   expect([await modeOf(path), await modeOf(dirname(path))]).toEqual([0o600, 0o700])
-  expect(await distrust(path, dataDir)).toBeNull()
+  expect(distrust(path, dataDir)).toBeNull()
 })
 
 test('a folder that was opened to others is closed again', async () => {
@@ -57,7 +57,7 @@ test('a data folder with a long path has its socket below the folder for tempora
 
   expect(path).toMatch(/\/rollcall-\d+\/[0-9a-f]{16}\.sock$/)
   expect([await modeOf(path), await modeOf(dirname(path))]).toEqual([0o600, 0o700])
-  expect(await distrust(path, long)).toBeNull()
+  expect(distrust(path, long)).toBeNull()
   expect(other).not.toBe(path)
 })
 
@@ -71,7 +71,7 @@ test('so has one on a file system that holds no sockets', async () => {
   opened.defer(() => rm(path, { force: true }))
 
   expect(tried).toEqual([join(dataDir, 'control', 'daemon.sock'), path])
-  expect(await distrust(path, dataDir)).toBeNull()
+  expect(distrust(path, dataDir)).toBeNull()
 })
 
 test('a socket that a killed daemon left is replaced, and so is a file in its place', async () => {
@@ -114,7 +114,7 @@ test('what belongs to another account is neither used by a daemon nor trusted by
     ),
   })
 
-  expect(await distrust(path, dataDir, another)).toBe('belongs to another account')
+  expect(distrust(path, dataDir, another)).toBe('belongs to another account')
   await refused
 })
 
@@ -122,8 +122,8 @@ test('root asks the daemon of the account whose data folder it is, and no other'
   const path = await listenLocally(dataDir, listen)
   await givenAway(path, dirname(path), dataDir)
 
-  expect(await distrust(path, dataDir, 0)).toBeNull()
-  expect(await distrust(path, '/', 0)).toBe('belongs to another account')
+  expect(distrust(path, dataDir, 0)).toBeNull()
+  expect(distrust(path, '/', 0)).toBe('belongs to another account')
 })
 
 /** Gives files to another account than root. They belong to one already if these tests do not run as root. */
