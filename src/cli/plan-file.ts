@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { PlanDocument } from '../contract/control/shapes.ts'
+import { PlanDocument } from '../contract/control/plan-shapes.ts'
 import { errorCode, Failure } from '../errors.ts'
 import { jsonText } from '../text/visible.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operations } from '../operation.ts'
-import { PersonPlan, PlanDocument } from './shapes.ts'
+import { PersonPlan, PlanDocument } from './plan-shapes.ts'
 
 const ofConnection = z.object({ connection: z.string() })
 

@@ -226,6 +226,8 @@ export async function configOfText(
   const { region = 'default', baseUrl = regions[region], caFile, insecure: _insecure, ...pace } = platform
   const ca = caFile === undefined ? null : await rootCertificates(resolve(folder, caFile))
   refuse(shown, ca?.problem === undefined ? [] : [problemAt(document, ['platform', 'caFile'], ca.problem)])
+  // Where each setting comes from is told to people, by few commands.
+  let settings: readonly Setting[] | null = null
   return {
     file,
     changedMs,
@@ -259,7 +261,10 @@ export async function configOfText(
     approvals,
     traces: values.traces.endpoint === '' ? null : toTraces(values.traces, known),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
-    settings: settingsOf(values, attempts, { document, file: shown, presets }),
+    get settings() {
+      settings ??= settingsOf(values, attempts, { document, file: shown, presets })
+      return settings
+    },
   }
 }
 

@@ -1,17 +1,17 @@
-import {
-  ChangeKind,
-  type ChangeView,
-  type ClassedValue,
-  type FieldChange,
-  type Person,
-  type PersonAccount,
-  type PersonChange,
-  type PlanDocument,
-  type Problem,
-  type RecordView,
-  type RejectView,
-  type RunSummary,
-  type Unserved,
+import { ChangeKind } from '../../contract/control/plan-shapes.ts'
+import type {
+  ChangeView,
+  ClassedValue,
+  FieldChange,
+  Person,
+  PersonAccount,
+  PersonChange,
+  PlanDocument,
+  Problem,
+  RecordView,
+  RejectView,
+  RunSummary,
+  Unserved,
 } from '../../contract/control/shapes.ts'
 import type { Change, FieldChanges, FieldValue } from '../../identity/change.ts'
 import type { CellAccount } from '../../identity/mapping/row-account.ts'

@@ -1,0 +1,199 @@
+import { z } from 'zod'
+
+export const Instant = z.string().describe('An instant in ISO 8601, in UTC.')
+export const Count = z.number().int().min(0)
+
+export const ChangeKind = z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract'])
+export type ChangeKind = z.infer<typeof ChangeKind>
+
+export const Counts = z.object({
+  join: Count,
+  update: Count,
+  leave: Count,
+  return: Count,
+  correct: Count,
+  retract: Count,
+  unchanged: Count.describe('People of the source that the platform already has as HR says.'),
+  rejected: Count.describe('Rows that could not become a record.'),
+  incomplete: Count.describe('Rows that became one but for a cell that could not be read.'),
+})
+export type Counts = z.infer<typeof Counts>
+
+export const ListedField = z.enum(['status', 'isContractor']).describe('A field whose values are a closed list.')
+
+export const Verdict = z.object({
+  name: z.string().describe('The guard.'),
+  actual: z.number(),
+  limit: z.number().nullable().describe('Null for a guard that has no number to exceed.'),
+  ok: z.boolean(),
+  reason: z.string().optional(),
+  people: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('The keys of the first people that a failed guard counts.'),
+  hints: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('How the values of a field move where a guard failed, and what usually causes that.'),
+  unlisted: z
+    .array(z.object({ field: ListedField, value: z.string() }))
+    .readonly()
+    .optional()
+    .describe('The first values that no list of the configuration holds, where a guard failed because of them.'),
+  taints: z
+    .array(z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract']))
+    .readonly()
+    .optional()
+    .describe(
+      'The kinds of change that a failed guard puts in doubt. The others may go on where the connection says so.',
+    ),
+})
+export type Verdict = z.infer<typeof Verdict>
+
+export const KeptPlan = z
+  .strictObject({
+    digest: z.string().describe('Names the plan.'),
+    version: z.string().nullable().describe('Names the source as it was read; null: there was nothing new.'),
+    basis: z.string().describe('Names the configuration of the connection, and what people said that its values mean.'),
+    accepted: z.string().nullable().describe('The newest accepted run when the plan was made.'),
+  })
+  .describe('A plan, and what it was made from.')
+export type KeptPlan = z.infer<typeof KeptPlan>
+
+export const SourceView = z.object({
+  name: z.string(),
+  bytes: Count.describe('As it was delivered.'),
+  textBytes: Count.optional().describe(
+    'In UTF-8, decrypted and unpacked, which is what the guards compare; left out where that is no other size.',
+  ),
+})
+export const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
+
+const FieldValue = z.union([z.string(), z.boolean(), z.null()])
+const Gone = z.object({ gone: z.literal(true) }).describe('A personal value that is not kept, or no longer.')
+export const FieldView = z.union([FieldValue, z.object({ hidden: z.literal(true) }), Gone])
+
+export const RecordView = z.record(z.string(), FieldView)
+export type RecordView = z.infer<typeof RecordView>
+
+export const FieldChange = z
+  .union([
+    z.object({ from: z.union([FieldValue, Gone]), to: FieldValue, inferred: z.literal(true).optional() }),
+    z.object({ hidden: z.literal(true) }).describe('A personal value that was not asked for.'),
+    Gone,
+  ])
+  .meta({ id: 'FieldChange' })
+export type FieldChange = z.infer<typeof FieldChange>
+
+export const ChangeView = z
+  .object({
+    kind: ChangeKind,
+    identityId: z.string(),
+    fields: z.record(z.string(), FieldChange).optional(),
+    reason: z.string().optional().describe('Why a person is retracted.'),
+    why: z
+      .string()
+      .optional()
+      .describe('Of leavers, returns and corrections: on what evidence, and from which row. No personal values.'),
+    person: RecordView.optional().describe(
+      'Of leavers, returns and retractions: name, title, manager and e-mail, where personal values are asked for.',
+    ),
+    carried: z.boolean().describe('An earlier accepted run already contained this change and could not deliver it.'),
+  })
+  .meta({ id: 'Change' })
+export type ChangeView = z.infer<typeof ChangeView>
+
+export const RejectView = z
+  .object({
+    line: Count.describe('Of the file, the header included, or of the items of an event; counted from 1.'),
+    event: z.string().optional().describe('The event that the row came in.'),
+    column: z.string().nullable(),
+    reason: z.string(),
+    identityId: z.string().nullable(),
+    level: z
+      .enum(['warning', 'rejected'])
+      .describe('`warning`: the field of one cell is lost. `rejected`: the whole row does not count.'),
+    cellOnly: z.boolean().describe('True: the field of the cell is lost, and the rest of the row counts.'),
+    mayLeave: z
+      .boolean()
+      .describe('True: the row says that the person has left, or a cell that could say so cannot be read.'),
+  })
+  .meta({ id: 'Reject' })
+export type RejectView = z.infer<typeof RejectView>
+
+const PlanOfOne = z
+  .object({
+    connection: z.string(),
+    mode: z.enum(['snapshot', 'delta']),
+    source: SourceView.nullable().describe('Null where there is nothing new.'),
+    asOf: Instant,
+    digest: z.string(),
+    rows: Count,
+    records: Count,
+    counts: Counts,
+    guards: z.array(Verdict),
+    warnings: Warnings,
+    kept: KeptPlan.describe('Give it as `plan` to a run that must come to exactly this plan.'),
+    changes: z.array(ChangeView),
+    rejects: z.array(RejectView),
+  })
+  .meta({ id: 'PlanOfOne' })
+export const PlanDocument = PlanOfOne.extend({
+  also: z
+    .array(PlanOfOne)
+    .optional()
+    .describe('The plans of the connections that ride along, from the same reading; left out where there are none.'),
+}).meta({ id: 'Plan' })
+export type PlanDocument = z.infer<typeof PlanDocument>
+
+export const PersonChange = z.object({
+  runId: z.string(),
+  kind: ChangeKind,
+  state: z.string().describe('How far its delivery has come.'),
+  fields: z.record(z.string(), FieldChange).optional(),
+  reason: z.string().optional(),
+  source: z.string().nullable().describe('The row that said so, as `file:line`, or the event.'),
+  plannedAt: Instant,
+  sentAt: Instant.nullable(),
+  answeredAt: Instant.nullable(),
+  answer: z.object({ status: z.union([z.number(), z.string()]), message: z.string().optional() }).nullable(),
+})
+export type PersonChange = z.infer<typeof PersonChange>
+
+const CellAccount = z.object({
+  column: z.string(),
+  field: z.string(),
+  text: FieldView.nullable().describe('As it stands in the row. Null: the row does not speak of the column.'),
+  value: FieldView.describe('What was read from it.'),
+  normalised: z.boolean().describe('The value is written otherwise than the text.'),
+  keeps: z.boolean().describe('The cell says nothing, and what is known stays.'),
+  reason: z.string().nullable().describe('Why the cell cannot be used; null if it can.'),
+})
+
+export const PersonAccount = z
+  .object({
+    identityId: z.string(),
+    source: z.string(),
+    asOf: Instant,
+    rows: z.array(
+      z.object({
+        place: z.string().describe('The row, as `file:line`.'),
+        reason: z.string().nullable().describe('Why the row does not count; null if it does.'),
+        cells: z.array(CellAccount),
+      }),
+    ),
+    decision: z.enum([...ChangeKind.options, 'none']),
+    evidence: z.array(z.string()).describe('Why, in sentences.'),
+    delivery: PersonChange.nullable().describe(
+      'What was sent, and what the platform answered; null: there was nothing to send.',
+    ),
+  })
+  .meta({ id: 'PersonAccount' })
+export type PersonAccount = z.infer<typeof PersonAccount>
+
+export const PersonPlan = PlanDocument.omit({ kept: true, also: true })
+  .extend({ person: PersonAccount })
+  .meta({ id: 'PersonPlan' })
+export type PersonPlan = z.infer<typeof PersonPlan>
