@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { type Migration, migrate } from '../../src/database/migrate.ts'
 import { emptyDatabases, emptyPostgresPlace } from '../helpers/servers/databases.ts'
@@ -21,7 +22,10 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
     database = lifetime.use(await openDatabase<object>({ at, schemas: ['rollcall', 'public'], migrations: [first] }))
   })
 
-  afterEach(() => lifetime.disposeAsync())
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    await lifetime.disposeAsync()
+  })
 
   async function bring(...migrations: Migration[]): Promise<void> {
     await migrate(database.pool, migrations, { schema: 'rollcall', place: database.place })
@@ -46,6 +50,15 @@ describe.each(emptyDatabases)('migrations on $name', ({ place }) => {
 
     expect(await applied()).toEqual(['0001-city', '0002-size'])
     expect((await database.pool.query('SELECT * FROM city')).rows).toEqual([{ name: 'Bonn', size: 0 }])
+  })
+
+  test('a database that lacks none is only read, however many there are', async () => {
+    await bring(first, second)
+    const asked = vi.spyOn(pg.Client.prototype, 'query')
+
+    await bring(first, second)
+
+    expect(asked.mock.calls.map(([text]) => String(text).slice(0, 6))).toEqual(['SELECT', 'SELECT'])
   })
 
   test('one that fails leaves nothing of itself, keeps those before it, and is named', async () => {
