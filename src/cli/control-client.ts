@@ -1,7 +1,8 @@
 import { control, controlPrefix } from '../contract/control/control.ts'
 import { Failure, type FailureCode, failures } from '../errors.ts'
 import { type AgentWhenUsed, agentWhenUsed } from '../http/client/agent-when-used.ts'
-import { type Calls, remoteCalls, type Unsuccessful } from '../http/client/calls.ts'
+import type { Calls } from '../http/client/calls.ts'
+import { remoteCalls, type Unsuccessful } from '../http/client/remote-calls.ts'
 
 // The plan of a large company takes a while to make, and is one long document.
 const timeoutMs = 600_000

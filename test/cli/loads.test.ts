@@ -21,11 +21,16 @@ test('a status that a daemon answers loads nothing that checks, sends or stores'
   expect(files).not.toContain('src/cli/rollcall.ts')
 })
 
-test('a plan loads neither what keeps jobs nor what sends requests nor what draws charts', async () => {
+test('a plan loads neither what keeps jobs nor what sends requests nor what draws charts, nor what else can be asked for', async () => {
   const { libraries, files } = await loadsOf(['plan', '--config', work.configFile])
 
-  const needless = ['bullmq', 'ioredis', 'undici', 'd3-scale', 'd3-shape', 'fastify', 'openid-client', 'prom-client']
+  const needless = [
+    ...['bullmq', 'ioredis', 'undici', 'cockatiel', 'rate-limiter-flexible', 'chokidar'],
+    ...['d3-scale', 'd3-shape', 'fastify', 'openid-client', 'prom-client'],
+  ]
+  const others = ['contract/control/control', 'daemon/control/handlers', 'sync/deliver/deliver', 'connectors/http/open']
   expect(files).toContain('src/sync/plan/plan-only.ts')
+  expect(files.filter((file) => others.some((other) => file === `src/${other}.ts`))).toEqual([])
   expect(libraries.filter((name) => needless.includes(name))).toEqual([])
 })
 

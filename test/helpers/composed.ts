@@ -9,8 +9,9 @@ import { customConnections } from '../../src/contract/platform/custom-connection
 import { hrisUserIdentities, type Identity } from '../../src/contract/platform/hris-user-identities.ts'
 import { platformPrefix } from '../../src/contract/platform/platform.ts'
 import { Failure } from '../../src/errors.ts'
-import { type Calls, remoteCalls } from '../../src/http/client/calls.ts'
+import type { Calls } from '../../src/http/client/calls.ts'
 import { createClient } from '../../src/http/client/client.ts'
+import { remoteCalls } from '../../src/http/client/remote-calls.ts'
 import type { Project } from './compose.ts'
 import { peopleOn } from './world.ts'
 

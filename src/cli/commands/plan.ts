@@ -1,6 +1,4 @@
 import { Failure, failures } from '../../errors.ts'
-import { personInSource } from '../person-name.ts'
-import { renderPersonPlan } from '../render/person-account.ts'
 import { renderPlan } from '../render/plan.ts'
 import { type CommonOptions, connectionNamed, withSession } from '../session.ts'
 
@@ -20,6 +18,10 @@ export async function plan(options: PlanOptions): Promise<number> {
     if (person !== undefined && out !== undefined)
       throw new Failure('usage', '--out keeps the plan of all people: leave out --person')
     if (person !== undefined) {
+      const [{ personInSource }, { renderPersonPlan }] = await Promise.all([
+        import('../person-name.ts'),
+        import('../render/person-account.ts'),
+      ])
       const { connection, identityId } = await personInSource(session, person, options)
       const asked = { params: { connection }, query, body: { person: identityId } }
       const document = await control.planPerson(asked)

@@ -7,7 +7,6 @@ import { unreadable } from '../file/failures.ts'
 import { checkSum, countedRows, type Expected, readSideFile } from '../file/side-file.ts'
 import { type Choice, companionsOf, type Folder, folderOf, newestExport, nextExport, versionIfThere } from './choice.ts'
 import type { CsvSource } from './settings.ts'
-import { settleExport } from './settle.ts'
 
 /**
  * Reads CSV exports from a folder of this machine. Opening the source reads the header, and the rows are streamed afterwards. A file
@@ -18,7 +17,7 @@ export function csvConnector(source: CsvSource, place: ConnectorPlace): Connecto
   const { watch: by, pollSeconds } = source
   return {
     open: (options) => openNext(source, { folder, place, options }),
-    settle: (identity, decision) => settleExport(folder, identity, decision),
+    settle: async (identity, decision) => (await import('./settle.ts')).settleExport(folder, identity, decision),
     ...(by === 'off'
       ? {}
       : {

@@ -1,7 +1,6 @@
 import type { planOperations } from '../../contract/control/plans.ts'
 import type { Handlers } from '../../http/server/mount.ts'
 import { planOnly } from '../../sync/plan/plan-only.ts'
-import { planPerson } from '../../sync/plan/plan-person.ts'
 import type { SyncContext } from '../../sync/sync.ts'
 import { knownConnection } from './known.ts'
 import { personAccountView, plansView, planView } from './views.ts'
@@ -18,6 +17,7 @@ export const planHandlers: Handlers<typeof planOperations, PlanningContext> = {
 
   async planPerson(ctx, { params: { connection }, query, body: { person } }) {
     knownConnection(ctx, connection)
+    const { planPerson } = await import('../../sync/plan/plan-person.ts')
     const { also: _, ...plan } = await planPerson(ctx.sync, { connection, person, signal: ctx.signal })
     return { status: 200, body: { ...planView(plan, query), person: personAccountView(plan.person, null, query) } }
   },

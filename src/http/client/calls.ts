@@ -3,8 +3,6 @@ import type { ArgumentsOf, Operation, OperationTable } from '../../contract/oper
 import { Failure } from '../../errors.ts'
 import { describeIssues } from '../issues.ts'
 import type { Handlers } from '../server/mount.ts'
-import type { AnyAnswer } from './answer.ts'
-import { type ClientOptions, createClient } from './client.ts'
 
 /** A function for each operation of a table: it answers with the body of the success, or throws a Failure. */
 export type Calls<T extends OperationTable> = {
@@ -16,27 +14,6 @@ type BodyOf<O extends Operation> = {
 }[keyof O['success']]
 
 type Reply = { readonly status: number; readonly body?: unknown }
-type Success = Extract<AnyAnswer, { readonly status: number; readonly body?: unknown }>
-
-/** Every answer but a success. */
-export type Unsuccessful =
-  | Exclude<AnyAnswer, Success>
-  | Extract<AnyAnswer, { readonly status: number; readonly error: unknown }>
-
-/** The operations as a server elsewhere does them. `failure` says what an answer means that is no success. */
-export function remoteCalls<T extends OperationTable>(
-  table: T,
-  options: ClientOptions,
-  failure: (answer: Unsuccessful) => Failure,
-): Calls<T> {
-  const client: Readonly<Record<keyof T, (input: never) => Promise<AnyAnswer>>> = createClient(table, options)
-  return callsFrom(table, async (name, input) => {
-    const answer = await client[name](input)
-    if (isUnsuccessful(answer)) throw failure(answer)
-    return answer.body
-  })
-}
-
 /** The operations done in this process, with the checks of a server. */
 export function localCalls<T extends OperationTable, Ctx>(
   table: T,
@@ -51,7 +28,8 @@ export function localCalls<T extends OperationTable, Ctx>(
   })
 }
 
-function callsFrom<T extends OperationTable>(
+/** A call for each operation of a table. */
+export function callsFrom<T extends OperationTable>(
   table: T,
   call: (name: keyof T, input: never, operation: Operation) => Promise<unknown>,
 ): Calls<T> {
@@ -60,10 +38,6 @@ function callsFrom<T extends OperationTable>(
   )
   // One member for each operation, as the type says; the type of a table's loop cannot.
   return Object.fromEntries(members) as Calls<T>
-}
-
-function isUnsuccessful(answer: AnyAnswer): answer is Unsuccessful {
-  return typeof answer.status === 'string' || 'error' in answer
 }
 
 function parsed(operation: Operation, input: Readonly<Record<string, unknown>>): never {

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { Agent } from 'undici'
 import { Failure } from '../../errors.ts'
-import { remoteCalls, type Unsuccessful } from '../../http/client/calls.ts'
+import { remoteCalls, type Unsuccessful } from '../../http/client/remote-calls.ts'
 import { openPlatformDatabase } from '../core/database.ts'
 import { operatorOperations } from './contract.ts'
 import { fetchExport } from './fetch-export.ts'

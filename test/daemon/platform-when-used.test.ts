@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest'
+import { platformWhenUsed } from '../../src/daemon/platform-when-used.ts'
+import type { Pace } from '../../src/sync/deliver/pace.ts'
+
+const platform = { baseUrl: 'http://127.0.0.1:9/public/v2', inFlight: 4 } as Parameters<
+  typeof platformWhenUsed
+>[0]['platform']
+
+function opened() {
+  const closed = vi.fn(async () => {})
+  const paceOf = (remaining: number, patient?: Pace): Pace => ({
+    send: async (request) => await request(),
+    pause: async () => {},
+    standing: async () => ({ remaining, isOpen: false }),
+    get patient() {
+      return patient ?? this
+    },
+  })
+  const client = { listConnections: async () => ({ status: 200 }) }
+  const way = { ...platform, client, pace: paceOf(9, paceOf(1)), [Symbol.asyncDispose]: closed }
+  return { way: way as unknown as Awaited<ReturnType<Parameters<typeof platformWhenUsed>[1]>>, closed }
+}
+
+test('a way to the platform that nobody takes is neither opened nor closed', async () => {
+  const open = vi.fn()
+
+  const way = platformWhenUsed({ platform }, open)
+  await way[Symbol.asyncDispose]()
+
+  expect(way).toMatchObject({ baseUrl: platform.baseUrl, inFlight: 4 })
+  expect(open).not.toHaveBeenCalled()
+})
+
+test('a way to the platform is opened once, with its pace and its patient one, and is closed', async () => {
+  const { way: real, closed } = opened()
+  const open = vi.fn(async () => real)
+
+  const way = platformWhenUsed({ platform }, open)
+  const standings = await Promise.all([way.pace.standing(), way.pace.patient.standing()])
+  const sent = await way.pace.send(async () => ({ status: 'unreachable' }) as never, new AbortController().signal)
+  await way[Symbol.asyncDispose]()
+
+  expect(open).toHaveBeenCalledTimes(1)
+  expect(standings.map(({ remaining }) => remaining)).toEqual([9, 1])
+  expect(sent).toEqual({ status: 'unreachable' })
+  expect(closed).toHaveBeenCalledTimes(1)
+})
