@@ -1,10 +1,6 @@
 // Plain JavaScript that imports nothing of ours: a Node that is too old for the rest can still say so.
 import { fileURLToPath } from 'node:url'
 
-// Imported, some modules of Node load all that they can do. Here and in what a short command loads, they are asked for like this.
-const { mkdirSync, statSync } = process.getBuiltinModule('node:fs')
-const { enableCompileCache } = process.getBuiltinModule('node:module')
-
 const oldestMajor = 26
 
 if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
@@ -12,8 +8,9 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
   process.stderr.write(`✖ Rollcall needs Node 26 or newer: run "npm ci" in ${root}, or put such a Node on the PATH\n`)
   process.exitCode = 78
 } else {
-  const folder = compiledFolder()
-  if (folder !== null) enableCompileCache(folder)
+  // Imported, some modules of Node load all that they can do. Here and in what a short command loads, they are asked for like this.
+  const folder = compiledFolder(process.getBuiltinModule('node:fs'))
+  if (folder !== null) process.getBuiltinModule('node:module').enableCompileCache(folder)
   try {
     await import('../src/main.ts')
   } catch (error) {
@@ -26,7 +23,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 }
 
 // Code that another account could have written is not run, so the folder lies in a home that belongs to this account.
-function compiledFolder() {
+function compiledFolder({ mkdirSync, statSync }) {
   const { XDG_CACHE_HOME, HOME } = process.env
   const home = XDG_CACHE_HOME || HOME
   try {
@@ -34,7 +31,7 @@ function compiledFolder() {
     const cache = XDG_CACHE_HOME || `${HOME}/.cache`
     const folder = `${cache}/rollcall/compiled`
     // One by one: below /proc, where a folder is there and none can be made, mkdir with `recursive` never ends.
-    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path)
+    for (const path of [cache, `${cache}/rollcall`, folder]) makeFolder(path, mkdirSync)
     return folder
   } catch {
     // Without the folder, the command starts as it always does, only later.
@@ -42,7 +39,7 @@ function compiledFolder() {
   }
 }
 
-function makeFolder(path) {
+function makeFolder(path, mkdirSync) {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
