@@ -123,9 +123,6 @@ async function prepareOnce(
   const inOrder = feed.name === 'webhook'
   const accepted = await acceptedSource(db, connection.name)
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
-  // Counted while the source is read.
-  const counting = headcount(db, connection.name)
-  counting.catch(() => {})
   const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const spared =
     sparing && way !== 'whole' && mapping.ok && digests === null
@@ -155,6 +152,9 @@ async function prepareOnce(
   })
   const place = { db, connection: connection.name, stage, decider, signal, watch, ...(only && { only }) }
 
+  // Counted while the source is read. Beside another statement it would take a session of its own.
+  const counting = headcount(db, connection.name)
+  counting.catch(() => {})
   const read = () =>
     readRows(decider, {
       slices: spared ? spared.filtered.rows(spared.watch.filter) : reading.rows,
