@@ -1,6 +1,6 @@
 import type { Run } from '../../contract/control/shapes.ts'
 import type { Printer } from '../../text/print.ts'
-import { countsText } from './run.ts'
+import { countsText } from './tallies.ts'
 import { counted, number, type Paint } from './text.ts'
 
 /** Shows how a run comes along. */

@@ -1,6 +1,7 @@
 import { feedTexts } from '../../contract/control/feed-texts.ts'
-import type { Counts, DoubtTally, Run, UnservedTally, Verification } from '../../contract/control/shapes.ts'
+import type { Counts, DoubtTally, Run, Verification } from '../../contract/control/shapes.ts'
 import { renderGuards, renderWarnings } from './plan.ts'
+import { countsText, doubtText, peopleAndRows, unservedText } from './tallies.ts'
 import {
   aligned,
   counted,
@@ -28,25 +29,6 @@ const stateStyles: Readonly<Record<Run['state'], Style>> = {
   superseded: 'dim',
   failed: 'red',
   cancelled: 'dim',
-}
-
-const countNames = {
-  join: ['joiner', 'joiners'],
-  update: ['mover', 'movers'],
-  leave: ['leaver', 'leavers'],
-  return: ['return', 'returns'],
-  correct: ['correction', 'corrections'],
-  retract: ['retraction', 'retractions'],
-  unchanged: ['unchanged', 'unchanged'],
-  rejected: ['rejected row', 'rejected rows'],
-  incomplete: ['row with a bad cell', 'rows with bad cells'],
-} as const satisfies Record<keyof Counts, readonly [string, string]>
-
-/** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
-export function countsText(counts: Counts): string {
-  const named = Object.entries(countNames) as [keyof Counts, readonly [string, string]][]
-  const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
-  return parts.length === 0 ? 'nothing' : parts.join(', ')
 }
 
 /** One run with everything that is known of it, but its changes and rejects. */
@@ -157,16 +139,6 @@ export function renderOutcome(run: Run, paint: Paint): string {
 /** The states in which a run has ended that went on with what it read. */
 const accepted: ReadonlySet<Run['state']> = new Set(['unchanged', 'finished', 'finished_with_problems'])
 
-/** `2 people are not served as HR says, 1 of them may have left: rollcall problems`; no line if all are served. */
-export function unservedText(tally: UnservedTally): string[] {
-  const { people, leavers, rows } = tally
-  if (people + rows === 0) return []
-  const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
-  return [
-    `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
-  ]
-}
-
 /** `the platform did not hold 3 people as it had acknowledged them (2 lost, 1 changed): rollcall run ID`; no line if it held all. */
 function foundText({ id, verification }: Run): string[] {
   if (verification === null || verification.lost + verification.changed === 0) return []
@@ -175,26 +147,6 @@ function foundText({ id, verification }: Run): string[] {
   return [
     `the platform did not hold ${people} as it had acknowledged them (${number(lost)} lost, ${number(changed)} changed): rollcall run ${shortId(id)}`,
   ]
-}
-
-/** `30 people are in doubt, 3 leavers among them: …`; no line if no one is. */
-export function doubtText(tally: DoubtTally | null): string[] {
-  if (tally === null) return []
-  const { people, leavers, until } = tally
-  const some = leavers === people ? counted(people, 'leaver') : counted(people, 'person', 'people')
-  const among = leavers === 0 || leavers === people ? '' : `, ${counted(leavers, 'leaver')} among them`
-  return [
-    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
-      `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
-  ]
-}
-
-function peopleAndRows({ people, rows }: UnservedTally): string {
-  const subjects = [
-    ...(people > 0 ? [counted(people, 'person', 'people')] : []),
-    ...(rows > 0 ? [`${counted(rows, 'row')} without a readable key`] : []),
-  ]
-  return subjects.join(' and ')
 }
 
 function outcomeLines(run: Run, paint: Paint): string {

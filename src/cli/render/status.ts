@@ -2,7 +2,7 @@ import { processRoles } from '../../contract/control/process-roles.ts'
 import type { ProcessRole } from '../../contract/control/processes.ts'
 import type { ConnectionStatus, Problem, Run, Status, Unserved } from '../../contract/control/shapes.ts'
 import { alertLines } from './alerts.ts'
-import { countsText, doubtText, unservedText } from './run.ts'
+import { countsText, doubtText, unservedText } from './tallies.ts'
 import { age, aligned, counted, moment, number, type Paint, roomIn, shortId, shown } from './text.ts'
 
 /** What runs here and how every connection stands. */

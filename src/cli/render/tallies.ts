@@ -1,0 +1,52 @@
+import type { Counts, DoubtTally, UnservedTally } from '../../contract/control/shapes.ts'
+import { counted, moment, number } from './text.ts'
+
+const countNames = {
+  join: ['joiner', 'joiners'],
+  update: ['mover', 'movers'],
+  leave: ['leaver', 'leavers'],
+  return: ['return', 'returns'],
+  correct: ['correction', 'corrections'],
+  retract: ['retraction', 'retractions'],
+  unchanged: ['unchanged', 'unchanged'],
+  rejected: ['rejected row', 'rejected rows'],
+  incomplete: ['row with a bad cell', 'rows with bad cells'],
+} as const satisfies Record<keyof Counts, readonly [string, string]>
+
+/** `3 joiners, 2 leavers, 987 unchanged`: what is not zero, in the order of a plan. */
+export function countsText(counts: Counts): string {
+  const named = Object.entries(countNames) as [keyof Counts, readonly [string, string]][]
+  const parts = named.flatMap(([kind, [one, many]]) => (counts[kind] > 0 ? [counted(counts[kind], one, many)] : []))
+  return parts.length === 0 ? 'nothing' : parts.join(', ')
+}
+
+/** `2 people are not served as HR says, 1 of them may have left: rollcall problems`; no line if all are served. */
+export function unservedText(tally: UnservedTally): string[] {
+  const { people, leavers, rows } = tally
+  if (people + rows === 0) return []
+  const among = leavers === 0 ? '' : `, ${number(leavers)} of them may have left`
+  return [
+    `${peopleAndRows(tally)} ${people + rows === 1 ? 'is' : 'are'} not served as HR says${among}: rollcall problems`,
+  ]
+}
+
+/** `30 people are in doubt, 3 leavers among them: …`; no line if no one is. */
+export function doubtText(tally: DoubtTally | null): string[] {
+  if (tally === null) return []
+  const { people, leavers, until } = tally
+  const some = leavers === people ? counted(people, 'leaver') : counted(people, 'person', 'people')
+  const among = leavers === 0 || leavers === people ? '' : `, ${counted(leavers, 'leaver')} among them`
+  return [
+    `${some} ${people === 1 ? 'is' : 'are'} in doubt${among}: a request about them got no clear answer and may ` +
+      `still arrive; the daemon or the next sync reads them back until ${moment(until)} at least`,
+  ]
+}
+
+/** `2 people`, `1 row without a readable key`, or both. */
+export function peopleAndRows({ people, rows }: UnservedTally): string {
+  const subjects = [
+    ...(people > 0 ? [counted(people, 'person', 'people')] : []),
+    ...(rows > 0 ? [`${counted(rows, 'row')} without a readable key`] : []),
+  ]
+  return subjects.join(' and ')
+}
