@@ -215,10 +215,10 @@ describe('an export beside what the last one left behind', () => {
 })
 
 describe.each(bothDatabases)('on $name', ({ place }) => {
-  async function open() {
+  async function open(options: { telling?: number } = {}) {
     const stack = new AsyncDisposableStack()
     const { at } = stack.use(await place())
-    const file = stack.use(await openFileWorld(host, { isSparing: true, at }))
+    const file = stack.use(await openFileWorld(host, { isSparing: true, at, ...options }))
     const night = async (lines: readonly Line[], day: number) => {
       const before = file.counted.leftOut
       const told = file.world.events.length
@@ -296,6 +296,24 @@ describe.each(bothDatabases)('on $name', ({ place }) => {
 
     expect(run).toMatchObject({ counts: { unchanged: 29, rejected: 2 } })
     expect(reasons).toEqual(['a key stands in the export twice'])
+  })
+
+  test('an address that two people share is found where they stand among the first only since', async () => {
+    await using file = await open({ telling: 20 })
+    const people = company(60).map((person, at) =>
+      at === 41 || at === 42 ? { ...person, email: 'both@acme.example' } : person,
+    )
+
+    const first = await file.night(people, 20)
+    const second = await file.night(people, 21)
+    // So many that stand elsewhere have all others looked up, wherever they stand.
+    const third = await file.night(people.toReversed(), 22)
+
+    const found = expect.stringContaining('the e-mail address of somebody else')
+    expect(first.run.warnings).not.toContainEqual(found)
+    expect(second.run.warnings).toEqual(first.run.warnings)
+    expect(third.run.warnings).toContainEqual(found)
+    expect(third.leftOut).toBeGreaterThan(20)
   })
 
   test('a person of whom something was written since is read again', async () => {
