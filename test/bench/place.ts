@@ -20,6 +20,8 @@ export type Place = AsyncDisposable & {
   readonly csv: string
   /** The export before the newest one. */
   readonly formerCsv: string
+  /** Has the server do what it does by itself in the day between two exports, and would do beside a measurement. */
+  readonly rest: () => Promise<void>
   /** Puts the next day's export in the place of the first one: something has happened to 0.9 % of the people. */
   readonly writeNextDay: () => Promise<void>
   /** An export of the same columns without anybody in it. */
@@ -124,6 +126,10 @@ export async function openPlace({
     const next = nextNight(staff, { seed: 2, today, counts: { ...usualNight, ...counts } })
     await writeFile(files.csv, toCsv(next.people))
   }
+  const rest = async () => {
+    for (const url of server === null ? [] : [store, database]) await runOn(url, 'VACUUM (ANALYZE)')
+    if (server !== null) await runOn(store, 'CHECKPOINT')
+  }
   await writeFile(emptyCsv, toCsv([]))
   await writeFile(files.config, `${configText}${targets[as]}`)
   const env = {
@@ -133,7 +139,8 @@ export async function openPlace({
     BENCH_TOKEN: randomUUID(),
   }
   const opened = opening.move()
-  return { ...files, formerCsv, writeNextDay, emptyCsv, env, cores, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const place = { ...files, formerCsv, rest, writeNextDay, emptyCsv, env, cores }
+  return { ...place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** A new database of the server, empty or a copy of one that nobody is connected to; disposing drops it. */

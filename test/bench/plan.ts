@@ -37,6 +37,7 @@ export async function measurePlans(options: PlaceOptions): Promise<Plan[]> {
   await using place = await openPlace(options)
   const first = { ours: await measure('plan', place), ...(await measureReferences(place.emptyCsv, place.csv)) }
   await measure('deliver', place)
+  await place.rest()
   const second = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
   await place.writeNextDay()
   const third = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
