@@ -127,7 +127,7 @@ export async function openPlace({
     await writeFile(files.csv, toCsv(next.people))
   }
   const rest = async () => {
-    for (const url of server === null ? [] : [store, database]) await runOn(url, 'VACUUM (ANALYZE)')
+    for (const url of server === null ? [] : [store, database]) await runOn(url, 'VACUUM (ANALYZE, PARALLEL 0)')
     if (server !== null) await runOn(store, 'CHECKPOINT')
   }
   await writeFile(emptyCsv, toCsv([]))
