@@ -5,7 +5,7 @@ import type { Config } from './config/config.ts'
 
 type Opened = Platform & AsyncDisposable
 
-/** A way to the platform that is opened with the first request. Whoever only looks sends none. */
+/** Opens the way to the platform when the first request is sent. A command that only looks sends none. */
 export function platformWhenUsed(
   { platform: { baseUrl, inFlight } }: Pick<Config, 'platform'>,
   open: () => Promise<Opened>,
@@ -29,7 +29,7 @@ export function platformWhenUsed(
     pace: paceOf(({ pace }) => pace),
     inFlight,
     async [Symbol.asyncDispose]() {
-      // What kept it from opening was told to whoever used it.
+      // If it could not be opened, the request that needed it has failed with the reason.
       const platform = await opening?.catch(() => null)
       await platform?.[Symbol.asyncDispose]()
     },

@@ -88,7 +88,7 @@ export async function keepAudit(
     }
   }
 
-  /** Of one process, one after the other: whoever asks finds what was committed before in its place, also while another one seals. */
+  /** Waits for a sealing of this process that is under way, and then seals again: acts that were committed before the call have their place afterwards. */
   let last = Promise.resolve()
   function sealOrTell(): Promise<void> {
     const sealing = last.then(sealNow).catch((error) => {

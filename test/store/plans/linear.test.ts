@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../../../src/store/leavers/clock.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { commitPlan } from '../../../src/store/plans/plans.ts'
+import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
 import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { Db, StoreSchema } from '../../../src/store/schema.ts'
 import { explaining, type Looked } from '../../helpers/explaining.ts'
@@ -35,6 +35,26 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
     const { rows: due } = await sql<{ people: number }>`
       select people from deliveries where run_id = ${runId} order by batch`.execute(db)
     expect(due.map(({ people }) => people)).toEqual(Array.from({ length: 20 }, () => 50))
+  })
+
+  test('a table is counted again where a plan brings a tenth of it, and not where it brings less', async () => {
+    await using where = await place()
+    await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
+    const { db } = store
+    await ensureConnection(db, 'acme')
+    const counted = async (people: number) => {
+      const runId = await planned(db, { people, kind: 'join' })
+      await acceptAll(db, runId)
+      await sql`update runs set state = 'finished' where id = ${runId}`.execute(db)
+      await refreshStatistics(db, runId)
+      const { rows } = await sql<{ rows: number }>`
+        select reltuples::float8 as rows from pg_class where oid = 'changes'::regclass`.execute(db)
+      return rows[0]?.rows
+    }
+
+    expect(await counted(1000)).toBe(1000)
+    expect(await counted(99)).toBe(1000)
+    expect(await counted(101)).toBe(1200)
   })
 
   const lookedAtBy = (db: Db, runId: string): Promise<readonly Looked[]> =>

@@ -4,6 +4,7 @@ import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { WebhookFeed } from '../../../src/sync/context.ts'
+import { settleSources } from '../../../src/sync/plan/feeds.ts'
 import { approveRun, planOnly, rejectRun, requestEventRuns, requestRun } from '../../../src/sync/sync.ts'
 import { receive, webhookFeed } from '../../helpers/events.ts'
 import { noLimits } from '../../helpers/guards/no-limits.ts'
@@ -291,6 +292,25 @@ describe.each(databases)('on $name', ({ place }) => {
     expect(world.events).toContainEqual(
       expect.objectContaining({ event: 'source.unsettled', source: '01.csv', reason: 'the archive is full' }),
     )
+  })
+
+  test('what two runs want to put away at the same time is put away once', async () => {
+    const folder = deltas()
+    folder.files.push({ name: '01.csv', asOf: '2026-11-19T01:00:00.000Z', rows: [{ id: 'E0001', action: 'J' }] })
+    let broken = true
+    const settle: Connector['settle'] = async (source, outcome) => {
+      if (broken) throw new Error('the archive is full')
+      await folder.connector.settle?.(source, outcome)
+    }
+    await using opened = await open({ connector: { ...folder.connector, settle }, mapping })
+    const { sync, connection, drain } = opened.world
+    await requestRun(sync, { connection: 'acme', trigger: 'operator' })
+    await drain()
+    broken = false
+
+    await Promise.all([1, 2].map(() => settleSources(sync, connection)))
+
+    expect(folder.settled).toEqual([['01.csv', 'accepted']])
   })
 
   describe('several rows of a person', () => {
