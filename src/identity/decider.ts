@@ -32,6 +32,8 @@ export type PlannedPerson = {
   readonly origin: Origin | null
   /** What the platform has; null for nothing. */
   readonly confirmed?: IdentityRecord | null
+  /** The entry says no more than that what the change sends was true when the source was. */
+  readonly follows?: boolean
 }
 
 /** What rows said about one person: one sighting, or all of them where rows stand in the order of their times. */
@@ -580,7 +582,9 @@ export function createDecider({
     else notKept.delete(identityId)
     const known = isKeptOnce && !saysNews(entry, decision) ? null : decision.entry
     const stored = restoresValues && entry?.recognised ? (decision.entry ?? sideOf(entry)) : known
-    return stored || change ? [{ identityId, entry: stored, change, origin, confirmed: entry?.confirmed ?? null }] : []
+    if (!stored && !change) return []
+    const follows = isKeptOnce && stored !== null && followsFrom(change, stored, context)
+    return [{ identityId, entry: stored, change, origin, confirmed: entry?.confirmed ?? null, follows }]
   }
 }
 
@@ -684,6 +688,23 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.deferredZone !== entry.deferredZone ||
     !sameHeld(side.heldLeaving, entry.heldLeaving) ||
     side.absences !== entry.absences
+  )
+}
+
+/** Whether a wanted side says no more than that what a change sends was true when the source was. */
+function followsFrom(change: Change | null, side: WantedSide, { asOf }: PlanContext): boolean {
+  return (
+    change !== null &&
+    change.kind !== 'retract' &&
+    side.wanted === change.record &&
+    side.inferred === change.inferred &&
+    side.deferredTo === null &&
+    side.clearedDate === null &&
+    side.heldLeaving === null &&
+    side.asOf === asOf &&
+    side.employmentAsOf === asOf &&
+    side.fieldTimes === null &&
+    side.absences === 0
   )
 }
 

@@ -211,6 +211,7 @@ type ChangesTable = {
   answered_at: Date | null
   answer: NullableJson<Answer>
   digested: Generated<boolean>
+  is_entry: Generated<boolean>
 }
 
 type InboxTable = {

@@ -8,6 +8,7 @@ import { record, rollcall } from '../store/audit/trail.ts'
 import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import type { DeliveredBy } from '../store/plans/batches.ts'
+import { writeOutEntries } from '../store/plans/entries.ts'
 import { acceptIndex, keepIndex } from '../store/plans/export-index.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
@@ -288,6 +289,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
       const expiresAt = expiryOf(connection, now)
       if (!(await moveRun(tx, { id: run.id, to: 'held', now, reason, expiresAt, attempt: claim.attempt })))
         throw new Overtaken()
+      await writeOutEntries(tx, run.id)
       if (run.feed === 'webhook') await holdAllEvents(tx, { runId: run.id, reason })
       const part = run.feed === 'source' ? await goOn(tx, run, connection, now) : null
       // The rest has another digest than the plan that was made.

@@ -141,13 +141,13 @@ test('what one fails with does not concern the other, and is made up for', async
   await world.night(staff(30))
   // Whatever the other writes into its plan is refused by the database.
   await db.schema
-    .alterTable('plan_entries')
-    .addCheckConstraint('broken', sql`not wanted ? '.title' or identity_id <> 'E0031'`)
+    .alterTable('changes')
+    .addCheckConstraint('broken', sql`record ->> '.title' is null or identity_id <> 'E0031'`)
     .execute()
 
   const run = await world.night(staff(31), { asOf: '2026-11-21T01:00:00.000Z' })
   const between = (await liveRecords(client)).size
-  await db.schema.alterTable('plan_entries').dropConstraint('broken').execute()
+  await db.schema.alterTable('changes').dropConstraint('broken').execute()
   await world.minute()
 
   expect(run.state).toBe('finished')

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { oneByOne } from '../one-by-one.ts'
+import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db } from '../schema.ts'
 
 /** How long after the acknowledgement the platform's personnel is read for the first time. */
@@ -98,15 +99,18 @@ function endOfDay(day: string, zone: string): Date {
  * acknowledged as gone and now leaves on a later day is back until then: the later departure has a clock of its own.
  */
 async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
+  // What this plan itself states it does not take back. On a first night there is nothing else.
+  const isStatedByOthers = sql`exists (
+    select 1 from leavers where connection = ${connection} and ended_at is null and run_id <> ${runId} ${oneByOne})`
   await sql`
     update leavers set ended_at = ${now}, check_at = null,
       ended_as = case when acknowledged_at is null and sent_at is null then 'withdrawn' else 'returned' end
     where id in (
       select open.id
-      from plan_entries entry cross join lateral (
+      from ${entriesOfPlan(runId)} entry cross join lateral (
         select id, acknowledged_at from leavers
         where connection = ${connection} and identity_id = entry.identity_id and ended_at is null ${oneByOne}) open
-      where entry.run_id = ${runId} and (entry.deferred_to is null or open.acknowledged_at is not null)
+      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null)
         and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null)`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'

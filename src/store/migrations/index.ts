@@ -20,6 +20,7 @@ import { headcounts } from './0021-headcounts.ts'
 import { records } from './0022-records.ts'
 import { writePath } from './0023-write-path.ts'
 import { exportIndexes } from './0024-export-indexes.ts'
+import { followedEntries } from './0025-followed-entries.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   records,
   writePath,
   exportIndexes,
+  followedEntries,
 ]

@@ -55,7 +55,8 @@ export function batchNumbers({ batchSize, batchBytes }: BatchLimits): BatchNumbe
 type Batch = {
   readonly batch: number | null
   readonly kind: DeliveryKind
-  readonly kinds: number
+  /** Another one than `kind` where the batch is of several. */
+  readonly last_kind: DeliveryKind
   readonly people: number
   readonly bytes: number
 }
@@ -87,7 +88,7 @@ export async function makeDue(
 async function batchesOf(tx: Db, runId: string, by: DeliveredBy): Promise<Batch[]> {
   const jobInSql = jobsInSql[by]
   const { rows } = await sql<Batch>`
-    select batch, min(${jobInSql}) as kind, count(distinct ${jobInSql})::int as kinds, count(*)::int as people,
+    select batch, min(${jobInSql}) as kind, max(${jobInSql}) as last_kind, count(*)::int as people,
       coalesce(sum(octet_length(record::text)), 0)::float8 as bytes
     from changes where run_id = ${runId} and state = 'due' group by batch order by batch`.execute(tx)
   return rows
@@ -95,8 +96,8 @@ async function batchesOf(tx: Db, runId: string, by: DeliveredBy): Promise<Batch[
 
 function areWithin(batches: readonly Batch[], { batchSize, batchBytes }: BatchLimits): boolean {
   return batches.every(
-    ({ batch, kinds, people, bytes }) =>
-      batch !== null && kinds === 1 && people <= batchSize && (bytes <= batchBytes || people === 1),
+    ({ batch, kind, last_kind, people, bytes }) =>
+      batch !== null && kind === last_kind && people <= batchSize && (bytes <= batchBytes || people === 1),
   )
 }
 

@@ -18,12 +18,14 @@ import { passOnEvents } from '../inbox/inbox.ts'
 import { notePairs } from '../key-answers.ts'
 import { oneByOne } from '../one-by-one.ts'
 import { acceptStanding, dropStanding, noteStanding, noteUnserved } from '../rejects/standing.ts'
+import { knowsAnybody } from '../roster/roster.ts'
 import { type StagedPerson, stagedForm } from '../roster/value-digests.ts'
 import type { ClaimedRun } from '../runs/claims.ts'
 import { keepHeader, type SourceHeader } from '../runs/headers.ts'
 import { moveRun } from '../runs/runs.ts'
 import type { Db, KnownPeople, RunSource, Verification } from '../schema.ts'
 import { type BatchLimits, type BatchNumbers, type DeliveredBy, makeDue } from './batches.ts'
+import { entriesOfPlan } from './entries.ts'
 import { dropIndex } from './export-index.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
@@ -52,7 +54,7 @@ export async function stagePeople(
 ): Promise<void> {
   const people = planned.map((person) => writtenForm(person, digests))
   const staged = {
-    plan_entries: people.filter(({ entry }) => entry !== null),
+    plan_entries: people.filter(({ entry, isEntry }) => entry !== null && !isEntry),
     changes: people.filter(({ change }) => change !== null),
   }
   for (const table of ['plan_entries', 'changes'] as const) {
@@ -90,14 +92,20 @@ async function notYetStaged(
 }
 
 /** A planned person with the records as text. A record that is planned as it is sent is written out once. */
-type WrittenPerson = StagedPerson & { readonly wanted: string | null; readonly record: string | null }
+type WrittenPerson = StagedPerson & {
+  readonly wanted: string | null
+  readonly record: string | null
+  /** The change is all that has to be written. */
+  readonly isEntry: boolean
+}
 
 function writtenForm(planned: PlannedPerson, digests: ValueDigests | null): WrittenPerson {
   const person = stagedForm(planned, digests)
   const sent = recordOf(person.change)
   const record = json(sent)
   const isSame = person.entry !== null && person.entry.wanted === sent
-  return { ...person, record, wanted: isSame ? record : json(person.entry?.wanted) }
+  const isEntry = isSame && (person.follows ?? false)
+  return { ...person, record, wanted: isSame ? record : json(person.entry?.wanted), isEntry }
 }
 
 type Columns = Readonly<Record<string, (person: WrittenPerson, numbers: BatchNumbers | null) => CopyValue>>
@@ -130,6 +138,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     reason: ({ change }) => (change?.kind === 'retract' ? change.reason : null),
     origin: ({ origin }) => json(origin),
     partial: ({ partial }) => partial,
+    is_entry: ({ isEntry }) => isEntry,
     batch: ({ change, record }, numbers) =>
       change === null || numbers === null ? null : numbers(change.kind, Buffer.byteLength(record ?? '')),
     state: () => 'due',
@@ -393,8 +402,10 @@ export async function commitPlan(
   },
 ): Promise<number> {
   await changeRoster(tx, connection)
+  // To look for each person first costs half as much as to write them.
+  const isFirst = !(await knowsAnybody(tx, connection))
   await noteMoved(tx, { runId, connection })
-  await noteBehind(tx, { runId, connection })
+  await noteBehind(tx, { runId, connection, isFirst })
   await acceptStanding(tx, { runId, connection, now })
   await notePairs(tx, runId, [])
   await sql`
@@ -403,16 +414,8 @@ export async function commitPlan(
         field_times, absences, traits, to_digest, exports_before)
     select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
       field_times, absences, traits, to_digest or (traits is null and not ${keepsValues}), exports_accepted
-    from plan_entries, connections where run_id = ${runId} and name = ${connection}
-    on conflict (connection, identity_id) do update set
-      wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
-      deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
-      as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
-      absences = excluded.absences, 
-      traits = case when excluded.traits is null then roster.traits else coalesce(roster.traits, '{}') || excluded.traits end,
-      to_digest = excluded.to_digest,
-      forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
-        else roster.forgotten_at end`.execute(tx)
+    from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
+    ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
   await noteUnserved(tx, { runId, connection, now })
   await sql`
@@ -441,6 +444,20 @@ export async function commitPlan(
       and roster.connection = ${connection} and roster.identity_id = changes.identity_id`.execute(tx)
   return await makeDue(tx, { runId, limits, by, now })
 }
+
+const nothing = sql``
+
+/** In SQL, what a plan makes of whoever is known. */
+const whereKnown = sql`
+  on conflict (connection, identity_id) do update set
+    wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
+    deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
+    as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
+    absences = excluded.absences,
+    traits = case when excluded.traits is null then roster.traits else coalesce(roster.traits, '{}') || excluded.traits end,
+    to_digest = excluded.to_digest,
+    forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null
+      else roster.forgotten_at end`
 
 /**
  * Marks every held plan that speaks of the same people as this one: its differences start from what was true before, and times alone
@@ -503,7 +520,10 @@ export async function refreshStatistics(db: Db, runId: string): Promise<void> {
  * Keeps what the platform has of everybody with a change to send, before `wanted` moves on. People who need no change any more have
  * what is wanted. Withheld people are sent nothing, so that what the platform has of them stays known.
  */
-async function noteBehind(tx: Db, { runId, connection }: { runId: string; connection: string }): Promise<void> {
+async function noteBehind(
+  tx: Db,
+  { runId, connection, isFirst }: { runId: string; connection: string; isFirst: boolean },
+): Promise<void> {
   const toSend = sql`exists (
     select 1 from changes
     where changes.run_id = entry.run_id and changes.identity_id = entry.identity_id and changes.state = 'due' ${oneByOne})`
@@ -519,6 +539,12 @@ async function noteBehind(tx: Db, { runId, connection }: { runId: string; connec
     where entry.run_id = ${runId} and roster.wanted is distinct from entry.wanted
       and (roster.retracted_at is not null or ${toSend})
     on conflict do nothing`.execute(tx)
+  await sql`
+    insert into acknowledged (connection, identity_id, confirmed, run_id)
+    select ${connection}, changes.identity_id, roster.wanted, ${runId}
+    from changes left join roster on roster.connection = ${connection} and roster.identity_id = changes.identity_id
+    where changes.run_id = ${runId} and is_entry and not carried
+    ${isFirst ? nothing : sql`on conflict do nothing`}`.execute(tx)
   await sql`
     delete from acknowledged using plan_entries entry, roster
     where entry.run_id = ${runId} and acknowledged.connection = ${connection} and acknowledged.identity_id = entry.identity_id

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { StandingReject } from '../../identity/decider.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
+import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db } from '../schema.ts'
 import { noneUnserved, unservedTallies } from './unserved.ts'
 
@@ -100,8 +101,8 @@ export async function acceptStanding(
       run.mode === 'snapshot' && !run.stale
         ? sql`true`
         : sql`identity_id is null or exists (
-            select 1 from plan_entries entry
-            where entry.run_id = ${runId} and entry.identity_id = standing_rejects.identity_id
+            select 1 from ${entriesOfPlan(runId)} entry
+            where entry.identity_id = standing_rejects.identity_id
               and (not may_leave or entry.employment_as_of = entry.as_of)
               and (field is null or (entry.wanted ? field
                 and date_trunc('milliseconds', coalesce((entry.field_times ->> field)::timestamptz, entry.as_of)) = ${run.as_of})))`

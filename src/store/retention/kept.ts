@@ -91,7 +91,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'whose change it was, the date of leaving, and what became of it',
       until: history,
       columns: named(
-        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at partial digested',
+        'run_id identity_id kind separated_at inferred carried reason origin batch state step requests sent_at answered_at partial digested is_entry',
       ),
     },
   ],

@@ -136,6 +136,12 @@ export async function rosterSize(db: Db, connection: string): Promise<number> {
   return row.count
 }
 
+/** Whether someone of the connection is known, whatever is known of them. */
+export async function knowsAnybody(db: Db, connection: string): Promise<boolean> {
+  const { rows } = await sql`select from roster where connection = ${connection} limit 1`.execute(db)
+  return rows.length > 0
+}
+
 /** Whether someone of the connection is employed, as far as accepted facts say. */
 export async function hasEmployed(db: Db, connection: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`

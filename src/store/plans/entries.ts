@@ -1,0 +1,30 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema.ts'
+
+const columns = sql.raw(
+  'identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of, field_times, absences, traits, to_digest',
+)
+
+/**
+ * In SQL, all that the plan of a run would make of the roster, with the columns of `plan_entries` but for the run: what stands there, and
+ * what follows from changes. Once a plan is accepted its changes are still there, and say so no more.
+ */
+export function entriesOfPlan(runId: string): RawBuilder<unknown> {
+  return sql`(select ${columns} from plan_entries where run_id = ${runId} union all ${followed(runId)})`
+}
+
+/** Writes out the entries that follow from changes. A plan that waits may be parted, and its entries may be looked at by anybody. */
+export async function writeOutEntries(tx: Db, runId: string): Promise<void> {
+  await sql`insert into plan_entries (run_id, ${columns}) select ${runId}, ${columns} from (${followed(runId)}) entry`.execute(
+    tx,
+  )
+  await sql`update changes set is_entry = false where run_id = ${runId} and is_entry`.execute(tx)
+}
+
+function followed(runId: string): RawBuilder<unknown> {
+  return sql`
+    select identity_id, record::jsonb as wanted, changes.inferred, null as deferred_to, null as cleared_date, null as deferred_zone,
+      null::timestamptz as due_at, null::jsonb as held_leaving, runs.as_of, runs.as_of as employment_as_of, null::jsonb as field_times,
+      0 as absences, null::jsonb as traits, false as to_digest
+    from changes join runs on runs.id = changes.run_id where changes.run_id = ${runId} and is_entry`
+}
