@@ -1,5 +1,5 @@
-import type { Change, FieldChanges } from './change.ts'
-import { fieldsOf, type IdentityRecord } from './record.ts'
+import type { Change, FieldChanges, FieldValue } from './change.ts'
+import { type FieldName, fieldsOf, type IdentityRecord } from './record.ts'
 import { holdsDigests, isDigest } from './value-digests.ts'
 
 /** What a change starts from. `removes`: who has left is taken off the platform, which then holds nothing of them. */
@@ -44,22 +44,21 @@ export function storedFields({
   readonly fields: unknown
   readonly inferred: boolean
 }): unknown {
-  return kind === 'join' && fields === null && record !== null ? joinedFields(record, inferred) : fields
-}
-
-/** The fields of a joiner, which follow from the record. */
-function joinedFields(record: IdentityRecord, inferred: boolean): FieldChanges {
-  return differingFields(null, record, inferred)
+  return kind === 'join' && fields === null && record !== null ? differingFields(null, record, inferred) : fields
 }
 
 /** Whether the fields of a change are those that follow from its record. */
 export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Change, { kind: 'retract' }>): boolean {
   if (kind !== 'join') return false
-  const follow = joinedFields(record, inferred)
-  return fieldsOf(fields, follow).every((field) => {
-    const [told, other] = [fields[field], follow[field]]
-    if (told === undefined || other === undefined) return told === other
-    return told.from === null && told.to === other.to && told.inferred === other.inferred && told.gone === undefined
+  return fieldsOf(fields, record).every((field) => {
+    const [told, to] = [fields[field], record[field]]
+    if (!differs(null, to)) return told === undefined
+    return (
+      told?.from === null &&
+      told.to === to &&
+      told.inferred === (isInferred(field, to, inferred) || undefined) &&
+      told.gone === undefined
+    )
   })
 }
 
@@ -75,11 +74,18 @@ function differingFields(confirmed: IdentityRecord | null, wanted: IdentityRecor
   for (const field of fieldsOf(wanted)) {
     const to = wanted[field]
     const from = confirmed?.[field] ?? null
-    // A field that is not wanted is not mapped: whatever the platform holds there is none of our business.
-    if (to === undefined || to === from || isDigest(to)) continue
-    fields[field] = field === 'separatedAt' && inferred && to !== null ? { from, to, inferred: true } : { from, to }
+    if (differs(from, to)) fields[field] = isInferred(field, to, inferred) ? { from, to, inferred: true } : { from, to }
   }
   return fields
+}
+
+/** A field that is not wanted is not mapped: whatever the platform holds there is none of our business. */
+function differs(from: FieldValue, to: FieldValue | undefined): to is FieldValue {
+  return to !== undefined && to !== from && !isDigest(to)
+}
+
+function isInferred(field: FieldName, to: FieldValue, inferred: boolean): boolean {
+  return field === 'separatedAt' && inferred && to !== null
 }
 
 function kindOf(fields: FieldChanges): 'leave' | 'return' | 'correct' | 'update' | null {

@@ -44,8 +44,10 @@ export type FieldName = KnownField | OwnField
 export type TimedField = Exclude<FieldName, 'separatedAt'>
 const timedFields: readonly TimedField[] = fieldNames.filter((field) => field !== 'separatedAt')
 
+const dotCode = '.'.charCodeAt(0)
+
 export function isOwnField(name: string): name is OwnField {
-  return name.startsWith('.')
+  return name.charCodeAt(0) === dotCode
 }
 
 export function isTimedField(name: string): name is TimedField {
@@ -63,11 +65,12 @@ export function timedFieldsOf(...records: readonly (object | null | undefined)[]
 }
 
 function withOwn<F extends FieldName>(known: readonly F[], records: readonly (object | null | undefined)[]) {
-  const own = new Set<OwnField>()
+  // Nearly no record has any.
+  let own: Set<OwnField> | null = null
   for (const record of records) {
-    for (const name in record) if (isOwnField(name)) own.add(name)
+    for (const name in record) if (isOwnField(name)) own = (own ?? new Set()).add(name)
   }
-  return own.size === 0 ? known : [...known, ...[...own].toSorted()]
+  return own === null ? known : [...known, ...[...own].toSorted()]
 }
 
 /** When fields were true, as far as that is before the newest fact of their record (ISO instants). */

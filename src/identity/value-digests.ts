@@ -5,6 +5,7 @@ import { type FieldName, type IdentityRecord, type RosterEntry, timedFieldsOf } 
  * value can be taken for a digest.
  */
 export const digestMark = '\u0001'
+const digestMarkCode = digestMark.charCodeAt(0)
 
 /** Makes the digests of a connection. They are bound to person and field: equal values of two people have different ones. */
 export type ValueDigests = {
@@ -22,7 +23,7 @@ export type Digest = string & { readonly standsFor: 'a value' }
 
 /** Whether this stands for a value that is not kept. */
 export function isDigest(value: unknown): value is Digest {
-  return typeof value === 'string' && value.startsWith(digestMark)
+  return typeof value === 'string' && value.charCodeAt(0) === digestMarkCode
 }
 
 /** Whether a digest was made with this key. With another one nothing can be compared. */
@@ -31,7 +32,9 @@ export function isOfKey(digest: string, keyName: string): boolean {
 }
 
 export function holdsDigests(record: IdentityRecord | null): boolean {
-  return record !== null && timedFieldsOf(record).some((field) => isDigest(record[field]))
+  if (record === null) return false
+  for (const name in record) if (isDigest(record[name as FieldName])) return true
+  return false
 }
 
 /** Whether the record holds a value that is kept for as long as it waits to be acknowledged. A blank is none. */

@@ -4,7 +4,6 @@ import { addressDigest, knownTraits } from '../../identity/rekeyed.ts'
 import {
   digested,
   digestMark,
-  holdsDigests,
   holdsValues,
   isDigest,
   sendable,
@@ -69,10 +68,17 @@ export type StagedPerson = PlannedPerson & {
 export function stagedForm(person: PlannedPerson, digests: ValueDigests | null): StagedPerson {
   const { entry, change, confirmed = null } = person
   const record = change === null || change.kind === 'retract' ? null : change.record
-  const sent = record === null || change === null ? change : { ...change, record: sendable(record) }
-  const form = { ...person, change: sent as PlannedPerson['change'], partial: record !== null && holdsDigests(record) }
+  const sent = record && sendable(record)
+  const isPartial = sent !== record
+  const form = {
+    ...person,
+    change: isPartial ? ({ ...change, record: sent } as PlannedPerson['change']) : change,
+    partial: isPartial,
+    toDigest: false,
+    traits: null,
+  }
   const wanted = entry?.wanted ?? null
-  if (digests === null || wanted === null) return { ...form, toDigest: false, traits: null }
+  if (digests === null || wanted === null) return form
   const isFresh = (field: FieldName) => (wanted[field] ?? null) !== (confirmed?.[field] ?? null)
   const kept = digested(wanted, digests, isFresh)
   return {
