@@ -24,8 +24,8 @@ export type Place = AsyncDisposable & {
   readonly rest: () => Promise<void>
   /** Puts the next day's export in the place of the first one: something has happened to 0.9 % of the people. */
   readonly writeNextDay: () => Promise<void>
-  /** An export of the same columns without anybody in it. */
-  readonly emptyCsv: string
+  /** Has people mapped by other rules, which read the same of each row. */
+  readonly changeMapping: () => Promise<void>
   readonly cores: Cores | null
 }
 
@@ -69,6 +69,9 @@ const targets = {
           start: { type: string, format: date }
 `,
 } as const
+const remapped = `preset: generic, fields: { startedAt: { column: Hire Date, format: [yyyy-MM-dd, dd.MM.yyyy] } } }
+    target: { name: HR }
+`
 
 /** What happens in a day, as shares of the people: less than the limits of the guards, and 0.9 % together. */
 const eventsOfDay: readonly (readonly [NightEvent, number])[] = [
@@ -115,7 +118,6 @@ export async function openPlace({
   const platform = opening.use(await startPlatform({ database, keyFile, cores: cores?.theirs ?? null }))
 
   const files = { config: join(folder, 'rollcall.yaml'), csv: join(folder, 'people.csv') }
-  const emptyCsv = join(folder, 'nobody.csv')
   const formerCsv = join(folder, 'people-former.csv')
   const today = new Date().toISOString().slice(0, 10)
   const staff = company({ seed: 1, size: people, today })
@@ -126,11 +128,11 @@ export async function openPlace({
     const next = nextNight(staff, { seed: 2, today, counts: { ...usualNight, ...counts } })
     await writeFile(files.csv, toCsv(next.people))
   }
+  const changeMapping = async () => await writeFile(files.config, `${configText}${remapped}`)
   const rest = async () => {
     for (const url of server === null ? [] : [store, database]) await runOn(url, 'VACUUM (ANALYZE, PARALLEL 0)')
     if (server !== null) await runOn(store, 'CHECKPOINT')
   }
-  await writeFile(emptyCsv, toCsv([]))
   await writeFile(files.config, `${configText}${targets[as]}`)
   const env = {
     BENCH_PLATFORM: platform.baseUrl,
@@ -139,7 +141,7 @@ export async function openPlace({
     BENCH_TOKEN: randomUUID(),
   }
   const opened = opening.move()
-  const place = { ...files, formerCsv, rest, writeNextDay, emptyCsv, env, cores }
+  const place = { ...files, formerCsv, rest, writeNextDay, changeMapping, env, cores }
   return { ...place, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 

@@ -2,7 +2,7 @@ import { delays, figures, type Row, ratio, round } from './figures.ts'
 import { openPlace, type PlaceOptions } from './place.ts'
 import { measure, measureDuckdb, measurePython, type Reference, type Watched } from './tasks.ts'
 
-const planKinds = ['first', 'unchanged', 'next day'] as const
+const planKinds = ['first', 'unchanged', 'next day', 'mapping changed'] as const
 type PlanKind = (typeof planKinds)[number]
 
 /** A plan of one kind, with what the references take for the same two exports. */
@@ -19,6 +19,7 @@ export type PlacedPlan = Plan & { readonly people: number; readonly store: strin
 /** At most how many times as much as its references a plan may take. */
 const askedOfPlan: Readonly<Record<PlanKind, { time: number; memory: number; duckdb: number | null }>> = {
   first: { time: 2.5, memory: 0.5, duckdb: null },
+  'mapping changed': { time: 2.5, memory: 0.5, duckdb: null },
   unchanged: { time: 0.15, memory: 0.25, duckdb: 1.5 },
   'next day': { time: 0.25, memory: 0.2, duckdb: 2 },
 }
@@ -29,22 +30,28 @@ const askedOfEmbedded = { time: 2, peakMiB: 450 }
 const mib = 2 ** 20
 
 /**
- * A first plan of an export, a second one of the same export, and one of the next day, each after everybody has been delivered. The
- * references follow each of them at once, since the speed of a machine drifts.
+ * A first plan of an export, a second one of the same export, one of the next day, and one of that again by another mapping, each after
+ * everybody has been delivered. The references follow each of them at once, since the speed of a machine drifts. They always compare two
+ * exports of full size.
  */
 export async function measurePlans(options: PlaceOptions): Promise<Plan[]> {
   await leaveCompiledCode(options)
   await using place = await openPlace(options)
-  const first = { ours: await measure('plan', place), ...(await measureReferences(place.emptyCsv, place.csv)) }
+  const first = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
   await measure('deliver', place)
   await place.rest()
   const second = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
   await place.writeNextDay()
   const third = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
+  await measure('deliver', place)
+  await place.rest()
+  await place.changeMapping()
+  const fourth = { ours: await measure('plan', place), ...(await measureReferences(place.formerCsv, place.csv)) }
   return [
     { plan: 'first', ...first },
     { plan: 'unchanged', ...second },
     { plan: 'next day', ...third },
+    { plan: 'mapping changed', ...fourth },
   ]
 }
 
@@ -52,7 +59,7 @@ export async function measurePlans(options: PlaceOptions): Promise<Plan[]> {
 async function leaveCompiledCode(options: PlaceOptions): Promise<void> {
   await using place = await openPlace({ ...options, people: 10 })
   await measure('plan', place)
-  await measureReferences(place.emptyCsv, place.csv)
+  await measureReferences(place.formerCsv, place.csv)
 }
 
 async function measureReferences(former: string, current: string): Promise<Pick<Plan, 'python' | 'duckdb'>> {
