@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { oneByOne } from '../one-by-one.ts'
-import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db } from '../schema.ts'
 
 /** How long after the acknowledgement the platform's personnel is read for the first time. */
@@ -107,11 +106,15 @@ async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promis
       ended_as = case when acknowledged_at is null and sent_at is null then 'withdrawn' else 'returned' end
     where id in (
       select open.id
-      from ${entriesOfPlan(runId)} entry cross join lateral (
+      from (
+        select identity_id, deferred_to from plan_entries
+        where run_id = ${runId} and wanted is not null and wanted ->> 'separatedAt' is null
+        union all
+        select identity_id, null from changes where run_id = ${runId} and is_entry and separated_at is null
+      ) entry cross join lateral (
         select id, acknowledged_at from leavers
         where connection = ${connection} and identity_id = entry.identity_id and ended_at is null ${oneByOne}) open
-      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null)
-        and entry.wanted is not null and entry.wanted ->> 'separatedAt' is null)`.execute(tx)
+      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null))`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
     from changes

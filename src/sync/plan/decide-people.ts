@@ -14,12 +14,16 @@ type Place = {
   readonly connection: string
   readonly stage: Stage
   readonly decider: Decider
+  /** Nobody is known yet, and nobody becomes known before this plan is accepted. */
+  readonly isFirst: boolean
   readonly signal: AbortSignal
   /** The one person that is decided about; left out for all of them. */
   readonly only?: PersonWatch
   /** What records were left out, about whose people nothing has to be decided. */
   readonly watch?: RecordWatch | undefined
 }
+
+const nobody: ReadonlyMap<string, RosterEntry> = new Map()
 
 /** Decides about the people of the last page and then about people without a usable row. */
 export async function decideRest(place: Place): Promise<void> {
@@ -47,7 +51,7 @@ export async function decideRest(place: Place): Promise<void> {
 
 /** Decides about the people of a page and stages that. */
 export async function stagePage(
-  { db, connection, stage, decider, only, watch }: Place,
+  { db, connection, stage, decider, isFirst, only, watch }: Place,
   { withdrawn, told: all }: ReturnType<Decider['nextPage']>,
 ): Promise<void> {
   watch?.withdraw(withdrawn)
@@ -60,7 +64,7 @@ export async function stagePage(
       all.filter(({ identityId }) => !only.isAsked(identityId)),
     )
   for (const some of portionsOf(told)) {
-    const known = await entriesOf(db, connection, some)
+    const known = isFirst ? nobody : await entriesOf(db, connection, some)
     const people = decider.decideTold(some, known)
     const [first] = some
     const seen = first?.sightings.at(-1)

@@ -16,7 +16,7 @@ import { keyAnswers, sharedAddresses } from '../../store/key-answers.ts'
 import { type PlanSummary, rejectsKept } from '../../store/plans/plans.ts'
 import type { SetAside } from '../../store/plans/set-aside.ts'
 import { knownFaults } from '../../store/rejects/standing.ts'
-import { hasEmployed, headcount, rosterEntries } from '../../store/roster/roster.ts'
+import { hasEmployed, headcount, knowsAnybody, rosterEntries } from '../../store/roster/roster.ts'
 import { valueDigests } from '../../store/roster/value-digests.ts'
 import { passedSince, usualOf } from '../../store/runs/passed.ts'
 import type { Db, RunSource } from '../../store/schema.ts'
@@ -150,7 +150,8 @@ async function prepareOnce(
     settled: watch?.settled,
     onDecided: watch?.decided,
   })
-  const place = { db, connection: connection.name, stage, decider, signal, watch, ...(only && { only }) }
+  const isFirst = !(await knowsAnybody(db, connection.name))
+  const place = { db, connection: connection.name, stage, decider, isFirst, signal, watch, ...(only && { only }) }
 
   // Counted while the source is read. Beside another statement it would take a session of its own.
   const counting = headcount(db, connection.name)

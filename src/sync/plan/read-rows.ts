@@ -14,7 +14,7 @@ type Reading = {
   readonly signal: AbortSignal
   /** Leaves records out of the slices. */
   readonly watch?: RecordWatch | undefined
-  /** Takes the people of each slice before the next one is read. */
+  /** Takes the people of each slice before the rows of the next one count. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
   /** Awaited within a slice, so that it never keeps other work of the process for long. */
@@ -24,40 +24,52 @@ type Reading = {
 /** So many rows are read without a pause. */
 const rowsAtOnce = 250
 
-/** Gives rows to the decider, slice by slice. Answers how many rows there were, without those that are about no person. */
+/**
+ * Gives rows to the decider, slice by slice. Each slice is read while the people of the one before are looked up. Answers how many rows
+ * there were, without those that are about no person.
+ */
 export async function readRows(
   decider: Decider,
   { slices, mapping, signal, watch, onPage, onProgress, giveWay }: Reading,
 ): Promise<number> {
+  const reading = slices[Symbol.asyncIterator]()
   let rows = 0
-  for await (const slice of slices) {
-    signal.throwIfAborted()
-    rows += slice.length
-    if (mapping.ok) {
-      for (const [at, row] of slice.entries()) {
-        if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay?.()
-        watch?.nameBefore(row.origin.line, decider, mapping)
-        const told = mapping.map(row)
-        if (told === null) continue
-        if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)
-        if ('noPerson' in told) {
-          rows -= 1
-          decider.passOver(told.identityId)
-        } else if ('outOfScope' in told) {
-          rows -= 1
-          decider.leaveOut(told)
-        } else if (isReject(told)) decider.reject(told)
-        else {
-          watch?.note(row, told, mapping)
-          decider.see(told)
+  let next = reading.next()
+  try {
+    for (;;) {
+      const { done, value: slice } = await next
+      if (done) return rows
+      signal.throwIfAborted()
+      rows += slice.length
+      if (mapping.ok) {
+        for (const [at, row] of slice.entries()) {
+          if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay?.()
+          watch?.nameBefore(row.origin.line, decider, mapping)
+          const told = mapping.map(row)
+          if (told === null) continue
+          if (told.identityId !== null) watch?.meet(told.identityId, row.origin.line)
+          if ('noPerson' in told) {
+            rows -= 1
+            decider.passOver(told.identityId)
+          } else if ('outOfScope' in told) {
+            rows -= 1
+            decider.leaveOut(told)
+          } else if (isReject(told)) decider.reject(told)
+          else {
+            watch?.note(row, told, mapping)
+            decider.see(told)
+          }
         }
+        rows += watch?.endSlice(decider, mapping) ?? 0
       }
-      rows += watch?.endSlice(decider, mapping) ?? 0
+      if (!mapping.ok) for (const row of slice) mapping.see(row)
+      next = reading.next()
+      // Whatever it fails with shows where it is waited for.
+      next.catch(() => {})
+      await onPage?.(decider.nextPage())
+      await onProgress?.({ rows, rejected: decider.account.rejected })
     }
-    if (!mapping.ok) for (const row of slice) mapping.see(row)
-    await onPage?.(decider.nextPage())
-    watch?.forgetSlice()
-    await onProgress?.({ rows, rejected: decider.account.rejected })
+  } finally {
+    await reading.return?.()
   }
-  return rows
 }

@@ -94,7 +94,9 @@ export function watchRecords({
   const stretches = new StretchMaker(digestOf)
   const open = new Set<string>()
   const withdrawn = new Set<string>()
-  const pending = new Map<number, Pending>()
+  /** The records of the slice that is read, by their lines, and those of the slice whose people are decided about. */
+  let pending = new Map<number, Pending>()
+  let deciding = pending
   let hashed = Buffer.concat([key], key.length + 1024)
   /** What was left out of this slice, and in which lines it stands. */
   const leftOutHere = { entries: new Numbers(), lines: new Numbers() }
@@ -180,7 +182,7 @@ export function watchRecords({
 
   /** Keeps a row that was read, if nothing more follows from it. */
   function keeps(seen: Sighting): boolean {
-    const found = pending.get(seen.origin.line)
+    const found = deciding.get(seen.origin.line)
     if (found?.traits === undefined || found.traits === null) return false
     const kind = kinds.of(found.traits)
     if (kind === null) return false
@@ -231,7 +233,10 @@ export function watchRecords({
       }
     },
 
-    /** Ends a slice: what was left out is counted, and it is seen what may be left out of the next one. Answers how many it were. */
+    /**
+     * Ends a slice: what was left out is counted, and it is seen what may be left out of the next one. The people of the slice are decided
+     * about before the next one ends. Answers how many were left out.
+     */
     endSlice(decider: Decider, mapped: Mapped): number {
       const { entries, lines } = leftOutHere
       const here = entries.length
@@ -254,12 +259,9 @@ export function watchRecords({
         if (!spared[kind] && mapped.spares(traits, false)) spared[kind] = 1
         if (!sparedByAddress[kind] && mapped.spares(traits, true)) sparedByAddress[kind] = 1
       }
+      deciding = pending
+      pending = new Map()
       return here
-    },
-
-    /** To be called once the people of a slice are decided about. */
-    forgetSlice(): void {
-      pending.clear()
     },
 
     withdraw(identityIds: readonly string[]): void {

@@ -7,7 +7,7 @@ import type { Reading } from '../../connectors/connector.ts'
 export type Share = { readonly reading: Reading; leave(): void }
 
 /**
- * Has several read one source that is read once. All of them take a slice before the next one is read, so that no more than one is in
+ * Has several read one source that is read once. All of them take a slice before the next one is read, so that few are ever in
  * memory. What the source fails with, each of them meets. No record can be left out, since they know different ones.
  */
 export function shareReading({ filtered: _, ...reading }: Reading, count: number): readonly Share[] {

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import type { SourceRow } from '../../../src/connectors/connector.ts'
+import { createDecider, type Page } from '../../../src/identity/decider.ts'
+import { Mapping } from '../../../src/identity/mapping/mapping.ts'
+import { mapRows } from '../../../src/sync/plan/map-rows.ts'
+import { readRows } from '../../../src/sync/plan/read-rows.ts'
+import { nightly } from '../../helpers/records.ts'
+
+const headers = ['id']
+const slice = (...ids: string[]): SourceRow[] =>
+  ids.map((id, at) => ({ values: [id], origin: { file: 'people.csv', line: at + 2 } }))
+
+/** Reads slices one by one; `onPage` gets the keys of each page. */
+function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readonly string[]) => Promise<void>) {
+  const context = nightly()
+  const mapping = Mapping.parse({ fields: { identityId: 'id' } })
+  const rules = { mapping, traps: [], absence: 'separate', graceRuns: 1, timeZone: 'UTC', future: 'defer' } as const
+  const opened = { mode: 'snapshot', asOf: context.asOf, source: null, headers, rows: slices } as const
+  const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 })
+  return readRows(decider, {
+    slices,
+    mapping: mapRows(opened, rules, { now: new Date(context.now) }),
+    signal: new AbortController().signal,
+    onPage: ({ told }: Page) => onPage(told.map(({ identityId }) => identityId)),
+  })
+}
+
+test('a slice is read while the people of the one before are looked up, and counts once they are', async () => {
+  const second = Promise.withResolvers<void>()
+  const pages: (readonly string[])[] = []
+  async function* slices() {
+    yield slice('ada', 'bob')
+    second.resolve()
+    yield slice('cid')
+  }
+
+  const rows = await read(slices(), async (keys) => {
+    // Ends only where the second slice is asked for by now.
+    await second.promise
+    pages.push(keys)
+  })
+
+  expect(pages).toEqual([['ada', 'bob'], ['cid']])
+  expect(rows).toBe(3)
+})
+
+test('what the next slice fails with shows once the people before it are decided about', async () => {
+  const seen: string[] = []
+  async function* slices() {
+    yield slice('ada')
+    throw new Error('the disk is gone')
+  }
+
+  const reading = read(slices(), async (keys) => {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    seen.push(...keys)
+  })
+
+  await expect(reading).rejects.toThrow('the disk is gone')
+  expect(seen).toEqual(['ada'])
+})
+
+test('the source is closed where deciding about people fails, whatever the next slice fails with', async () => {
+  const closed: string[] = []
+  async function* slices() {
+    try {
+      yield slice('ada')
+      yield slice('bob')
+    } finally {
+      closed.push('people.csv')
+    }
+  }
+
+  const reading = read(slices(), () => Promise.reject(new Error('another attempt has taken over')))
+
+  await expect(reading).rejects.toThrow('another attempt has taken over')
+  expect(closed).toEqual(['people.csv'])
+})
