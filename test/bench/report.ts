@@ -13,6 +13,7 @@ export async function report(
 ): Promise<void> {
   let startedMs = from === 'process' ? Number(process.env.BENCH_STARTED_MS) : Date.now()
   let startedCpu = from === 'process' ? { user: 0, system: 0 } : process.cpuUsage()
+  const startSeconds = (Date.now() - startedMs) / 1000
   const loop = monitorEventLoopDelay()
   loop.enable()
   const told = await work(() => {
@@ -26,6 +27,7 @@ export async function report(
   const measured = {
     ...told,
     seconds,
+    startSeconds,
     cpuSeconds: (user + system) / 1e6,
     peakMiB: await peakMiB(),
     loopP99Ms: loop.percentile(99) / 1e6,

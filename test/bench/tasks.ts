@@ -18,8 +18,11 @@ export const Measured = z.object({
 })
 export type Measured = z.infer<typeof Measured>
 
-/** With how long its event loop took to come round, which is 10 ms where nothing holds it up. */
-export const Watched = Measured.extend({ loopP99Ms: z.number(), loopMaxMs: z.number() })
+/**
+ * With how long its event loop took to come round, which is 10 ms where nothing holds it up, and how much of the time the process needed
+ * to start, as far as that counts.
+ */
+export const Watched = Measured.extend({ startSeconds: z.number(), loopP99Ms: z.number(), loopMaxMs: z.number() })
 export type Watched = z.infer<typeof Watched>
 
 /** What a reference needed, with what it found between two exports. */
