@@ -91,6 +91,19 @@ describe.each(emptyDatabases)('values through $name', ({ place }) => {
     expect(rows).toEqual([{ count: 0 }])
   })
 
+  test('a time that is read again is the same, and a value of its own', async () => {
+    const { rows } = await database.pool.query(`
+      SELECT CASE WHEN n = 3 THEN 'infinity' ELSE timestamptz '2026-03-29 00:59:59.123Z' + (n / 4) * interval '1 ms' END AS seen
+      FROM generate_series(1, 800) n`)
+    const times: unknown[] = rows.map(({ seen }) => seen)
+
+    expect(times[2]).toBe(Number.POSITIVE_INFINITY)
+    expect(times.toSpliced(2, 1)).toEqual(
+      Array.from({ length: 800 }, (_, at) => new Date(instant.getTime() + Math.floor((at + 1) / 4))).toSpliced(2, 1),
+    )
+    expect(times[0]).not.toBe(times[1])
+  })
+
   test('any text and any JSON come back as they went in', async () => {
     // A text of PostgreSQL holds every character but U+0000, and no half of a surrogate pair.
     const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))

@@ -296,6 +296,19 @@ function entries(db: Db) {
     ])
 }
 
+const remembered = 100
+const instants = new Map<number, string>()
+
+/** Of all people of an export the times are the same. */
+function isoOf(time: Date): string {
+  const known = instants.get(time.getTime())
+  if (known !== undefined) return known
+  if (instants.size >= remembered) instants.clear()
+  const text = time.toISOString()
+  instants.set(time.getTime(), text)
+  return text
+}
+
 function toEntry(row: EntryRow): RosterEntry {
   return {
     identityId: row.identity_id,
@@ -306,11 +319,8 @@ function toEntry(row: EntryRow): RosterEntry {
     deferredZone: row.deferred_zone,
     heldLeaving: row.held_leaving,
     heldBackUntil: row.held_back_until,
-    ...timesSpokenOf(
-      { asOf: row.as_of.toISOString(), fieldTimes: row.field_times },
-      row.spoken_at?.toISOString() ?? null,
-    ),
-    employmentAsOf: row.employment_as_of?.toISOString() ?? null,
+    ...timesSpokenOf({ asOf: isoOf(row.as_of), fieldTimes: row.field_times }, row.spoken_at && isoOf(row.spoken_at)),
+    employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),
     absences: row.absences,
     confirmed: row.is_out_of_sync ? row.confirmed : row.wanted,
     retracted:
