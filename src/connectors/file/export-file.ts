@@ -26,17 +26,26 @@ export async function exportFileAt(path: string, name = basename(path)): Promise
   return file
 }
 
-/** The bytes of the file from start to end. Ends normally only if all of them were read and the file did not change. */
+/**
+ * The bytes of the file from start to end; the next ones are read while these are used. Ends normally only if all of them were read and the
+ * file did not change.
+ */
 export async function* readBytes(file: ExportFile, signal: AbortSignal): AsyncGenerator<Buffer> {
   await using handle = await openUnchanged(file)
+  const read = () => {
+    const reading = handle.read({ buffer: Buffer.allocUnsafe(chunkBytes) })
+    // What it fails with shows where it is waited for. Closing the file waits for it if nobody does.
+    reading.catch(() => {})
+    return reading
+  }
   let totalBytes = 0
+  let next = read()
   for (;;) {
     signal.throwIfAborted()
-    const { bytesRead, buffer } = await handle
-      .read({ buffer: Buffer.allocUnsafe(chunkBytes) })
-      .catch((error: unknown) => Promise.reject(cannotRead(file.path, error)))
+    const { bytesRead, buffer } = await next.catch((error: unknown) => Promise.reject(cannotRead(file.path, error)))
     if (bytesRead === 0) break
     totalBytes += bytesRead
+    next = read()
     yield buffer.subarray(0, bytesRead)
   }
   checkUnchanged(file, await handle.stat({ bigint: true }))

@@ -201,7 +201,7 @@ async function prepareOnce(
   const verdicts = withTaints([...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
-  const digest = await stage.digest()
+  const [digest, index = null] = await Promise.all([stage.digest(), spared?.watch.made(spared.rules)])
   return {
     mode: reading.mode,
     source,
@@ -229,7 +229,7 @@ async function prepareOnce(
     ],
     rejects: decider.rejects.toSorted((a, b) => a.line - b.line),
     setAside: part,
-    index: (await spared?.watch.made(spared.rules)) ?? null,
+    index,
     standing: feed.name === 'source' && mapping.ok && !nothingNew ? decider.standing() : null,
   }
 }
