@@ -504,7 +504,7 @@ const changedShare = 0.1
 
 /**
  * Has the database count what a plan put into its tables, where that is much of them: until it knows, it reads all of them to find the
- * people of one batch.
+ * people of one batch. A table that is being counted just now for another run is passed over: nobody gains by waiting for a second count.
  */
 export async function refreshStatistics(db: Db, runId: string): Promise<void> {
   const { rows } = await sql<{ name: string }>`
@@ -513,7 +513,7 @@ export async function refreshStatistics(db: Db, runId: string): Promise<void> {
       and ${changedShare}::float8 * reltuples <= (select sum(people) from deliveries where run_id = ${runId})`.execute(
     db,
   )
-  if (rows.length > 0) await sql`analyze ${sql.join(rows.map(({ name }) => sql.table(name)))}`.execute(db)
+  if (rows.length > 0) await sql`analyze (skip_locked) ${sql.join(rows.map(({ name }) => sql.table(name)))}`.execute(db)
 }
 
 /**
