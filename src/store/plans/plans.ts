@@ -406,7 +406,7 @@ export async function commitPlan(
   const isFirst = !(await knowsAnybody(tx, connection))
   await noteMoved(tx, { runId, connection })
   await noteBehind(tx, { runId, connection, isFirst })
-  await acceptStanding(tx, { runId, connection, now })
+  await acceptStanding(tx, { runId, connection, entries: entriesOfPlan(runId), now })
   await notePairs(tx, runId, [])
   await sql`
     insert into roster

@@ -1,8 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { StandingReject } from '../../identity/decider.ts'
 import { type KnownFaults, noKnownFaults, valueName } from '../../identity/guards/facts.ts'
 import type { UnlistedValue } from '../../identity/record.ts'
-import { entriesOfPlan } from '../plans/entries.ts'
 import type { Db } from '../schema.ts'
 import { noneUnserved, unservedTallies } from './unserved.ts'
 
@@ -72,10 +71,11 @@ export async function dropStanding(tx: Db, runId: string): Promise<void> {
  * Makes known what is wrong with an accepted plan. A snapshot says what is wrong with everybody, so that all else has passed. A delta,
  * or a snapshot older than the last accepted one, says so of its own people: what is wrong with a field passes where it tells that
  * field, and evidence that a person has left where it says whether they are employed. Belongs before the plan's people become the roster.
+ * `entries`: in SQL, what the plan would make of the roster.
  */
 export async function acceptStanding(
   tx: Db,
-  { runId, connection, now }: { runId: string; connection: string; now: Date },
+  { runId, connection, entries, now }: { runId: string; connection: string; entries: RawBuilder<unknown>; now: Date },
 ): Promise<void> {
   const run = await tx
     .selectFrom('runs')
@@ -101,7 +101,7 @@ export async function acceptStanding(
       run.mode === 'snapshot' && !run.stale
         ? sql`true`
         : sql`identity_id is null or exists (
-            select 1 from ${entriesOfPlan(runId)} entry
+            select 1 from ${entries} entry
             where entry.identity_id = standing_rejects.identity_id
               and (not may_leave or entry.employment_as_of = entry.as_of)
               and (field is null or (entry.wanted ? field
