@@ -1,4 +1,5 @@
 /** Inserts 1, 2, 3, … into the database named on the command line for as long as it lives, and prints each number once it is committed. */
+import { writeSync } from 'node:fs'
 import { openDatabase } from '../../../src/database/database.ts'
 
 const [at = ''] = process.argv.slice(2)
@@ -11,5 +12,6 @@ await using database = await openDatabase({
 const { rows } = await database.pool.query('SELECT coalesce(max(id), 0) AS last FROM number')
 for (let id = rows[0].last + 1; ; id++) {
   await database.pool.query('INSERT INTO number VALUES ($1, $2)', [id, 'x'.repeat(500)])
-  process.stdout.write(`${id}\n`)
+  // Waits for whoever reads. What `process.stdout` still holds for a slow reader is lost when the process is killed.
+  writeSync(1, `${id}\n`)
 }
