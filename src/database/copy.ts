@@ -19,7 +19,33 @@ export async function copyRows(
 /** Marks a statement `copy … to stdout (format binary)`. */
 const readMark = '/* read by copy */ '
 /** What stands before the rows in the binary format: eleven bytes by which it is known, flags, and the length of nothing more. */
-const binaryHeadBytes = 19
+const binaryHead = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
+/** In place of the number of values of another row. */
+const binaryEnd = Buffer.from([0xff, 0xff])
+
+/** As `copyRows`, of values in the binary form of their types: bytes travel as they are. */
+export async function copyBytes(
+  db: { executeQuery(query: CompiledQuery): Promise<unknown> },
+  { table, columns, rows }: { table: string; columns: readonly string[]; rows: readonly (readonly Buffer[])[] },
+): Promise<void> {
+  const statement = `${copyMark}copy ${table} (${columns.join(', ')}) from stdin (format binary)`
+  const count = Buffer.alloc(2)
+  count.writeInt16BE(columns.length)
+  const written = rows.flatMap((values) => [count, ...values.flatMap((value) => [int4(value.length), value])])
+  await db.executeQuery(CompiledQuery.raw(statement, [Buffer.concat([binaryHead, ...written, binaryEnd])]))
+}
+
+/** A whole number in the binary form of the type int4. */
+export function int4(number: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(number)
+  return bytes
+}
+
+/** The binary form of the type uuid. */
+export function uuidBytes(uuid: string): Buffer {
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex')
+}
 
 /**
  * Reads bytes from a column by COPY: as the text of an answer they would be twice as long. `query` is a statement without parameters that
@@ -32,7 +58,7 @@ export async function copiedBytes(
   const { rows } = await db.executeQuery(CompiledQuery.raw(`${readMark}copy (${query}) to stdout (format binary)`))
   const bytes = Buffer.concat(rows as readonly Buffer[])
   const values: Buffer[] = []
-  for (let at = binaryHeadBytes; bytes.readInt16BE(at) === 1; ) {
+  for (let at = binaryHead.length; bytes.readInt16BE(at) === 1; ) {
     const start = at + 6
     at = start + bytes.readInt32BE(at + 2)
     values.push(bytes.subarray(start, at))

@@ -9,7 +9,7 @@ import { holdAllEvents, refuseEvents, settleEvents } from '../store/inbox/inbox.
 import { acceptLeavers, noteLeavers, settleLeavers } from '../store/leavers/clock.ts'
 import type { DeliveredBy } from '../store/plans/batches.ts'
 import { writeOutEntries } from '../store/plans/entries.ts'
-import { acceptIndex, keepIndex } from '../store/plans/export-index.ts'
+import { acceptIndex, keepIndex, keepPart } from '../store/plans/export-index.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
 import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
@@ -235,6 +235,11 @@ async function planOf(
       ? { name: 'source' as const, rules: connection.feeds.source, reading: shared }
       : await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
   const { again, held: replaces = false } = options
+  const keep = async (part: number, data: Buffer) =>
+    await ctx.store.db.transaction().execute(async (tx) => {
+      if (!(await holdsRun(tx, claim))) throw new Overtaken()
+      await keepPart(tx, { runId, part, data })
+    })
   const prepare = (reading: Reading) =>
     preparePlan(ctx, connection, {
       feed: { ...feed, reading },
@@ -243,7 +248,7 @@ async function planOf(
       // What is made again was set aside before.
       splits: options.plan || (again && !replaces) ? null : { behindHeld: !replaces },
       sparing: {
-        runId,
+        leaving: { runId, keep },
         onWhole: (reason) => ctx.events.runReadsWhole({ runId, connection: connection.name, reason }),
       },
       signal,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { copiedBytes, copyRows } from '../../src/database/copy.ts'
+import { copiedBytes, copyBytes, copyRows, int4, uuidBytes } from '../../src/database/copy.ts'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
 import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
@@ -69,6 +69,21 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
 
     expect(all.map((each, at) => each.equals(bytes[at] ?? Buffer.alloc(0)))).toEqual(bytes.map(() => true))
     expect(none).toEqual([])
+  })
+
+  test('bytes are written as they are, whatever they hold, with the numbers and ids beside them', async () => {
+    const id = 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6'
+    const bytes = [Buffer.from([0, 255, 10, 92, 46, 0]), Buffer.alloc(0), Buffer.alloc(300_000, 7)]
+
+    await database.db.transaction().execute(async (tx) => {
+      await sql`create temporary table kept (id uuid, at int, data bytea) on commit drop`.execute(tx)
+      const rows = bytes.map((each, at) => [uuidBytes(id), int4(at - 1), each])
+      await copyBytes(tx, { table: 'kept', columns: ['id', 'at', 'data'], rows })
+
+      const kept = await sql<{ id: string; at: number; data: Buffer }>`select * from kept order by at`.execute(tx)
+      expect(kept.rows.map((row) => [row.id, row.at])).toEqual(bytes.map((_, at) => [id, at - 1]))
+      expect(kept.rows.map(({ data }, at) => bytes[at]?.equals(data))).toEqual([true, true, true])
+    })
   })
 
   test('a query of bytes that fails says why, and leaves the connection usable', async () => {

@@ -21,6 +21,7 @@ import { records } from './0022-records.ts'
 import { writePath } from './0023-write-path.ts'
 import { exportIndexes } from './0024-export-indexes.ts'
 import { followedEntries } from './0025-followed-entries.ts'
+import { indexPieces } from './0026-index-pieces.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   writePath,
   exportIndexes,
   followedEntries,
+  indexPieces,
 ]

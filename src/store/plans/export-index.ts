@@ -1,9 +1,13 @@
 import { sql } from 'kysely'
-import { copiedBytes } from '../../database/copy.ts'
+import { copiedBytes, copyBytes, int4, uuidBytes } from '../../database/copy.ts'
 import type { Db } from '../schema.ts'
 
-/** An index in the form in which it is kept. */
-type Stored = { readonly head: string; readonly parts: readonly Buffer[]; readonly seal: Buffer }
+/** What is kept of an index beside its parts. */
+type Sealed = { readonly head: string; readonly seal: Buffer }
+
+/** A part is kept in pieces that fill a page of the database each. One of another length is the last of its part. */
+const pieceBytes = 8000
+const piecesOfPart = 2 ** 16
 
 /**
  * Says that a run begins to read an export by what the last one left behind, and will leave an index itself. What is written of people from
@@ -22,7 +26,10 @@ export async function beginIndex(
 }
 
 /** What the last accepted export left behind; null for nothing. */
-export async function acceptedIndex(db: Db, connection: string): Promise<Stored | null> {
+export async function acceptedIndex(
+  db: Db,
+  connection: string,
+): Promise<(Sealed & { readonly parts: readonly Buffer[] }) | null> {
   const row = await db
     .selectFrom('export_indexes')
     .select(['run_id', 'head', 'seal'])
@@ -30,8 +37,31 @@ export async function acceptedIndex(db: Db, connection: string): Promise<Stored 
     .where('accepted', '=', true)
     .executeTakeFirst()
   if (row?.head == null || row.seal === null) return null
-  const parts = `select data from export_index_parts where run_id = '${row.run_id}' order by part`
-  return { head: row.head, seal: row.seal, parts: await copiedBytes(db, parts) }
+  const pieces = `select data from export_index_parts where run_id = '${row.run_id}' order by part`
+  return { head: row.head, seal: row.seal, parts: joined(await copiedBytes(db, pieces)) }
+}
+
+function joined(pieces: readonly Buffer[]): Buffer[] {
+  const parts: Buffer[] = []
+  let first = 0
+  for (const [at, piece] of pieces.entries()) {
+    if (piece.length === pieceBytes) continue
+    parts.push(Buffer.concat(pieces.slice(first, at + 1)))
+    first = at + 1
+  }
+  return parts
+}
+
+/** Keeps a part of what the reading of a run leaves behind. */
+export async function keepPart(
+  tx: Db,
+  { runId, part, data }: { readonly runId: string; readonly part: number; readonly data: Buffer },
+): Promise<void> {
+  const id = uuidBytes(runId)
+  const rows: Buffer[][] = []
+  for (let start = 0; start <= data.length; start += pieceBytes)
+    rows.push([id, int4(part * piecesOfPart + rows.length), data.subarray(start, start + pieceBytes)])
+  await copyBytes(tx, { table: 'export_index_parts', columns: ['run_id', 'part', 'data'], rows })
 }
 
 /** The people of whom something was written since the index was made, or whom the platform does not have as they are wanted; at most so many. */
@@ -47,16 +77,17 @@ export async function unsettledPeople(
   return rows.map(({ identityId }) => identityId)
 }
 
-/** Keeps what the reading of a run leaves behind. `same`: the index that it went by. null: nothing. Belongs to the transaction that completes the plan. */
-export async function keepIndex(tx: Db, runId: string, index: Stored | 'same' | null): Promise<void> {
+/**
+ * Keeps what the reading of a run leaves behind, whose parts are kept already. `same`: the index that it went by. null: nothing. Belongs to
+ * the transaction that completes the plan.
+ */
+export async function keepIndex(tx: Db, runId: string, index: Sealed | 'same' | null): Promise<void> {
   if (index === null) return await dropIndex(tx, runId)
   if (index === 'same') {
     await sql`update export_indexes set is_same = true where run_id = ${runId}`.execute(tx)
     return
   }
   await sql`update export_indexes set head = ${index.head}, seal = ${index.seal} where run_id = ${runId}`.execute(tx)
-  for (const [part, data] of index.parts.entries())
-    await sql`insert into export_index_parts (run_id, part, data) values (${runId}, ${part}, ${data})`.execute(tx)
 }
 
 /** Removes what a plan that comes to nothing would have left behind. What was noted for nobody else goes with it. */

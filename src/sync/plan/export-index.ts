@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { RowTraits } from '../../identity/lint/traits.ts'
 
 /** Raised whenever what an index holds, or what follows from it, is another thing than before. */
-export const indexVersion = 2
+export const indexVersion = 3
 /** Of a digest, as it is kept: nobody finds two records that share one. */
 export const digestBytes = 16
 /** So many kinds of rows are told apart; rows of any other kind are read every time. */
@@ -32,8 +32,8 @@ const Head = z.strictObject({
 /** What an index says of the export as a whole. */
 export type IndexHead = Omit<z.infer<typeof Head>, 'version'>
 
-/** An index as it is kept. */
-export type StoredIndex = { readonly head: string; readonly parts: readonly Buffer[]; readonly seal: Buffer }
+/** An index as it is kept, but for its parts. */
+export type SealedIndex = { readonly head: string; readonly seal: Buffer }
 
 /**
  * Entries side by side. The key of each ends at its `keyEnds`. `addresses`: of the first ones, what their e-mail addresses are compared by,
@@ -301,9 +301,15 @@ export class EntriesBuilder {
     if (stretch.first >= firstOfPart) this.#stretches.push({ ...stretch, first: stretch.first - firstOfPart })
   }
 
-  parts(): readonly Buffer[] {
+  /** The parts that are full by now, each of them once. */
+  takeParts(): Buffer[] {
+    return this.#parts.splice(0)
+  }
+
+  /** The parts that are left. */
+  end(): Buffer[] {
     if (this.#count > 0) this.#close()
-    return this.#parts
+    return this.takeParts()
   }
 
   #copy(entries: Entries, from: number, until: number): void {
@@ -374,15 +380,28 @@ export class EntriesBuilder {
 const countsBytes = 12
 const stretchBytes = 7
 
-/** An index in the form in which it is kept, sealed with a key: nobody else can make one. Other work gets its turn between the parts. */
-export async function sealIndex(head: IndexHead, parts: readonly Buffer[], key: Buffer): Promise<StoredIndex> {
-  const text = JSON.stringify({ version: indexVersion, ...head })
-  return { head: text, parts, seal: await sealOf(text, parts, key) }
+/** Seals an index with a key, part by part in their order: nobody else can make one. */
+export function indexSealer(key: Buffer) {
+  const sealed = createHmac('sha256', key)
+  return {
+    add: (part: Buffer): void => void sealed.update(part),
+    seal(head: IndexHead): SealedIndex {
+      const text = JSON.stringify({ version: indexVersion, ...head })
+      return { head: text, seal: sealWithHead(sealed, text) }
+    },
+  }
+}
+
+function sealWithHead(sealed: ReturnType<typeof createHmac>, head: string): Buffer {
+  return sealed
+    .update(head)
+    .update(`\n${Buffer.byteLength(head)}`)
+    .digest()
 }
 
 /** The index, or why it cannot be used. Other work gets its turn between the parts. */
 export async function openIndex(
-  { head: text, parts, seal }: StoredIndex,
+  { head: text, parts, seal }: SealedIndex & { readonly parts: readonly Buffer[] },
   key: Buffer,
 ): Promise<ExportIndex | { readonly reason: string }> {
   const expected = await sealOf(text, parts, key)
@@ -444,15 +463,12 @@ export async function openIndex(
 }
 
 async function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Promise<Buffer> {
-  const sealed = createHash('sha256')
-    .update(key)
-    .update(`${Buffer.byteLength(head)}\n`)
-    .update(head)
+  const sealed = createHmac('sha256', key)
   for (const part of parts) {
     await nextTurn()
     sealed.update(part)
   }
-  return sealed.digest()
+  return sealWithHead(sealed, head)
 }
 
 // FNV-1a: keys of one company differ in few of their characters.

@@ -75,7 +75,7 @@ async function planFrom(
     everybody: false,
     splits: null,
     sparing: {
-      runId: null,
+      leaving: null,
       onWhole: () => {},
     },
     signal,

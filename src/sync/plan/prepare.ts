@@ -25,7 +25,7 @@ import { step } from '../../telemetry/traces.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { hasDigests } from '../digests.ts'
 import { decideRest, stagePage } from './decide-people.ts'
-import type { StoredIndex } from './export-index.ts'
+import type { SealedIndex } from './export-index.ts'
 import type { OpenedFeed } from './feeds.ts'
 import { addressDigest, indexKey, spareReading } from './known-records.ts'
 import { type MappedRows, mapRows } from './map-rows.ts'
@@ -46,16 +46,19 @@ type Preparing = {
   readonly everybody: boolean
   readonly splits: { readonly behindHeld: boolean } | null
   readonly only?: PersonWatch
-  /** Whether the reading may go by what the last export left behind, and which run leaves something behind itself; null: none. */
-  readonly sparing?: { readonly runId: string | null; readonly onWhole: (reason: string) => void }
+  /** Whether the reading may go by what the last export left behind. `leaving`: it leaves something behind itself. */
+  readonly sparing?: { readonly leaving: Leaving | null; readonly onWhole: (reason: string) => void }
   readonly signal: AbortSignal
   readonly onProgress: Progress
 }
 
+/** The run that leaves an index behind, and where the parts of it are kept. */
+type Leaving = { readonly runId: string; readonly keep: (part: number, data: Buffer) => Promise<void> }
+
 export type PreparedPlan = Omit<PlanSummary, 'verification' | 'configuration' | 'basis'> & {
   readonly setAside: SetAside | null
   /** What the export leaves behind for the next one; null for nothing. */
-  readonly index: StoredIndex | 'same' | null
+  readonly index: SealedIndex | 'same' | null
 }
 
 /** How much of what was there before a reading may go by. */
@@ -128,7 +131,11 @@ async function prepareOnce(
     sparing && way !== 'whole' && mapping.ok && digests === null
       ? await spareReading(ctx, {
           ...{ connection, reading, rules, mapping: ruled.mapping, answers, key, context: planContext },
-          ...{ acceptedAsOf: accepted.asOf, runId: sparing.runId, isWhole: way === 'leaving an index' },
+          ...{
+            acceptedAsOf: accepted.asOf,
+            runId: sparing.leaving?.runId ?? null,
+            isWhole: way === 'leaving an index',
+          },
         })
       : null
   if (spared?.reason) sparing?.onWhole(spared.reason)
@@ -201,7 +208,9 @@ async function prepareOnce(
   const verdicts = withTaints([...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
-  const [digest, index = null] = await Promise.all([stage.digest(), spared?.watch.made(spared.rules)])
+  const leave = async () =>
+    spared && sparing?.leaving ? await spared.watch.made(spared.rules, sparing.leaving.keep) : null
+  const [digest, index] = await Promise.all([stage.digest(), leave()])
   return {
     mode: reading.mode,
     source,

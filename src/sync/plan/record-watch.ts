@@ -13,11 +13,11 @@ import {
   type Entries,
   EntriesBuilder,
   type ExportIndex,
+  indexSealer,
   isDigestAt,
   Kinds,
   keyAt,
-  type StoredIndex,
-  sealIndex,
+  type SealedIndex,
 } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
 import type { MappedRows } from './map-rows.ts'
@@ -286,24 +286,42 @@ export function watchRecords({
     /** How many records were left out. */
     leftOut: () => count,
 
-    /** The index that the export leaves behind; null where it cannot be made, or is the one that was there before. */
-    async made(rules: string): Promise<StoredIndex | 'same' | null> {
+    /**
+     * The index that the export leaves behind, whose parts are given to `keep` one after the other, each while the next one is made. `same`: the
+     * one that was there before. null: it cannot be made.
+     */
+    async made(
+      rules: string,
+      keep: (part: number, data: Buffer) => Promise<void>,
+    ): Promise<SealedIndex | 'same' | null> {
       if (isOff) return null
       dropWithdrawn()
       const { today: day } = context
       const people = [...open].sort(compareKeys)
       if (index !== null && isSame(people)) return 'same'
-      const entries = await entriesKept()
-      const head = { rules, day, entries: entries.size, kinds: kinds.traits, open: people }
-      return await sealIndex(head, entries.parts(), key)
+      const sealer = indexSealer(key)
+      let parts = 0
+      let keeping = Promise.resolve()
+      const entries = await entriesKept(async (full) => {
+        for (const data of full) {
+          sealer.add(data)
+          await keeping
+          keeping = keep(parts, data)
+          // What it fails with shows where it is waited for.
+          keeping.catch(() => {})
+          parts += 1
+        }
+      })
+      await keeping
+      return sealer.seal({ rules, day, entries, kinds: kinds.traits, open: people })
     },
   }
 
   /**
    * Copies what is kept, as much at once as stands together, with the stretches that are kept whole. Other work gets its turn now and
-   * then.
+   * then. Answers how many there are.
    */
-  async function entriesKept(): Promise<EntriesBuilder> {
+  async function entriesKept(keepParts: (full: readonly Buffer[]) => Promise<void>): Promise<number> {
     const built = new EntriesBuilder({ addressesKept })
     const freshEntries = fresh.all()
     let first = 0
@@ -337,9 +355,11 @@ export function watchRecords({
       if (kept - pausedAt < keptAtOnce) continue
       pausedAt = kept
       await nextTurn()
+      await keepParts(built.takeParts())
     }
     keepUntil(order.length)
-    return built
+    await keepParts(built.end())
+    return built.size
   }
 
   /** Rows that counted at first turned out not to. */

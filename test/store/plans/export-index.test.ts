@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openDatabase } from '../../../src/database/database.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { acceptedIndex, acceptIndex, beginIndex, keepIndex, keepPart } from '../../../src/store/plans/export-index.ts'
+import { addWaitingRun, ensureConnection } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { bothDatabases } from '../../helpers/servers/databases.ts'
+
+describe.each(bothDatabases)('an index of an export, on $name', ({ place }) => {
+  test('has its parts as they were kept, of whatever length, and each piece stands in its own row', async () => {
+    await using at = await place()
+    await using database = await openDatabase<StoreSchema>({ at: at.at, schemas: ['rollcall'], migrations })
+    const { db } = database
+    await ensureConnection(db, 'acme')
+    const now = new Date()
+    const asked = {
+      connection: 'acme',
+      feed: 'source',
+      trigger: 'operator',
+      options: {},
+      requestedBy: [],
+      now,
+    } as const
+    const runId = await addWaitingRun(db, asked)
+    const parts = [1, 7999, 8000, 8001, 16_000, 100_003].map((bytes) =>
+      Buffer.from(Array.from({ length: bytes }, (_, byte) => (byte * 7919) % 256)),
+    )
+
+    await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: 'acme' }))
+    for (const [part, data] of parts.entries()) await keepPart(db, { runId, part, data })
+    await db.transaction().execute(async (tx) => {
+      await keepIndex(tx, runId, { head: '{}', seal: Buffer.from('seal') })
+      await acceptIndex(tx, { runId, connection: 'acme' }, async () => {})
+    })
+
+    const index = await acceptedIndex(db, 'acme')
+    expect(index?.parts.map((part, nth) => part.equals(parts[nth] ?? Buffer.alloc(0)))).toEqual(parts.map(() => true))
+    const { rows } = await sql<{ cut: number }>`
+      select pg_relation_size(reltoastrelid)::int as cut from pg_class where oid = 'export_index_parts'::regclass`.execute(
+      db,
+    )
+    expect(rows).toEqual([{ cut: 0 }])
+  })
+})
