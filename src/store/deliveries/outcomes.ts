@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { IdentityRecord } from '../../identity/record.ts'
 import { type NewEntry, recordAll } from '../audit/trail.ts'
 import { noteLeaverOutcomes } from '../leavers/clock.ts'
+import { oneByOne } from '../one-by-one.ts'
 import type { Answer, Db } from '../schema.ts'
 import { type ClaimedDelivery, heldBy, lockDelivery } from './claim.ts'
 import type { Step } from './pending.ts'
@@ -126,12 +127,11 @@ async function countOutcomes(tx: Db, claim: ClaimedDelivery): Promise<void> {
  */
 export async function forgetAnswered(db: Db, connection: string): Promise<void> {
   await sql`
-    delete from acknowledged using changes, deliveries
-    where acknowledged.connection = ${connection} and changes.run_id = acknowledged.run_id
-      and changes.identity_id = acknowledged.identity_id and changes.state in ('due', 'confirmed')
-      and deliveries.run_id = changes.run_id and deliveries.batch = changes.batch and deliveries.answer is not null`.execute(
-    db,
-  )
+    delete from acknowledged
+    where connection = ${connection} and exists (
+      select 1 from changes join deliveries using (run_id, batch)
+      where run_id = acknowledged.run_id and changes.identity_id = acknowledged.identity_id
+        and changes.state in ('due', 'confirmed') and deliveries.answer is not null ${oneByOne})`.execute(db)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
+import { forgetAnswered, forgetAnsweredOf } from '../../../src/store/deliveries/outcomes.ts'
 import { acceptLeavers, noteLeavers, settleLeavers } from '../../../src/store/leavers/clock.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { commitPlan, refreshStatistics } from '../../../src/store/plans/plans.ts'
@@ -42,6 +43,28 @@ describe.each(bothDatabases)('accepting a plan on $name', ({ place }) => {
       expect(due.map(({ people }) => people)).toEqual(Array.from({ length: 20 }, () => 50))
     },
   )
+
+  test('what the runs before have left is looked up by the few who are left, though the statistics say that they are many', async () => {
+    await using where = await place()
+    await using store = await openDatabase<StoreSchema>({ at: where.at, schemas: ['rollcall'], migrations })
+    const { db } = store
+    await ensureConnection(db, 'acme')
+    const runId = await planned(db, { people: known, kind: 'join' })
+    await acceptAll(db, runId)
+    await sql`update deliveries set state = 'done', answer = '{"status": 200}'`.execute(db)
+    await sql`analyze`.execute(db)
+    await forgetAnsweredOf(db, { runId, connection: 'acme' })
+    await sql`
+      insert into acknowledged (connection, identity_id, run_id)
+      select 'acme', identity_id, run_id from changes order by identity_id limit 5`.execute(db)
+    const { explained, found } = explaining(db)
+
+    await forgetAnswered(explained, 'acme')
+
+    const left = await sql`select from acknowledged`.execute(db)
+    expect(left.rows).toEqual([])
+    expect(found.map(({ rows }) => rows)).toEqual([5])
+  })
 
   test('a table is counted again where a plan brings a tenth of it, and not where it brings less', async () => {
     await using where = await place()
