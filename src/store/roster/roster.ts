@@ -41,6 +41,7 @@ export async function rosterEntries(
     stated,
   }: { connection: string; identityIds: readonly string[]; stated?: ReadonlyMap<string, readonly Stated[]> },
 ): Promise<Map<string, RosterEntry>> {
+  if (identityIds.length === 0) return new Map()
   const rows = await entries(db)
     .where('roster.connection', '=', connection)
     .where(sql<boolean>`roster.identity_id = any(${identityIds})`)

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { rosterEntries } from '../../../src/store/roster/roster.ts'
+import type { Db } from '../../../src/store/schema.ts'
+
+test('of nobody nothing is looked up', async () => {
+  const isNeverAsked = {} as Db
+
+  const entries = await rosterEntries(isNeverAsked, { connection: 'acme', identityIds: [] })
+
+  expect(entries).toEqual(new Map())
+})
