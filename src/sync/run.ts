@@ -428,10 +428,7 @@ export async function decideSource(
 export async function afterCommit(ctx: SyncContext, run: Run, batches: number): Promise<void> {
   const about = { runId: run.id, connection: run.connection }
   ctx.events.runCommitted({ ...about, batches })
-  if (batches > 1) {
-    await ctx.giveWay?.()
-    await refreshStatistics(ctx.store.db, run.id)
-  }
+  if (batches > 1) await refreshStatistics(ctx.store.db, run.id, ctx.giveWay)
   const connection = ctx.connections.get(run.connection)
   if (connection) await settleSources(ctx, connection)
   const ridden = connection?.rides === undefined ? undefined : ctx.connections.get(connection.rides)

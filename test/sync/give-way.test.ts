@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('a run gives way while it reads and before it stores and commits, and its batches do before they are claimed', async () => {
+test('a run gives way while it reads, before it stores and commits, and before each table is counted, and its batches before they are claimed and the last one before it tidies up', async () => {
   const { client } = await host.tenant()
   await using world = await openWorld({ client })
   world.source.slice = 600
@@ -25,9 +25,9 @@ test('a run gives way while it reads and before it stores and commits, and its b
   for (let job = world.jobs.shift(); job; job = world.jobs.shift()) await world.workOn(job, undefined, { giveWay })
 
   expect(told).toEqual([
-    ...['gives way', 'gives way', '600 rows', 'gives way', 'gives way', '1200 rows'],
-    ...['gives way', 'stored', 'gives way', 'committed', 'gives way'],
-    ...['gives way', 'sends', 'gives way', 'sends'],
+    ...['gives way', 'gives way', 'gives way', '600 rows', 'gives way', 'gives way', 'gives way', '1200 rows'],
+    ...['gives way', 'stored', 'gives way', 'committed', 'gives way', 'gives way', 'gives way'],
+    ...['gives way', 'sends', 'gives way', 'sends', 'gives way'],
   ])
 })
 

@@ -505,15 +505,18 @@ const changedShare = 0.1
 /**
  * Has the database count what a plan put into its tables, where that is much of them: until it knows, it reads all of them to find the
  * people of one batch. A table that is being counted just now for another run is passed over: nobody gains by waiting for a second count.
+ * Each table is counted by itself, so that other work can go between: `giveWay` is awaited before each of them.
  */
-export async function refreshStatistics(db: Db, runId: string): Promise<void> {
+export async function refreshStatistics(db: Db, runId: string, giveWay?: () => Promise<void>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class
     where oid in ('roster'::regclass, 'acknowledged'::regclass, 'changes'::regclass)
-      and ${changedShare}::float8 * reltuples <= (select sum(people) from deliveries where run_id = ${runId})`.execute(
-    db,
-  )
-  if (rows.length > 0) await sql`analyze (skip_locked) ${sql.join(rows.map(({ name }) => sql.table(name)))}`.execute(db)
+      and ${changedShare}::float8 * reltuples <= (select sum(people) from deliveries where run_id = ${runId})
+    order by relname`.execute(db)
+  for (const { name } of rows) {
+    await giveWay?.()
+    await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
+  }
 }
 
 /**

@@ -255,6 +255,7 @@ export async function finishRun(
     ctx.traces.ended(run)
   }
   await enqueueWaiting(ctx, connection)
+  await ctx.giveWay?.()
   await forgetAnsweredOf(db, { runId, connection })
   await digestAnswered(ctx, ctx.connections.get(connection))
 }

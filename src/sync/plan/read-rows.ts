@@ -66,6 +66,7 @@ export async function readRows(
       next = reading.next()
       // Whatever it fails with shows where it is waited for.
       next.catch(() => {})
+      await giveWay?.()
       await onPage?.(decider.nextPage())
       await onProgress?.({ rows, rejected: decider.account.rejected })
     }
