@@ -39,9 +39,11 @@ export type SimulationOptions = {
 
 export type Simulation = {
   readonly people: number
-  /** Of a small connection from the request for its run to the end of the run, in seconds of the machine. */
+  /** Of the small connection in the middle, from the request for its run to the end of the run, in seconds of the machine. */
   readonly aloneSeconds: number
-  /** Of the longest one, and of the one in the middle. */
+  /** Of the longest one of those, which shows what a machine does by itself. */
+  readonly longestAloneSeconds: number
+  /** Of the longest one beside the large ones, and of the one in the middle. */
   readonly behindSeconds: number
   readonly middleBehindSeconds: number
   readonly timedBehind: number
@@ -122,6 +124,7 @@ export async function simulate({ server, redis, connections: count, speed }: Sim
   return {
     people: told.people,
     aloneSeconds: middleOf(alone),
+    longestAloneSeconds: Math.max(...alone),
     behindSeconds: Math.max(...behind),
     middleBehindSeconds: middleOf(behind),
     timedBehind: behind.length,
