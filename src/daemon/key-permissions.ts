@@ -28,7 +28,7 @@ type Probe = {
   readonly isVital: boolean
   readonly input?: { readonly params?: object; readonly query?: object }
   /** A body that no platform accepts. */
-  readonly bodyText?: string
+  readonly bodyJson?: string
 }
 
 /** No connection has this number, so that whatever reaches it finds nothing to change. */
@@ -39,20 +39,20 @@ const nobody = { ...nowhere, userIdentityId: 'identity-id:rollcall-asks-for-its-
 /** A request for each permission, which is refused for what it asks once the key was found to be allowed to ask. */
 const probes = {
   listCustomConnections: { purpose: 'find the connection', isVital: true, input: { query: { size: 1 } } },
-  createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyText: '{}' },
+  createCustomConnection: { purpose: 'create the connection, if it is missing', isVital: false, bodyJson: '{}' },
   upsertCustomDataRecords: {
     of: 'records',
     purpose: 'send records, also as a session',
     isVital: true,
     input: { params: noRecord },
-    bodyText: '{}',
+    bodyJson: '{}',
   },
   updateCustomDataRecord: {
     of: 'records',
     purpose: 'send changes of records',
     isVital: false,
     input: { params: noRecord },
-    bodyText: '{}',
+    bodyJson: '{}',
   },
   deleteCustomDataRecord: {
     of: 'records',
@@ -72,14 +72,14 @@ const probes = {
     purpose: 'send people',
     isVital: true,
     input: { params: nowhere },
-    bodyText: '[]',
+    bodyJson: '[]',
   },
   updateHrisUserIdentity: {
     of: 'people',
     purpose: 'send departures',
     isVital: true,
     input: { params: nobody },
-    bodyText: '{}',
+    bodyJson: '{}',
   },
   deleteHrisUserIdentity: {
     of: 'people',
@@ -127,10 +127,10 @@ export async function tryPermissions(
 ): Promise<TriedPermission[]> {
   const tried: TriedPermission[] = []
   for (const name of namesOf(taken)) {
-    const { input = {}, bodyText }: Probe = probes[name]
+    const { input = {}, bodyJson }: Probe = probes[name]
     // A request that is meant to be refused does not fit the types of its operation.
     const call = client[name] as (input: object, options: object) => Promise<AnyAnswer>
-    const answer = await call(input, { signal, ...(bodyText !== undefined && { bodyText }) })
+    const answer = await call(input, { signal, ...(bodyJson !== undefined && { bodyJson }) })
     tried.push({ ...needed(name), isGranted: grantedBy(answer, baseUrl) })
   }
   return tried

@@ -16,7 +16,7 @@ export type Client<T extends OperationTable> = {
 export type CallOptions = {
   readonly signal?: AbortSignal
   /** The body as JSON, where the caller has it: it is sent as it is. */
-  readonly bodyText?: string
+  readonly bodyJson?: string | Uint8Array
 }
 
 /** Asked for before each request. */
@@ -67,8 +67,8 @@ function watched(name: string, operation: Operation, dispatcher: DispatcherWhenU
 function caller(operation: Operation, dispatcher: DispatcherWhenUsed, options: ClientOptions): Call {
   const { timeoutMs = defaultTimeoutMs, maxResponseBytes: maxBytes = defaultMaxResponseBytes } = options
   const base = new URL(options.baseUrl)
-  return async (input, { signal, bodyText } = {}) => {
-    const request = await buildRequest(operation, base, input, { bearer: options.bearer, bodyText })
+  return async (input, { signal, bodyJson } = {}) => {
+    const request = await buildRequest(operation, base, input, { bearer: options.bearer, bodyJson })
     const timeout = AbortSignal.timeout(timeoutMs)
     const ending: Ending = { host: base.host, timeoutMs, timeout, signal }
     const progress: Progress = { sent: false }
@@ -102,10 +102,10 @@ async function buildRequest(
   operation: Operation,
   base: URL,
   input: Input,
-  { bearer, bodyText }: { bearer: ClientOptions['bearer']; bodyText: string | undefined },
+  { bearer, bodyJson }: { bearer: ClientOptions['bearer']; bodyJson: CallOptions['bodyJson'] },
 ) {
-  const text = () => bodyText ?? (input.body === undefined ? null : JSON.stringify(input.body))
-  const body = operation.takesBytes ? Readable.from(input.body as AsyncIterable<Uint8Array>) : text()
+  const json = () => bodyJson ?? (input.body === undefined ? null : JSON.stringify(input.body))
+  const body = operation.takesBytes ? Readable.from(input.body as AsyncIterable<Uint8Array>) : json()
   return {
     origin: base.origin,
     path: requestPath(base, operation, input),

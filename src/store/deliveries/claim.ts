@@ -3,7 +3,7 @@ import { prepared } from '../../database/prepared.ts'
 import type { Target } from '../connections.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
-import { type Pending, type PendingRow, pendingOf, pendingRow, type Step } from './pending.ts'
+import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
 
 const deliveryKinds = ['upsert', 'update', 'delete', 'session'] as const
 export type DeliveryKind = (typeof deliveryKinds)[number]
@@ -29,6 +29,10 @@ export type ClaimedDelivery = {
   /** What is left to do, as far as it was read with the claim; null: it was not. */
   readonly pending: Pending | null
 }
+
+type Claimed = Omit<ClaimedDelivery, 'pending'>
+/** What stands beside a claim in place of the people who are left. */
+type NothingLeft = { readonly [K in keyof PendingRow]: null }
 
 type ClaimBy = { readonly runId: string; readonly batch: number; readonly lease: Lease; readonly now: Date }
 
@@ -57,8 +61,8 @@ async function claimFrom(
     )`
   // Of a free batch, what is left is read by the same statement. Whoever had the batch wrote its last outcome before it let go of it. A
   // process that never let go may be writing one just now, which this statement would not see.
-  const left = pendingRow({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
-  const { rows } = await sql<Omit<ClaimedDelivery, 'pending'> & PendingRow>`${sql.raw(prepared)}
+  const read = pendingRows({ runId: sql`claimed.run_id`, batch: sql`claimed.batch`, where: sql`blocked_at is null` })
+  const { rows } = await sql<Claimed & (PendingRow | NothingLeft)>`${sql.raw(prepared)}
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1 ${isFree ? sql`` : sql`, uncertain = true`}
       from runs ${isFree ? sql`` : sql`, deliveries former`}
@@ -74,11 +78,12 @@ async function claimFrom(
       exists (select 1 from problems where problems.connection = connections.name) as "hasProblems"
       ${isFree ? sql`, ids, kinds, records, apart` : sql``}
     from claimed join connections on connections.name = claimed.connection
-      ${isFree ? sql`cross join lateral (${left}) due` : sql``}`.execute(db)
+      ${isFree ? sql`left join lateral (${read}) due on true` : sql``}`.execute(db)
   const [row] = rows
   if (!row) return null
   const { ids, kinds, records, apart, ...claim } = row
-  return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf({ ids, kinds, records, apart }) : null }
+  const left = rows.filter((one) => one.ids !== null)
+  return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf(left) : null }
 }
 
 /** Notes the session before the request that completes it. False: another attempt has taken the batch over. */

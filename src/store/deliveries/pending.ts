@@ -22,24 +22,29 @@ export type PendingChange = {
 
 /** What is left to do in a batch. */
 export type Pending = {
-  /** In key order. */
   readonly changes: readonly PendingChange[]
-  /** Their records in the same order, each on a line of its own. */
-  readonly records: string
+  /** Their records in the same order, in pieces. Within a piece there is a comma and a line end between two of them. */
+  readonly records: readonly string[]
 }
 
-/** The same as one row with a text for each column: a thousand rows cost more than everything else that the store does for a batch. */
+/**
+ * The same as a few rows with a text for each column: a thousand rows cost more than everything else that the store does for a batch, and
+ * a single one makes both sides ask the system for memory for each of its long texts.
+ */
 export type PendingRow = {
-  /** null: nothing is left. */
-  readonly ids: readonly string[] | null
+  readonly ids: readonly string[]
   readonly kinds: string
   readonly records: string
   /** What is said of few people, by key. */
   readonly apart: readonly (readonly [string, string | null, Step | null, boolean])[] | null
 }
 
-/** The statement that reads that row of a batch. */
-export function pendingRow(batch: {
+const changesOfRow = 100
+/** Between two records. JSON escapes the line ends within them. */
+const separator = ',\n'
+
+/** The statement that reads those rows of a batch. It does not sort the people, which would take longer than reading them. */
+export function pendingRows(batch: {
   readonly runId: RawBuilder<unknown>
   readonly batch: RawBuilder<unknown>
   /** Unless this holds, nothing is read. */
@@ -47,36 +52,37 @@ export function pendingRow(batch: {
 }): RawBuilder<PendingRow> {
   return sql<PendingRow>`
     select json_agg(identity_id) as ids, string_agg(kind, ',') as kinds,
-      string_agg(coalesce(record::text, ''), E'\n') as records,
+      string_agg(coalesce(record::text, ''), ${sql.lit(separator)}) as records,
       json_agg(json_build_array(identity_id, separated_at, step, partial))
         filter (where separated_at is not null or step is not null or partial) as apart
     from (
-      select identity_id, kind, step, separated_at, record, partial from changes
+      select identity_id, kind, step, separated_at, record, partial, (row_number() over () - 1) / ${sql.lit(changesOfRow)} as piece
+      from changes
       where run_id = ${batch.runId} and batch = ${batch.batch} and state = 'due' and ${batch.where ?? sql`true`}
-      order by identity_id
-    ) due`
+    ) due
+    group by piece`
 }
 
 /** Reads what is left to do in a batch. */
 export async function pendingChanges(db: Db, { runId, batch }: Batch): Promise<Pending> {
-  const read = pendingRow({ runId: sql`${runId}`, batch: sql`${batch}` })
+  const read = pendingRows({ runId: sql`${runId}`, batch: sql`${batch}` })
   const { rows } = await sql<PendingRow>`${sql.raw(prepared)}${read}`.execute(db)
-  return pendingOf(rows[0] ?? null)
+  return pendingOf(rows)
 }
 
 const usual = [null, null, null, false] as const
 
-export function pendingOf(row: PendingRow | null): Pending {
-  if (!row?.ids) return { changes: [], records: '' }
-  const kinds = row.kinds.split(',') as ChangeKind[]
-  // JSON escapes the line ends within it.
-  const records = row.records.split('\n')
-  const apart = new Map(row.apart?.map((said) => [said[0], said]))
-  const changes = row.ids.map((identityId, i) => {
-    const [, separatedAt, step, partial] = apart.get(identityId) ?? usual
-    return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step, partial }
+export function pendingOf(rows: readonly PendingRow[]): Pending {
+  const changes = rows.flatMap(({ ids, ...row }) => {
+    const kinds = row.kinds.split(',') as ChangeKind[]
+    const records = row.records.split(separator)
+    const apart = new Map(row.apart?.map((said) => [said[0], said]))
+    return ids.map((identityId, i) => {
+      const [, separatedAt, step, partial] = apart.get(identityId) ?? usual
+      return { identityId, kind: kinds[i] as ChangeKind, json: records[i] || null, separatedAt, step, partial }
+    })
   })
-  return { changes, records: row.records }
+  return { changes, records: rows.map(({ records }) => records) }
 }
 
 /** The fields that the changes of a batch change, by key. */

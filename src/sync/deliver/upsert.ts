@@ -98,22 +98,24 @@ async function postPeople(attempt: Attempt, people: readonly RecordText[]): Prom
   const { connectionId } = attempt
   const input = {
     params: { connectionId },
-    // Read only by code that looks at the input: what goes out is the text.
+    // Read only by code that looks at the input: what goes out is the JSON.
     get body() {
       return people.map(recordOf)
     },
   }
-  const bodyText = bodyOf(attempt, people)
+  const bodyJson = bodyOf(attempt, people)
   const answer = await change(attempt, people.length, (client, options) =>
-    client.upsertHrisUserIdentities(input, { ...options, bodyText }),
+    client.upsertHrisUserIdentities(input, { ...options, bodyJson }),
   )
   return classifyAnswer(answer)
 }
 
-/** The records as a JSON array. Those of a whole batch are one text already, which saves putting a thousand pieces together. */
-function bodyOf({ read }: Attempt, people: readonly RecordText[]): string {
+/** The records as a JSON array. Those of a whole batch are put together from what was read, and not from a thousand texts. */
+function bodyOf({ read }: Attempt, people: readonly RecordText[]): Buffer {
   const isWhole = read?.changes.length === people.length && read.changes.every((change, i) => change === people[i])
-  return `[${isWhole ? read.records.replaceAll('\n', ',') : people.map(({ json }) => json).join(',')}]`
+  const pieces = isWhole ? read.records : people.map(({ json }) => json)
+  const parts = pieces.flatMap((piece, i) => [Buffer.from(i === 0 ? '[' : ','), Buffer.from(piece)])
+  return Buffer.concat([...parts, Buffer.from(']')])
 }
 
 async function postRecords(attempt: Attempt, people: readonly RecordText[]): Promise<AnswerClass<readonly Item[]>> {

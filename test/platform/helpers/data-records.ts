@@ -30,7 +30,7 @@ export async function newRecords(
     params,
     send: (data: DataRecord | DataRecord[]) => client.upsertCustomDataRecords({ params, body: { data } }),
     /** Sends a body as it is written. */
-    sendText: (bodyText: string) => client.upsertCustomDataRecords({ params, body: { data: {} } }, { bodyText }),
+    sendText: (bodyJson: string) => client.upsertCustomDataRecords({ params, body: { data: {} } }, { bodyJson }),
     update: (recordId: string, data: DataRecord) =>
       client.updateCustomDataRecord({ params: { ...params, recordId }, body: { data } }),
     delete: (recordId: string) => client.deleteCustomDataRecord({ params: { ...params, recordId } }),

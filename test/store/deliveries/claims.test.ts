@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../../../src/database/database.ts'
+import { compareKeys } from '../../../src/identity/digest.ts'
 import { claimDelivery, stillHolds, storeStep } from '../../../src/store/deliveries/claim.ts'
 import { dueDeliveries } from '../../../src/store/deliveries/due.ts'
 import { type AttemptEnd, closeRun, endAttempt, runsToClose } from '../../../src/store/deliveries/end.ts'
@@ -254,7 +255,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     const blocked = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
     const usual = { step: null, partial: false, separatedAt: null }
-    expect(free?.pending?.changes).toEqual([
+    expect(free?.pending?.changes.toSorted((a, b) => compareKeys(a.identityId, b.identityId))).toEqual([
       { ...usual, identityId: 'E1', kind: 'join', json: '{"identityId":"E1","firstName":"Ana"}' },
       {
         identityId: 'E2',
@@ -267,10 +268,30 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
       { ...usual, identityId: 'E3', kind: 'join', json: '{"identityId":"E3","firstName":"\\n,"}' },
       { ...usual, identityId: 'E4', kind: 'retract', json: null },
     ])
-    expect(free?.pending?.records).toBe(free?.pending?.changes.map(({ json }) => json ?? '').join('\n'))
+    expect(free?.pending?.records).toEqual([free?.pending?.changes.map(({ json }) => json ?? '').join(',\n')])
     expect(read).toEqual(free?.pending)
     expect(takenOver).toMatchObject({ attempt: 2, pending: null })
     expect(blocked).toMatchObject({ attempt: 3, isBlocked: true, pending: null })
+  })
+
+  test('what is left of a large batch is read in pieces, with each record beside its person', async () => {
+    await using opened = await open()
+    const { db, me } = opened
+    const runId = await delivering(opened)
+    await sql`
+      insert into changes (run_id, identity_id, kind, record, batch, state)
+      select ${runId}, 'E' || n, 'update', json_build_object('identityId', 'E' || n, 'firstName', E'a,\nb'), 1, 'due'
+      from generate_series(2, 250) n`.execute(db)
+
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+
+    const { changes = [], records = [] } = claim?.pending ?? {}
+    const keys = changes.map(({ identityId }) => identityId)
+    expect(new Set(keys)).toEqual(new Set(Array.from({ length: 250 }, (_, i) => `E${i + 1}`)))
+    expect(changes.map(({ json }) => JSON.parse(json ?? '').identityId)).toEqual(keys)
+    expect(changes.filter(({ kind }) => kind === 'join')).toMatchObject([{ identityId: 'E1' }])
+    expect(records).toHaveLength(3)
+    expect(records.join(',\n').split(',\n')).toEqual(changes.map(({ json }) => json))
   })
 
   test('the end of a batch tells whether a later one of the run waits for a worker', async () => {
@@ -312,7 +333,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
 
     const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
 
-    expect(claim?.pending).toEqual({ changes: [], records: '' })
+    expect(claim?.pending).toEqual({ changes: [], records: [] })
   })
 
   test('what the platform had is forgotten of people taken with their whole batch, and of nobody else', async () => {
