@@ -1,8 +1,8 @@
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 import { failureStatuses } from '../http/server/failure-statuses.ts'
+import { acceptPageForms } from '../http/server/forms.ts'
 import { Refusal } from '../http/server/refusal.ts'
 import { serveAssets } from '../web/assets.ts'
 import { html } from '../web/html.ts'
@@ -60,7 +60,7 @@ export async function serveConsole(app: FastifyInstance, options: SiteOptions): 
   })
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    await scope.register(formbody, { bodyLimit: mostFormBytes })
+    acceptPageForms(scope, mostFormBytes)
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers(pageHeaders({ scripts: true }))
     })

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@platformatic/prom-client'
 import type { Event } from '../../telemetry/events.ts'
 import { version } from '../../version.ts'
 import { catalogue, type MetricName } from './catalogue.ts'
@@ -22,9 +22,9 @@ const defaultBounds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3
 /** `ofProcess`: also memory, time of the processor, event loop and garbage collection. */
 export function createMetrics({ ofProcess = false } = {}): Metrics {
   const registry = new Registry()
-  const gauges = new Map<MetricName, Gauge>()
-  const counters = new Map<MetricName, Counter>()
-  const histograms = new Map<MetricName, Histogram>()
+  const gauges = new Map<MetricName, Gauge<string>>()
+  const counters = new Map<MetricName, Counter<string>>()
+  const histograms = new Map<MetricName, Histogram<string>>()
   for (const [key, metric] of Object.entries(catalogue)) {
     const name = key as MetricName
     const { type, help, labels } = metric

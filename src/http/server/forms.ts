@@ -1,3 +1,4 @@
+import { parse } from 'node:querystring'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { expectsList, readText } from '../text.ts'
@@ -15,6 +16,16 @@ export function acceptForms(scope: FastifyInstance, body: z.ZodObject): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) =>
       readForm(body, await formOf(bytes, request.headers['content-type'] ?? '')),
+  )
+}
+
+/** Lets the routes of a scope take what a form of a page sends: text alone, of so many bytes at most. A repeated field is a list. */
+export function acceptPageForms(scope: FastifyInstance, bodyLimit: number): void {
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit },
+    // The bytes are limited, so the fields need not be.
+    async (_request: FastifyRequest, form: string) => parse(form, '&', '=', { maxKeys: 0 }),
   )
 }
 

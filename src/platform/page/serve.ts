@@ -1,6 +1,6 @@
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { acceptPageForms } from '../../http/server/forms.ts'
 import { Refusal } from '../../http/server/refusal.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import { serveAssets } from '../../web/assets.ts'
@@ -27,7 +27,7 @@ export async function servePersonnelPage(app: FastifyInstance, options: PageOpti
   await app.register(
     async (page) => {
       page.removeAllContentTypeParsers()
-      await page.register(formbody, { bodyLimit: mostFormBytes })
+      acceptPageForms(page, mostFormBytes)
       await page.register(cookie)
       page.addHook('onRequest', async (_request, reply) => {
         reply.headers(pageHeaders({ scripts: false }))

@@ -1,12 +1,12 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import cookie from '@fastify/cookie'
-import formbody from '@fastify/formbody'
 import { signInRoutes } from '../../../src/console/sign-in.ts'
 import type { Provider } from '../../../src/console/visits.ts'
 import { createAttempts } from '../../../src/daemon/access/attempts.ts'
 import { createTokenCheck } from '../../../src/daemon/access/tokens.ts'
 import { type Begin, type CookieNames, createAccess } from '../../../src/daemon/access/visits.ts'
 import { createApp } from '../../../src/http/server/app.ts'
+import { acceptPageForms } from '../../../src/http/server/forms.ts'
 import { guardHosts } from '../../../src/http/server/hosts.ts'
 import type { Db } from '../../../src/store/schema.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
@@ -47,7 +47,7 @@ export async function openConsole({
   guardHosts(app, { names: ['rollcall.test'], publicUrl })
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    await scope.register(formbody)
+    acceptPageForms(scope, 16 * 1024)
     await scope.register(cookie)
     scope.get('/', async (request, reply) => {
       const visit = await access.find(request, { isUse: true })
