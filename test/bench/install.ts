@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** What an installation takes on the disk. */
 export type Install = {
   readonly what: string
-  readonly mib: number
+  readonly mb: number
   readonly files: number | null
   readonly largest: string
   readonly asked: number | null
@@ -27,11 +27,11 @@ const listed = 8
 export async function measureInstalls(): Promise<Install[]> {
   const found: Install[] = []
   for (const { what, asked } of installs) found.push({ what, asked, ...(await measureInstall(what)) })
-  const image = await imageMib()
-  return image === null ? found : [...found, { what: 'image', mib: image, files: null, largest: '', asked: null }]
+  const image = await imageMb()
+  return image === null ? found : [...found, { what: 'image', mb: image, files: null, largest: '', asked: null }]
 }
 
-async function measureInstall(command: string): Promise<Pick<Install, 'mib' | 'files' | 'largest'>> {
+async function measureInstall(command: string): Promise<Pick<Install, 'mb' | 'files' | 'largest'>> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -42,13 +42,13 @@ async function measureInstall(command: string): Promise<Pick<Install, 'mib' | 'f
   const files = await taken(join(folder, 'node_modules'))
   const packages = Map.groupBy(files, ({ path }) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '')
   const largest = [...packages]
-    .map(([name, own]) => ({ name, mib: sum(own) }))
-    .sort((a, b) => b.mib - a.mib)
+    .map(([name, own]) => ({ name, mb: sum(own) }))
+    .sort((a, b) => b.mb - a.mb)
     .slice(0, listed)
   return {
-    mib: sum(files),
+    mb: sum(files),
     files: files.length,
-    largest: largest.map(({ name, mib }) => `${name} ${mib.toFixed(1)}`).join(', '),
+    largest: largest.map(({ name, mb }) => `${name} ${mb.toFixed(1)}`).join(', '),
   }
 }
 
@@ -64,15 +64,15 @@ async function taken(folder: string): Promise<Taken[]> {
 }
 
 function sum(files: readonly Taken[]): number {
-  return files.reduce((bytes, file) => bytes + file.bytes, 0) / 2 ** 20
+  return files.reduce((bytes, file) => bytes + file.bytes, 0) / 1e6
 }
 
 /** Null where no Docker engine answers, or none of its base images can be had. */
-async function imageMib(): Promise<number | null> {
+async function imageMb(): Promise<number | null> {
   try {
     const { stdout: id } = await run('docker', ['build', '--quiet', root])
     const { stdout: bytes } = await run('docker', ['image', 'inspect', '--format', '{{.Size}}', id.trim()])
-    return Number(bytes) / 2 ** 20
+    return Number(bytes) / 1e6
   } catch {
     return null
   }

@@ -239,12 +239,12 @@ async function benchIdle(): Promise<Row[]> {
 
 /** What an installation takes on the disk, with its largest packages. */
 async function benchInstall(): Promise<Row[]> {
-  return (await measureInstalls()).map(({ what, mib, files, asked, largest }) => ({
+  return (await measureInstalls()).map(({ what, mb, files, asked, largest }) => ({
     what,
-    MiB: Math.round(mib),
+    MB: Math.round(mb),
     asked: asked ?? '',
     files: files ?? '',
-    'largest, MiB': largest,
+    'largest, MB': largest,
   }))
 }
 
