@@ -1,5 +1,7 @@
-import jsonata from 'jsonata'
+import { createRequire } from 'node:module'
 import { expressionsOf, type Mapping } from '../../identity/mapping/mapping.ts'
+
+const require = createRequire(import.meta.url)
 
 // The same row must always become the same text, and the content of a cell is no program.
 const refusedFunctions: readonly unknown[] = ['now', 'millis', 'random', 'shuffle', 'eval']
@@ -30,6 +32,8 @@ export function namesIn(ast: unknown): ReadonlySet<string> {
 }
 
 function parse(text: string): { readonly ast: unknown } | { readonly problem: string } {
+  // Loaded here because few mappings hold an expression, and every command loads what checks them.
+  const jsonata: typeof import('jsonata') = require('jsonata')
   try {
     return { ast: jsonata(text).ast() }
   } catch (error) {

@@ -5,7 +5,6 @@ import { unreadable } from '../failures.ts'
 import type { ExportFormat } from '../format.ts'
 import { joinChunks, prepend, splitChunks } from './chunks.ts'
 import { gunzipChunks } from './gzip.ts'
-import { unzipChunks, unzipFile } from './zip.ts'
 
 const pieceBytes = 128 * 1024
 const headBytes = 32
@@ -77,12 +76,14 @@ export async function* decodeFile(
       case 'gzip':
         yield* limitSize(gunzipChunks(whole, name), limits)
         return
-      case 'zip':
+      case 'zip': {
+        const { unzipChunks, unzipFile } = await import('./zip.ts')
         yield* limitSize(decrypt ? unzipChunks(whole, name) : unzipFile(file, signal), {
           ...limits,
           ...(decrypt ? {} : { compressedBytes: () => file.bytes }),
         })
         return
+      }
       default:
         return kind satisfies never
     }
