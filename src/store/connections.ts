@@ -122,11 +122,13 @@ export type Target = {
   readonly lacksUpdate: boolean
 }
 
-export async function targetOf(db: Db, connection: string): Promise<Target> {
+/** `keeps`: it stays so until the transaction ends. */
+export async function targetOf(db: Db, connection: string, { keeps = false } = {}): Promise<Target> {
   const row = await db
     .selectFrom('connections')
     .select(['target_key', 'target_id', 'target_resource', 'lacks_update'])
     .where('name', '=', connection)
+    .$if(keeps, (query) => query.forUpdate())
     .executeTakeFirstOrThrow()
   return { key: row.target_key, id: row.target_id, resource: row.target_resource, lacksUpdate: row.lacks_update }
 }

@@ -20,11 +20,14 @@ export async function noteTarget(ctx: SyncContext, connection: SyncConnection, k
   const key = targetKey(ctx, connection)
   known ??= await targetOf(db, connection.name)
   if (known.key === key) return known
-  await db.transaction().execute(async (tx) => {
-    if (known.key !== null) await forgetConfirmed(tx, connection.name)
+  return await db.transaction().execute(async (tx) => {
+    // Another worker may have noted it since, and delivered there.
+    const noted = await targetOf(tx, connection.name, { keeps: true })
+    if (noted.key === key) return noted
+    if (noted.key !== null) await forgetConfirmed(tx, connection.name)
     await setTarget(tx, connection.name, { key, id: null, resource: null })
+    return { key, id: null, resource: null, lacksUpdate: false }
   })
-  return { key, id: null, resource: null, lacksUpdate: false }
 }
 
 /** Where a connection of the platform was found: its number, and that of its resource if it takes records. */

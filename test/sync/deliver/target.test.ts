@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectionStates } from '../../../src/store/connections.ts'
+import { connectionStates, setTarget, targetOf } from '../../../src/store/connections.ts'
 import { ensureConnection } from '../../../src/store/runs/runs.ts'
 import type { PlatformClient } from '../../../src/sync/context.ts'
 import { noteTarget, resolveTarget } from '../../../src/sync/deliver/target.ts'
@@ -43,6 +44,30 @@ test('workers that need a connection of the platform at once wait for the one th
   const ids = made.status === 200 ? made.body.data.map(({ id }) => id) : []
   expect(ids).toEqual([expect.any(Number)])
   expect(found).toEqual(found.map(() => ({ connectionId: ids[0], records: null })))
+})
+
+test('a worker that comes late to another target goes by what was found there, and forgets nobody who was confirmed there', async () => {
+  await using opened = await open()
+  const { sync } = opened.world
+  const { db } = sync.store
+  const [connection] = sync.connections.values()
+  if (!connection) throw new Error('the world has no connection')
+  const { name } = connection
+  await ensureConnection(db, name)
+  await setTarget(db, name, { key: 'another platform', id: 7, resource: null })
+  const former = await targetOf(db, name)
+  await sql`insert into roster (connection, identity_id, wanted, as_of) values (${name}, 'E1', '{"identityId": "E1"}', now())`.execute(
+    db,
+  )
+
+  const { key } = await noteTarget(sync, connection, former)
+  await setTarget(db, name, { key: key ?? '', id: 8, resource: null })
+  const forgotten = await db.deleteFrom('acknowledged').returning('identity_id').execute()
+  const late = await noteTarget(sync, connection, former)
+
+  expect(forgotten).toEqual([{ identity_id: 'E1' }])
+  expect(late).toMatchObject({ key, id: 8 })
+  expect(await db.selectFrom('acknowledged').select('identity_id').execute()).toEqual([])
 })
 
 test('whoever waits for a look-up that fails comes again, and says nothing of it', async () => {
