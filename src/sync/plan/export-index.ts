@@ -380,7 +380,7 @@ export class EntriesBuilder {
 const countsBytes = 12
 const stretchBytes = 7
 
-/** Seals an index with a key, part by part in their order: nobody else can make one. */
+/** Seals an index, part by part in their order. Only an installation with the same key can make or check the seal. */
 export function indexSealer(key: Buffer) {
   const sealed = createHmac('sha256', key)
   return {
