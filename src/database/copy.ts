@@ -49,21 +49,21 @@ export function uuidBytes(uuid: string): Buffer {
 
 /**
  * Reads bytes from a column by COPY: as the text of an answer they would be twice as long. `query` is a statement without parameters that
- * selects one column of the type bytea, and no nulls.
+ * selects one column of the type bytea, and no nulls. `take` is given the value of each row as it arrives, in memory that is used again
+ * for the next one.
  */
-export async function copiedBytes(
-  db: { executeQuery(query: CompiledQuery): Promise<{ readonly rows: readonly unknown[] }> },
+export async function readBytes(
+  db: { executeQuery(query: CompiledQuery): Promise<unknown> },
   query: string,
-): Promise<Buffer[]> {
-  const { rows } = await db.executeQuery(CompiledQuery.raw(`${readMark}copy (${query}) to stdout (format binary)`))
-  const bytes = Buffer.concat(rows as readonly Buffer[])
-  const values: Buffer[] = []
-  for (let at = binaryHead.length; bytes.readInt16BE(at) === 1; ) {
-    const start = at + 6
-    at = start + bytes.readInt32BE(at + 2)
-    values.push(bytes.subarray(start, at))
+  take: (value: Buffer) => void,
+): Promise<void> {
+  let begins = true
+  const takeRow = (row: Buffer): void => {
+    const at = begins ? binaryHead.length : 0
+    begins = false
+    if (row.readInt16BE(at) === 1) take(row.subarray(at + 6, at + 6 + row.readInt32BE(at + 2)))
   }
-  return values
+  await db.executeQuery(CompiledQuery.raw(`${readMark}copy (${query}) to stdout (format binary)`, [takeRow]))
 }
 
 function rowText(values: readonly CopyValue[]): string {
@@ -78,53 +78,66 @@ function valueText(value: CopyValue): string {
 
 const escaped: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\r': '\\r', '\n': '\\n' }
 
-type Told = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly Buffer[] }) => void
+type Told = (error: Error | null, result?: { command: string; rowCount: number; rows: readonly [] }) => void
 
-/** A client that runs what `copyRows` and `copiedBytes` ask for. */
+/** What is sent for a COPY, and who takes the rows that it answers, each in one message. */
+type Copying = { readonly messages: readonly Buffer[]; readonly take?: (row: Buffer) => void }
+
+/** A client that runs what `copyRows` and `readBytes` ask for. */
 export class CopyingClient extends pg.Client {
   override query(...[statement, ...rest]: readonly unknown[]): never {
     const query = super.query as (...passed: readonly unknown[]) => never
-    const messages = typeof statement === 'string' ? messagesOf(statement, rest) : null
-    if (messages === null) return query.call(this, statement, ...rest)
+    const copying = typeof statement === 'string' ? copyingOf(statement, rest) : null
+    if (copying === null) return query.call(this, statement, ...rest)
     return new Promise((done, failed) => {
-      query.call(this, new Copy(messages, (error, result) => (error ? failed(error) : done(result))))
+      query.call(this, new Copy(copying, (error, result) => (error ? failed(error) : done(result))))
     }) as never
   }
 }
 
 /**
- * What is sent for a statement that is a COPY; null for any other. Rows do not wait for the server to ask for them: it ignores those of a
+ * How a statement that is a COPY is run; null for any other. Rows do not wait for the server to ask for them: it ignores those of a
  * statement that it has refused.
  */
-function messagesOf(statement: string, rest: readonly unknown[]): Buffer | null {
-  if (statement.startsWith(readMark)) return queryMessage(statement)
+function copyingOf(statement: string, rest: readonly unknown[]): Copying | null {
+  if (statement.startsWith(readMark)) {
+    const [[take] = []] = rest as [[Copying['take']]?]
+    return { messages: [queryMessage(statement)], ...(take && { take }) }
+  }
   if (!statement.startsWith(copyMark)) return null
   const [[rows] = []] = rest as [Buffer[]?]
-  return copyMessages(statement, rows ?? Buffer.alloc(0))
+  return { messages: copyMessages(statement, rows ?? Buffer.alloc(0)) }
 }
 
 /** A COPY under way, in either direction. */
 class Copy implements Submittable {
-  readonly #messages: Buffer
-  readonly #received: Buffer[] = []
+  readonly #copying: Copying
   // node-postgres takes it away from a query that nobody waits for any more.
   callback: Told
   #rowCount = 0
+  #failure: Error | null = null
 
-  constructor(messages: Buffer, told: Told) {
-    this.#messages = messages
+  constructor(copying: Copying, told: Told) {
+    this.#copying = copying
     this.callback = told
   }
 
-  submit(connection: pg.Connection): void {
-    connection.stream.write(this.#messages)
+  submit({ stream }: pg.Connection): void {
+    stream.cork()
+    for (const message of this.#copying.messages) stream.write(message)
+    stream.uncork()
   }
 
   handleCopyInResponse(): void {}
 
-  // The driver uses the memory of a message again.
+  // The driver would end the process with what is thrown here, and the rows behind have to be read in any case.
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    this.#received.push(Buffer.from(chunk))
+    if (this.#failure !== null) return
+    try {
+      this.#copying.take?.(chunk)
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error('a row could not be taken', { cause: error })
+    }
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -132,7 +145,8 @@ class Copy implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback(null, { command: 'COPY', rowCount: this.#rowCount, rows: this.#received })
+    if (this.#failure !== null) this.callback(this.#failure)
+    else this.callback(null, { command: 'COPY', rowCount: this.#rowCount, rows: [] })
   }
 
   handleError(error: Error): void {

@@ -21,9 +21,9 @@ export function queryMessage(sql: string): Buffer {
 /** Begins a statement `copy … from stdin` that is followed by its rows at once. */
 export const copyMark = '/* copied */ '
 
-/** A COPY with its rows, in one batch. */
-export function copyMessages(sql: string, rows: Buffer): Buffer {
-  return Buffer.concat([queryMessage(sql), message('d', rows), message('c', Buffer.alloc(0))])
+/** A COPY with its rows, in one batch. The rows are not copied. */
+export function copyMessages(sql: string, rows: Buffer): Buffer[] {
+  return [queryMessage(sql), header('d', rows.length), rows, header('c', 0)]
 }
 
 /** The text of a batch that is one simple query; otherwise null. */
@@ -90,10 +90,15 @@ export function readAnswer(written: Buffer): Answer {
 }
 
 function message(type: string, body: Buffer): Buffer {
-  const header = Buffer.alloc(headerBytes)
-  header.write(type, 0, 'latin1')
-  header.writeUInt32BE(body.length + 4, 1)
-  return Buffer.concat([header, body])
+  return Buffer.concat([header(type, body.length), body])
+}
+
+/** What stands before a body of so many bytes. */
+function header(type: string, bytes: number): Buffer {
+  const written = Buffer.alloc(headerBytes)
+  written.write(type, 0, 'latin1')
+  written.writeUInt32BE(bytes + 4, 1)
+  return written
 }
 
 function* frames(bytes: Buffer): Generator<{ type: number; from: number; to: number }> {

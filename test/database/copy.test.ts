@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { copiedBytes, copyBytes, copyRows, int4, uuidBytes } from '../../src/database/copy.ts'
+import { copyBytes, copyRows, int4, readBytes, uuidBytes } from '../../src/database/copy.ts'
 import { type Database, openDatabase } from '../../src/database/database.ts'
 import { copyMark, copyMessages, queryMessage, takeBatches } from '../../src/database/wire.ts'
 import { emptyDatabases, emptyTables } from '../helpers/servers/databases.ts'
@@ -64,8 +64,8 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
     const selected = (where: string) =>
       `select data from (values ${values.join(', ')}) as v(at, data) where ${where} order by at`
 
-    const all = await copiedBytes(database.db, selected('true'))
-    const none = await copiedBytes(database.db, selected('false'))
+    const all = await bytesOf(database.db, selected('true'))
+    const none = await bytesOf(database.db, selected('false'))
 
     expect(all.map((each, at) => each.equals(bytes[at] ?? Buffer.alloc(0)))).toEqual(bytes.map(() => true))
     expect(none).toEqual([])
@@ -87,13 +87,27 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
   })
 
   test('a query of bytes that fails says why, and leaves the connection usable', async () => {
-    await expect(copiedBytes(database.db, 'select data from nothing')).rejects.toMatchObject({ code: '42P01' })
+    await expect(bytesOf(database.db, 'select data from nothing')).rejects.toMatchObject({ code: '42P01' })
 
     const within = await database.db.transaction().execute(async (tx) => {
       await copyRows(tx, { table: 'note', columns, rows: [[1, 'a', null]] })
-      return await copiedBytes(tx, `select convert_to(text, 'UTF8') from note`)
+      return await bytesOf(tx, `select convert_to(text, 'UTF8') from note`)
     })
     expect(within.map(String)).toEqual(['a'])
+  })
+
+  test('what the reader of bytes fails with is told, and leaves the connection usable', async () => {
+    const values = `select data from (values ('\\x01'::bytea), ('\\x02'::bytea)) as v(data)`
+
+    const within = await database.db.transaction().execute(async (tx) => {
+      const failed = readBytes(tx, values, ([first]) => {
+        throw new Error(`cannot take ${first}`)
+      })
+      await expect(failed).rejects.toThrow('cannot take 1')
+      return await bytesOf(tx, values)
+    })
+
+    expect(within).toEqual([Buffer.from([1]), Buffer.from([2])])
   })
 
   test('many rows travel at once, while others use the database', async () => {
@@ -146,7 +160,7 @@ describe.each(emptyDatabases)('COPY on $name', ({ place }) => {
 })
 
 test('a COPY is one batch with its rows, in whatever pieces it arrives', () => {
-  const copy = copyMessages(`${copyMark}copy note (id) from stdin`, Buffer.from('1\n2\n'))
+  const copy = Buffer.concat(copyMessages(`${copyMark}copy note (id) from stdin`, Buffer.from('1\n2\n')))
   const bytes = Buffer.concat([queryMessage('begin'), copy, queryMessage('commit')])
 
   for (let cut = 0; cut <= bytes.length; cut++) {
@@ -160,3 +174,9 @@ test('a COPY is one batch with its rows, in whatever pieces it arrives', () => {
     expect(second.rest).toHaveLength(0)
   }
 })
+
+async function bytesOf(db: Parameters<typeof readBytes>[0], query: string): Promise<Buffer[]> {
+  const values: Buffer[] = []
+  await readBytes(db, query, (value) => values.push(Buffer.from(value)))
+  return values
+}

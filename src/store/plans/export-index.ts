@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { copiedBytes, copyBytes, int4, uuidBytes } from '../../database/copy.ts'
+import { copyBytes, int4, readBytes, uuidBytes } from '../../database/copy.ts'
 import type { Db } from '../schema.ts'
 
 /** What is kept of an index beside its parts. */
@@ -8,6 +8,8 @@ type Sealed = { readonly head: string; readonly seal: Buffer }
 /** A part is kept in pieces that fill a page of the database each. One of another length is the last of its part. */
 const pieceBytes = 8000
 const piecesOfPart = 2 ** 16
+/** Most parts have fewer bytes. */
+const usualPartBytes = 2 ** 21
 
 /**
  * Says that a run begins to read an export by what the last one left behind, and will leave an index itself. What is written of people from
@@ -25,31 +27,46 @@ export async function beginIndex(
   await sql`update unsettled set run_id = ${runId} where connection = ${connection}`.execute(tx)
 }
 
+/** An index as it lies in the database. */
+export type StoredIndex = Sealed & {
+  /** How many bytes all its parts have at most. */
+  readonly bytesAtMost: number
+  /** Gives the parts one after the other, in memory that is used again for the next one. */
+  readonly eachPart: (take: (part: Buffer) => void) => Promise<void>
+}
+
 /** What the last accepted export left behind; null for nothing. */
-export async function acceptedIndex(
-  db: Db,
-  connection: string,
-): Promise<(Sealed & { readonly parts: readonly Buffer[] }) | null> {
+export async function acceptedIndex(db: Db, connection: string): Promise<StoredIndex | null> {
   const row = await db
     .selectFrom('export_indexes')
     .select(['run_id', 'head', 'seal'])
+    .select(
+      sql<number>`(select count(*)::int from export_index_parts parts where parts.run_id = export_indexes.run_id)`.as(
+        'pieces',
+      ),
+    )
     .where('connection', '=', connection)
     .where('accepted', '=', true)
     .executeTakeFirst()
   if (row?.head == null || row.seal === null) return null
-  const pieces = `select data from export_index_parts where run_id = '${row.run_id}' order by part`
-  return { head: row.head, seal: row.seal, parts: joined(await copiedBytes(db, pieces)) }
-}
-
-function joined(pieces: readonly Buffer[]): Buffer[] {
-  const parts: Buffer[] = []
-  let first = 0
-  for (const [at, piece] of pieces.entries()) {
-    if (piece.length === pieceBytes) continue
-    parts.push(Buffer.concat(pieces.slice(first, at + 1)))
-    first = at + 1
+  const { run_id: runId, head, seal, pieces } = row
+  return {
+    head,
+    seal,
+    bytesAtMost: pieces * pieceBytes,
+    async eachPart(take) {
+      let part = Buffer.allocUnsafe(usualPartBytes)
+      let length = 0
+      await readBytes(db, `select data from export_index_parts where run_id = '${runId}' order by part`, (piece) => {
+        if (length + piece.length > part.length) part = Buffer.concat([part], 2 * part.length)
+        piece.copy(part, length)
+        length += piece.length
+        if (piece.length === pieceBytes) return
+        take(part.subarray(0, length))
+        length = 0
+      })
+    },
   }
-  return parts
 }
 
 /** Keeps a part of what the reading of a run leaves behind. */

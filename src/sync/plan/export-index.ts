@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { RowTraits } from '../../identity/lint/traits.ts'
+import { Bytes, Numbers } from './growing.ts'
 
 /** Raised whenever what an index holds, or what follows from it, is another thing than before. */
 export const indexVersion = 3
@@ -49,9 +49,9 @@ export type Entries = {
 
 /** Stretches of entries in their order: what was text in a row is known by one digest. `bytes` are those of the text. */
 type Stretches = {
-  readonly firsts: Uint32Array
+  readonly firsts: Int32Array
   readonly counts: Uint8Array
-  readonly bytes: Uint32Array
+  readonly bytes: Int32Array
   readonly digests: Buffer
 }
 
@@ -269,7 +269,7 @@ export class EntriesBuilder {
   readonly #parts: Buffer[] = []
   #digests = Buffer.allocUnsafe(entriesInPart * digestBytes)
   #kinds = Buffer.allocUnsafe(entriesInPart)
-  #lengths = Buffer.allocUnsafe(entriesInPart * 2)
+  #lengths = Buffer.allocUnsafe(entriesInPart * lengthBytes)
   #keys = Buffer.allocUnsafe(entriesInPart * 16)
   #keysUntil = 0
   #count = 0
@@ -326,7 +326,7 @@ export class EntriesBuilder {
     let start = keysFrom
     for (let entry = from; entry < until; entry += 1) {
       const end = keyEnds[entry] ?? 0
-      this.#lengths.writeUInt16LE(end - start, (this.#count + entry - from) * 2)
+      this.#lengths.writeUInt16LE(end - start, (this.#count + entry - from) * lengthBytes)
       start = end
     }
     this.#copyAddresses(entries.addresses, from, until)
@@ -361,7 +361,7 @@ export class EntriesBuilder {
         counts,
         this.#digests.subarray(0, this.#count * digestBytes),
         this.#kinds.subarray(0, this.#count),
-        this.#lengths.subarray(0, this.#count * 2),
+        this.#lengths.subarray(0, this.#count * lengthBytes),
         places,
         ...stretches.map(({ digest }) => digest),
         this.#addresses.subarray(0, this.#addressed * digestBytes),
@@ -379,6 +379,9 @@ export class EntriesBuilder {
 /** What stands at the beginning of a part, and what it says of the place of a stretch. */
 const countsBytes = 12
 const stretchBytes = 7
+/** The length of a key, and an entry without its key. */
+const lengthBytes = 2
+const entryBytes = digestBytes + 1 + lengthBytes
 
 /** Seals an index, part by part in their order. Only an installation with the same key can make or check the seal. */
 export function indexSealer(key: Buffer) {
@@ -399,76 +402,119 @@ function sealWithHead(sealed: ReturnType<typeof createHmac>, head: string): Buff
     .digest()
 }
 
-/** The index, or why it cannot be used. Other work gets its turn between the parts. */
+const unusable = { reason: 'what the last export left behind is damaged, or another version or installation has made it' }
+
+/** The index, or why it cannot be used. `eachPart` gives its parts one after the other, which together have so many bytes at most. */
 export async function openIndex(
-  { head: text, parts, seal }: SealedIndex & { readonly parts: readonly Buffer[] },
+  {
+    head: text,
+    seal,
+    bytesAtMost,
+    eachPart,
+  }: SealedIndex & {
+    readonly bytesAtMost: number
+    readonly eachPart: (take: (part: Buffer) => void) => Promise<void>
+  },
   key: Buffer,
 ): Promise<ExportIndex | { readonly reason: string }> {
-  const expected = await sealOf(text, parts, key)
-  if (seal.length !== expected.length || !timingSafeEqual(seal, expected))
-    return { reason: 'what the last export left behind is damaged, or another installation has made it' }
-  const read = Head.safeParse(JSON.parse(text))
-  if (!read.success) return { reason: 'another version has written what the last export left behind' }
-  const { version: _, ...head } = read.data
-  const entries = {
-    digests: Buffer.allocUnsafe(head.entries * digestBytes),
-    kinds: new Uint8Array(head.entries),
-    keyEnds: new Int32Array(head.entries),
+  const read = readHead(text)
+  if (read === null || read.entries * entryBytes > bytesAtMost) return unusable
+  const { version: _, ...head } = read
+  const reader = new EntriesReader(head.entries, bytesAtMost)
+  const sealed = createHmac('sha256', key)
+  await eachPart((part) => {
+    sealed.update(part)
+    reader.add(part)
+  })
+  const expected = sealWithHead(sealed, text)
+  const found = reader.end()
+  if (found === null || seal.length !== expected.length || !timingSafeEqual(seal, expected)) return unusable
+  return new ExportIndex(head, found.entries, found.stretches)
+}
+
+function readHead(text: string): z.infer<typeof Head> | null {
+  try {
+    return Head.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
   }
-  const stretched = parts.reduce((sum, part) => sum + part.readUInt32LE(4), 0)
-  const stretches = {
-    firsts: new Uint32Array(stretched),
-    counts: new Uint8Array(stretched),
-    bytes: new Uint32Array(stretched),
-    digests: Buffer.allocUnsafe(stretched * digestBytes),
+}
+
+/** Reads the parts that `EntriesBuilder` makes. What they say is looked at with care: whether they are whole is known only at the end. */
+class EntriesReader {
+  readonly #digests: Buffer
+  readonly #kinds: Uint8Array
+  readonly #keyEnds: Int32Array
+  // As much as they can have at most: memory that is not written to is not taken.
+  readonly #keys: Buffer
+  readonly #stretches = { firsts: new Numbers(), counts: new Bytes(), bytes: new Numbers(), digests: new Bytes() }
+  readonly #addresses = new Bytes()
+  #first = 0
+  #keyEnd = 0
+  #isDamaged = false
+
+  /** `entries`: how many there are in all parts, which together have so many bytes at most. */
+  constructor(entries: number, bytesAtMost: number) {
+    this.#digests = Buffer.allocUnsafe(entries * digestBytes)
+    this.#kinds = new Uint8Array(entries)
+    this.#keyEnds = new Int32Array(entries)
+    this.#keys = Buffer.allocUnsafe(bytesAtMost - entries * entryBytes)
   }
-  const keys: Buffer[] = []
-  let addresses = Buffer.alloc(0)
-  let first = 0
-  let firstStretch = 0
-  let keyEnd = 0
-  for (const part of parts) {
-    await nextTurn()
+
+  add(part: Buffer): void {
+    this.#isDamaged ||= part.length < countsBytes
+    if (this.#isDamaged) return
+    const first = this.#first
     const count = part.readUInt32LE(0)
     const ofStretches = part.readUInt32LE(4)
     const addressed = part.readUInt32LE(8)
     const kindsAt = countsBytes + count * digestBytes
     const lengthsAt = kindsAt + count
-    const placesAt = lengthsAt + count * 2
+    const placesAt = lengthsAt + count * lengthBytes
     const stretchDigestsAt = placesAt + ofStretches * stretchBytes
     const addressesAt = stretchDigestsAt + ofStretches * digestBytes
     const keysAt = addressesAt + addressed * digestBytes
-    part.copy(entries.digests, first * digestBytes, countsBytes, kindsAt)
-    entries.kinds.set(part.subarray(kindsAt, lengthsAt), first)
+    this.#isDamaged = keysAt > part.length || first + count > this.#keyEnds.length
+    if (this.#isDamaged) return
+    part.copy(this.#digests, first * digestBytes, countsBytes, kindsAt)
+    this.#kinds.set(part.subarray(kindsAt, lengthsAt), first)
+    let keyEnd = this.#keyEnd
     for (let at = 0; at < count; at += 1) {
-      keyEnd += part.readUInt16LE(lengthsAt + at * 2)
-      entries.keyEnds[first + at] = keyEnd
+      keyEnd += part.readUInt16LE(lengthsAt + at * lengthBytes)
+      this.#keyEnds[first + at] = keyEnd
     }
-    for (let at = 0; at < ofStretches; at += 1) {
-      const place = placesAt + at * stretchBytes
-      stretches.firsts[firstStretch + at] = first + part.readUInt16LE(place)
-      stretches.counts[firstStretch + at] = part.readUInt8(place + 2)
-      stretches.bytes[firstStretch + at] = part.readUInt32LE(place + 3)
+    this.#isDamaged = keyEnd - this.#keyEnd !== part.length - keysAt
+    part.copy(this.#keys, this.#keyEnd, keysAt)
+    const { firsts, counts, bytes, digests } = this.#stretches
+    for (let place = placesAt; place < stretchDigestsAt; place += stretchBytes) {
+      firsts.push(first + part.readUInt16LE(place))
+      counts.push(part.readUInt8(place + 2))
+      bytes.push(part.readUInt32LE(place + 3))
     }
-    part.copy(stretches.digests, firstStretch * digestBytes, stretchDigestsAt, addressesAt)
+    digests.add(part.subarray(stretchDigestsAt, addressesAt))
     if (addressed > 0) {
-      addresses = Buffer.concat([addresses], (first + addressed) * digestBytes)
-      part.copy(addresses, first * digestBytes, addressesAt, keysAt)
+      this.#addresses.addZeros(first * digestBytes - this.#addresses.length)
+      this.#addresses.add(part.subarray(addressesAt, keysAt))
     }
-    keys.push(part.subarray(keysAt))
-    first += count
-    firstStretch += ofStretches
+    this.#keyEnd = keyEnd
+    this.#first = first + count
   }
-  return new ExportIndex(head, { ...entries, keys: Buffer.concat(keys), addresses }, stretches)
-}
 
-async function sealOf(head: string, parts: readonly Buffer[], key: Buffer): Promise<Buffer> {
-  const sealed = createHmac('sha256', key)
-  for (const part of parts) {
-    await nextTurn()
-    sealed.update(part)
+  /** What was read; null if it is not what the parts were to have. */
+  end(): { readonly entries: Entries; readonly stretches: Stretches } | null {
+    if (this.#isDamaged || this.#first !== this.#keyEnds.length) return null
+    const { firsts, counts, bytes, digests } = this.#stretches
+    return {
+      entries: {
+        digests: this.#digests,
+        kinds: this.#kinds,
+        keys: this.#keys.subarray(0, this.#keyEnd),
+        keyEnds: this.#keyEnds,
+        addresses: this.#addresses.all,
+      },
+      stretches: { firsts: firsts.all, counts: counts.all, bytes: bytes.all, digests: digests.all },
+    }
   }
-  return sealWithHead(sealed, head)
 }
 
 // FNV-1a: keys of one company differ in few of their characters.
