@@ -98,8 +98,8 @@ export function watchRecords({
   let pending = new Map<number, Pending>()
   let deciding = pending
   let hashed = Buffer.concat([key], key.length + 1024)
-  /** What was left out of this slice, and in which lines it stands. */
-  const leftOutHere = { entries: new Numbers(), lines: new Numbers() }
+  /** What was left out of this slice, in which lines it stands, and how many of each kind. */
+  const leftOutHere = { entries: new Numbers(), lines: new Numbers(), times: new Uint32Array(spared.length) }
   let named = 0
   let isOff = false
   let count = 0
@@ -171,6 +171,8 @@ export function watchRecords({
     order.push(entry)
     leftOutHere.entries.push(entry)
     leftOutHere.lines.push(line)
+    const kind = index?.kindOf(entry) ?? 0
+    leftOutHere.times[kind] = (leftOutHere.times[kind] ?? 0) + 1
   }
 
   function digestOf(text: Buffer, start: number, end: number): string {
@@ -238,21 +240,17 @@ export function watchRecords({
      * about before the next one ends. Answers how many were left out.
      */
     endSlice(decider: Decider, mapped: Mapped): number {
-      const { entries, lines } = leftOutHere
+      const { entries, lines, times } = leftOutHere
       const here = entries.length
       if (here > 0) {
         this.nameBefore(Number.POSITIVE_INFINITY, decider, mapped)
-        const times = new Uint32Array(spared.length)
-        for (const entry of entries.all) {
-          const kind = index?.kindOf(entry) ?? 0
-          times[kind] = (times[kind] ?? 0) + 1
-        }
         const timesOf = new Map(kinds.traits.flatMap((traits, kind) => (times[kind] ? [[traits, times[kind]]] : [])))
         mapped.spare(timesOf, lines.get(here - 1))
         decider.addSettled(here)
         count += here
         entries.clear()
         lines.clear()
+        times.fill(0)
         named = 0
       }
       for (const [kind, traits] of kinds.traits.slice(0, spared.length).entries()) {
