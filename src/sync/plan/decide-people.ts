@@ -2,7 +2,7 @@ import type { Decider, Told } from '../../identity/decider.ts'
 import type { RosterEntry } from '../../identity/record.ts'
 import { rosterEntries, rosterKeys, unfinishedKeys } from '../../store/roster/roster.ts'
 import type { Db } from '../../store/schema.ts'
-import type { RecordWatch } from './record-watch.ts'
+import type { RecordWatch } from './known/record-watch.ts'
 import type { Stage } from './stage.ts'
 import type { PersonWatch } from './watch-person.ts'
 

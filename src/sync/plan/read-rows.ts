@@ -2,8 +2,8 @@ import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider, Page } from '../../identity/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
 import type { GiveWay } from '../context.ts'
+import type { RecordWatch } from './known/record-watch.ts'
 import type { MappedRows } from './map-rows.ts'
-import type { RecordWatch } from './record-watch.ts'
 
 /** Is told how far a reading has come after each slice; the next one waits for it. */
 export type Progress = (read: { readonly rows: number; readonly rejected: number }) => void | Promise<void>

@@ -1,4 +1,4 @@
-import type { RawRecord } from '../../connectors/connector.ts'
+import type { RawRecord } from '../../../connectors/connector.ts'
 import { digestBytes, type KnownStretch } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
 

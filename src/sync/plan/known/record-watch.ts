@@ -1,26 +1,17 @@
 import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RecordFilter, SourceRow } from '../../connectors/connector.ts'
-import type { PlanContext } from '../../identity/decide.ts'
-import type { Decided, Decider, SettledPeople } from '../../identity/decider.ts'
-import { compareKeys } from '../../identity/digest.ts'
-import type { RowTraits } from '../../identity/lint/traits.ts'
-import { readTraits } from '../../identity/lint/traits.ts'
-import type { Sighting } from '../../identity/record.ts'
-import { isSettled } from '../../identity/settled.ts'
-import {
-  digestBytes,
-  type Entries,
-  EntriesBuilder,
-  type ExportIndex,
-  indexSealer,
-  isDigestAt,
-  Kinds,
-  keyAt,
-  type SealedIndex,
-} from './export-index.ts'
+import type { RecordFilter, SourceRow } from '../../../connectors/connector.ts'
+import type { PlanContext } from '../../../identity/decide.ts'
+import type { Decided, Decider, SettledPeople } from '../../../identity/decider.ts'
+import { compareKeys } from '../../../identity/digest.ts'
+import type { RowTraits } from '../../../identity/lint/traits.ts'
+import { readTraits } from '../../../identity/lint/traits.ts'
+import type { Sighting } from '../../../identity/record.ts'
+import { isSettled } from '../../../identity/settled.ts'
+import type { MappedRows } from '../map-rows.ts'
+import { digestBytes, type Entries, type ExportIndex, isDigestAt, Kinds, keyAt } from './export-index.ts'
 import { Bytes, Numbers } from './growing.ts'
-import type { MappedRows } from './map-rows.ts'
+import { EntriesBuilder, indexSealer, type SealedIndex } from './index-parts.ts'
 import { StretchMaker } from './stretches.ts'
 
 type Mapped = Extract<MappedRows, { readonly ok: true }>
