@@ -5,7 +5,7 @@ import { openWorkplace } from '../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../helpers/world.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-const patience = { timeout: 30_000, interval: 200 }
+const patience = { timeout: 120_000, interval: 200 }
 
 let host: Host
 beforeAll(async () => {
