@@ -21,7 +21,7 @@ export function queryMessage(sql: string): Buffer {
 /** Begins a statement `copy … from stdin` that is followed by its rows at once. */
 export const copyMark = '/* copied */ '
 
-/** A COPY with its rows, in one batch. The rows are not copied. */
+/** A COPY with its rows, in one batch that is sent piece by piece: the rows are in it as they were given. */
 export function copyMessages(sql: string, rows: Buffer): Buffer[] {
   return [queryMessage(sql), header('d', rows.length), rows, header('c', 0)]
 }

@@ -1,6 +1,6 @@
 import type { RowTraits } from '../../../identity/lint/traits.ts'
 
-/** Of a digest, as it is kept: nobody finds two records that share one. */
+/** So many bytes of a digest are kept, which is enough: nobody finds two records with the same ones. */
 export const digestBytes = 16
 /** So many kinds of rows are told apart; rows of any other kind are read every time. */
 export const kindsKept = 255
@@ -18,7 +18,9 @@ const placesSearched = 1000
 export type IndexHead = {
   /** A digest of everything that decides how records are read, besides themselves. */
   readonly rules: string
+  /** The day on which the export was read. */
   readonly day: string
+  /** How many there are. */
   readonly entries: number
   readonly kinds: readonly number[]
   readonly open: readonly string[]
@@ -53,8 +55,8 @@ export type KnownStretch = {
 
 /**
  * What an accepted export leaves behind: of each of its records from which nothing follows as long as nothing happens, a keyed digest, the
- * person's key and what checks need to know of it, in the order of the export. `open` are the people of whom something may follow
- * whatever the next export says; everybody else who was known has left.
+ * person's key and what checks need to know of it, in the order of the export. `open` lists the people who are looked at again whatever
+ * the next export says; everybody else who was known has left.
  */
 export class ExportIndex {
   readonly head: IndexHead
