@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SourceRow } from '../../connectors/connector.ts'
 import type { Decider, Page } from '../../identity/decider.ts'
 import { isReject } from '../../identity/mapping/rows.ts'
@@ -17,7 +18,10 @@ type Reading = {
   /** Takes the people of each slice before the rows of the next one count. */
   readonly onPage?: (page: Page) => Promise<void>
   readonly onProgress?: Progress
-  /** Awaited within a slice, so that it never keeps other work of the process for long. */
+  /**
+   * Awaited within a slice, so that it never keeps other work of the process for long. Left out, the slice waits a turn of the event loop
+   * all the same: the database's answers about the people before come in there.
+   */
   readonly giveWay?: GiveWay | undefined
 }
 
@@ -30,7 +34,7 @@ const rowsAtOnce = 250
  */
 export async function readRows(
   decider: Decider,
-  { slices, mapping, signal, watch, onPage, onProgress, giveWay }: Reading,
+  { slices, mapping, signal, watch, onPage, onProgress, giveWay = () => nextTurn() }: Reading,
 ): Promise<number> {
   const reading = slices[Symbol.asyncIterator]()
   let rows = 0
@@ -43,7 +47,7 @@ export async function readRows(
       rows += slice.length
       if (mapping.ok) {
         for (const [at, row] of slice.entries()) {
-          if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay?.()
+          if (at % rowsAtOnce === rowsAtOnce - 1) await giveWay()
           watch?.nameBefore(row.origin.line, decider, mapping)
           const told = mapping.map(row)
           if (told === null) continue
@@ -66,7 +70,7 @@ export async function readRows(
       next = reading.next()
       // Whatever it fails with shows where it is waited for.
       next.catch(() => {})
-      await giveWay?.()
+      await giveWay()
       await onPage?.(decider.nextPage())
       await onProgress?.({ rows, rejected: decider.account.rejected })
     }

@@ -32,11 +32,13 @@ export class Overtaken extends Error {
 }
 
 /** So many people are written together. */
-const atOnce = 2000
+const atOnce = 1000
+/** So many portions of people are written or wait for it, while the next one is read. */
+const portionsAtMost = 2
 
 /**
  * Stages in the store, so that the size of a plan costs no memory. People are written while the next ones are read: a failure of writing shows at
- * the next call, at the latest where the changes or their digest are read. `digests`: where values are not kept.
+ * one of the next calls, at the latest where the changes or their digest are read. `digests`: where values are not kept.
  */
 export function storeStage(
   db: Db,
@@ -46,7 +48,8 @@ export function storeStage(
   const runId = claim.run.id
   const numbers = batchNumbers(limits)
   let waiting: PlannedPerson[] = []
-  let writing: Promise<void> = Promise.resolve()
+  /** Those that are written or wait for it, in their order. Behind one that fails all fail. */
+  let portions: Promise<void>[] = []
 
   const held = (write: (tx: Db) => Promise<void>): Promise<void> =>
     db.transaction().execute(async (tx) => {
@@ -64,19 +67,20 @@ export function storeStage(
     }
   }
 
-  /** Begins to write whoever waits, once all before them are written. */
+  /** Has whoever waits written after all before them, once there is room for one portion more. */
   async function begin(): Promise<void> {
-    await writing
-    if (waiting.length === 0) return
-    writing = write(waiting)
+    while (portions.length >= portionsAtMost) await portions.shift()
+    const people = waiting
     waiting = []
+    const written = (portions.at(-1) ?? Promise.resolve()).then(() => write(people))
     // Whoever waits for it next is told; until then nobody does.
-    writing.catch(() => {})
+    written.catch(() => {})
+    portions.push(written)
   }
 
   async function finish(): Promise<void> {
-    await begin()
-    await writing
+    if (waiting.length > 0) await begin()
+    await portions.at(-1)
   }
 
   return {
@@ -90,9 +94,9 @@ export function storeStage(
     },
     async clear() {
       waiting = []
-      // What it fails with is of no account any more.
-      await writing.catch(() => {})
-      writing = Promise.resolve()
+      // What they fail with is of no account any more.
+      await Promise.allSettled(portions)
+      portions = []
       await held((tx) => clearPlan(tx, runId))
     },
     async *changes() {

@@ -76,3 +76,20 @@ test('the source is closed where deciding about people fails, whatever the next 
   await expect(reading).rejects.toThrow('another attempt has taken over')
   expect(closed).toEqual(['people.csv'])
 })
+
+test('other work has its turn between the rows of a source that never has to be waited for', async () => {
+  const turns: number[] = []
+  const takeTurn = () => {
+    turns.push(1)
+    next = setImmediate(takeTurn)
+  }
+  let next = setImmediate(takeTurn)
+  async function* slices() {
+    yield slice(...Array.from({ length: 1000 }, (_, at) => `W${at}`))
+  }
+
+  await read(slices(), async () => {})
+  clearImmediate(next)
+
+  expect(turns.length).toBeGreaterThanOrEqual(4)
+})

@@ -211,6 +211,31 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
     expect(await entries()).toHaveLength(many)
   })
 
+  test('takes the next people while those before them wait to be written, and no more than some', async () => {
+    const claim = await attempt()
+    const stage = storeStage(store.db, claim, settings)
+    const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
+    const people = keys.map((key) => joiner(key))
+    const putting: Promise<void>[] = []
+    let isTaken = false
+
+    // Nothing of the run is written until this ends.
+    await store.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('runs').select('id').where('id', '=', claim.run.id).forUpdate().execute()
+      await stage.put(people.slice(0, 1000))
+      await stage.put(people.slice(1000, 2000))
+      const rest = stage.put(people.slice(2000)).then(() => {
+        isTaken = true
+      })
+      putting.push(rest)
+      await tx.selectFrom('runs').select('id').execute()
+      expect(isTaken).toBe(false)
+    })
+    await Promise.all(putting)
+
+    expect(await staged(stage)).toEqual(keys.map((key) => `${key} Ana`))
+  })
+
   test('takes nothing of an attempt that was overtaken, and tells it so', async () => {
     const claim = await attempt()
     const former = storeStage(store.db, claim, settings)
@@ -220,8 +245,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
 
     const late = Array.from({ length: many }, (_, index) => joiner(`E${index + 1}`, 'former'))
     const put = (async () => {
-      await former.put(late)
-      await former.put(late)
+      for (let portion = 0; portion < 3; portion++) await former.put(late)
     })()
 
     await expect(put).rejects.toThrow(Overtaken)
