@@ -61,8 +61,7 @@ export async function stagePeople(
     const fresh = again ? await notYetStaged(db, { runId, table, people: staged[table] }) : staged[table]
     if (fresh.length === 0) continue
     const columns = stagedColumns[table]
-    const written = Object.values(columns)
-    const rows = fresh.map((person) => [runId, ...written.map((value) => value(person, numbers))])
+    const rows = fresh.map((person) => [runId, ...Object.values(columns).map((written) => written(person, numbers))])
     await copyRows(db, { table, columns: ['run_id', ...Object.keys(columns)], rows })
   }
 }

@@ -48,7 +48,7 @@ export function storeStage(
   const runId = claim.run.id
   const numbers = batchNumbers(limits)
   let waiting: PlannedPerson[] = []
-  /** Those that are written or wait for it, in their order. Behind one that fails all fail. */
+  /** The line: the portion that is written, and those behind it. If one fails, all behind it fail too. */
   let portions: Promise<void>[] = []
 
   const held = (write: (tx: Db) => Promise<void>): Promise<void> =>
@@ -67,7 +67,7 @@ export function storeStage(
     }
   }
 
-  /** Has whoever waits written after all before them, once there is room for one portion more. */
+  /** Puts the people who wait into line to be written, and waits first while the line is full. */
   async function begin(): Promise<void> {
     while (portions.length >= portionsAtMost) await portions.shift()
     const people = waiting

@@ -211,7 +211,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
     expect(await entries()).toHaveLength(many)
   })
 
-  test('takes the next people while those before them wait to be written, and no more than some', async () => {
+  test('takes the next people while two portions before them wait to be written, and then waits too', async () => {
     const claim = await attempt()
     const stage = storeStage(store.db, claim, settings)
     const keys = Array.from({ length: many }, (_, index) => `E${String(index).padStart(5, '0')}`)
