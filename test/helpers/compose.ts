@@ -55,7 +55,10 @@ export type Project = AsyncDisposable & {
   inImage(...command: string[]): Promise<string>
   /** A new container of the image, as root and without a network, in which nothing runs yet. Disposing removes it. */
   newContainer(): Promise<NewContainer>
-  /** Has the processes of a service stand still, so that it takes requests and answers none. Disposing lets them go on. */
+  /**
+   * Has the processes of a service stand still, so that it takes requests and answers none. Disposing lets them go on and waits until the
+   * engine finds them healthy.
+   */
   freeze(service: string): Promise<AsyncDisposable>
   /** Runs a program inside the container of a service; answers what it printed. */
   inside(service: string, ...command: string[]): Promise<string>
@@ -98,6 +101,8 @@ export async function startProject(
   const docker = async (...args: string[]): Promise<string> => (await run('docker', args)).stdout.trim()
   const inspect = async (format: string, containers: readonly string[]): Promise<string[]> =>
     (await docker('inspect', '--format', format, ...containers)).split('\n')
+  const areHealthy = async (...containers: string[]): Promise<boolean> =>
+    (await inspect('{{.State.Health.Status}}', containers)).every((status) => status === 'healthy')
 
   await using starting = new AsyncDisposableStack()
   starting.defer(() => run('docker', ['image', 'rm', '--force', image]).then(() => {}))
@@ -122,8 +127,7 @@ export async function startProject(
       await docker('run', '--rm', '--pid=host', '--user=root', '--entrypoint=node', image, '-e', killing, ...pids)
     },
     restarts: async (...containers) => (await inspect('{{.RestartCount}}', containers)).map(Number),
-    areHealthy: async (...containers) =>
-      (await inspect('{{.State.Health.Status}}', containers)).every((status) => status === 'healthy'),
+    areHealthy,
     restart: (container) => docker('restart', '--time', '30', container).then(() => {}),
     async image() {
       const labels: Record<string, string> = JSON.parse(
@@ -157,7 +161,13 @@ export async function startProject(
       const containers = await containersOf(service)
       // A container in which a program begins at this very moment cannot be frozen.
       await vi.waitFor(() => docker('pause', ...containers), { timeout: 30_000, interval: 500 })
-      return { [Symbol.asyncDispose]: () => docker('unpause', ...containers).then(() => {}) }
+      return {
+        async [Symbol.asyncDispose]() {
+          await docker('unpause', ...containers)
+          // The engine says unhealthy of what was frozen until its next check, and Compose starts nothing that depends on such a one.
+          await vi.waitUntil(() => areHealthy(...containers), { timeout: 60_000, interval: 100 })
+        },
+      }
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
