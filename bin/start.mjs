@@ -12,6 +12,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
   const folder = compiledFolder(process.getBuiltinModule('node:fs'))
   if (folder !== null) process.getBuiltinModule('node:module').enableCompileCache(folder)
   try {
+    if (!othersSeeLoading()) await import('./find-files.mjs')
     await import('../src/main.ts')
   } catch (error) {
     const { missingPackage } = await import('../src/cli/missing-package.ts')
@@ -45,4 +46,11 @@ function makeFolder(path, mkdirSync) {
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
+}
+
+/** Whether something that was loaded before, as an agent that traces, may want to see or change what is loaded. */
+function othersSeeLoading() {
+  return [process.env.NODE_OPTIONS ?? '', ...process.execArgv].some((options) =>
+    /(^|\s)(-r|--require|--import|--(experimental-)?loader)\b/.test(options),
+  )
 }

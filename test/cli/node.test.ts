@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { command } from '../helpers/cli.ts'
@@ -43,28 +43,13 @@ test('without any Node the command says what helps', async () => {
 })
 
 test('without the packages the command says what helps, at its start and where one is loaded later', async () => {
-  await using folder = await temporaryFolder()
-  const root = dirname(dirname(command))
-  for (const part of ['bin', 'src', 'package.json']) {
-    await cp(join(root, part), join(folder.path, part), { recursive: true })
-  }
-  const run = async (...args: readonly string[]) => {
-    const start = join(folder.path, 'bin', 'start.mjs')
-    const { promise, resolve } = Promise.withResolvers<Ended>()
-    execFile(process.execPath, [start, ...args], (error, stdout, stderr) =>
-      resolve({ exit: error === null ? 0 : Number(error.code), stdout, stderr }),
-    )
-    return await promise
-  }
+  await using copy = await copyOfSource()
 
-  const first = await run('runs')
-  await mkdir(join(folder.path, 'node_modules'))
-  for (const name of ['commander', 'fast-string-width', 'fast-string-truncated-width']) {
-    await cp(join(root, 'node_modules', name), join(folder.path, 'node_modules', name), { recursive: true })
-  }
-  const later = await run('runs', '--json')
+  const first = await copy.run('runs')
+  await copy.add('commander', 'fast-string-width', 'fast-string-truncated-width')
+  const later = await copy.run('runs', '--json')
 
-  const help = `is missing: run "npm ci" in ${folder.path}/`
+  const help = `is missing: run "npm ci" in ${copy.root}/`
   expect(first).toEqual({ exit: 78, stdout: '', stderr: `✖ the package commander ${help}\n` })
   expect(later).toMatchObject({
     exit: 78,
@@ -72,3 +57,46 @@ test('without the packages the command says what helps, at its start and where o
   })
   expect(JSON.parse(later.stdout)).toMatchObject({ error: { code: 'config_invalid' } })
 })
+
+test.each(['src/cli/program.ts', 'node_modules/commander/lib/help.js'])(
+  'without its file %s the command says what helps',
+  async (file) => {
+    await using copy = await copyOfSource()
+    await copy.add('commander', 'fast-string-width', 'fast-string-truncated-width')
+    await rm(join(copy.root, file))
+
+    const { exit, stderr } = await copy.run('runs')
+
+    expect({ exit, stderr }).toEqual({
+      exit: 78,
+      stderr: `✖ a file of Rollcall or of its packages is missing: run "npm ci" in ${copy.root}/\n`,
+    })
+  },
+)
+
+/** A folder that holds the command and its source, and of the packages only those that are added. */
+async function copyOfSource() {
+  const folder = await temporaryFolder()
+  const root = dirname(dirname(command))
+  for (const part of ['bin', 'src', 'package.json']) {
+    await cp(join(root, part), join(folder.path, part), { recursive: true })
+  }
+  await mkdir(join(folder.path, 'node_modules'))
+  return {
+    root: folder.path,
+    async add(...names: readonly string[]): Promise<void> {
+      for (const name of names) {
+        await cp(join(root, 'node_modules', name), join(folder.path, 'node_modules', name), { recursive: true })
+      }
+    },
+    async run(...args: readonly string[]): Promise<Ended> {
+      const start = join(folder.path, 'bin', 'start.mjs')
+      const { promise, resolve } = Promise.withResolvers<Ended>()
+      execFile(process.execPath, [start, ...args], (error, stdout, stderr) =>
+        resolve({ exit: error === null ? 0 : Number(error.code), stdout, stderr }),
+      )
+      return await promise
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  }
+}

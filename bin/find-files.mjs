@@ -1,0 +1,37 @@
+/**
+ * Has files found that name each other by a relative path, without asking the file system several times for each: an eighth of a start.
+ * What Node says of the first file of a folder holds for those of the same kind beside it.
+ */
+const { registerHooks } = process.getBuiltinModule('node:module')
+const { readFileSync } = process.getBuiltinModule('node:fs')
+
+const formats = new Map()
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const isRelative = specifier.startsWith('.') && context.parentURL?.startsWith('file:')
+    // What `require` names may lack the end of its name.
+    if (!isRelative || !context.conditions.includes('import')) return next(specifier, context)
+    const url = new URL(specifier, context.parentURL).href
+    const kind = url.slice(0, url.lastIndexOf('/') + 1) + url.slice(url.lastIndexOf('.'))
+    const format = formats.get(kind)
+    if (format !== undefined) return { url, format, shortCircuit: true }
+    const found = next(specifier, context)
+    formats.set(kind, found.format)
+    return found
+  },
+  load(url, context, next) {
+    const { format } = context
+    const isSource = url.startsWith('file:') && (format === 'module' || format === 'module-typescript')
+    return isSource ? { format, source: read(url), shortCircuit: true } : next(url, context)
+  },
+})
+
+function read(url) {
+  try {
+    return readFileSync(new URL(url), 'utf8')
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    throw Object.assign(new Error(`Cannot find module ${url}`), { code: 'ERR_MODULE_NOT_FOUND' })
+  }
+}
