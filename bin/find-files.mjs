@@ -1,11 +1,12 @@
 /**
- * Has files found that name each other by a relative path, without asking the file system several times for each: an eighth of a start.
- * What Node says of the first file of a folder holds for those of the same kind beside it.
+ * Has files found that name each other by a relative path, without asking the file system several times for each. What Node says of one
+ * file of a folder holds for those of the same kind beside it, but where it has followed a link.
  */
 const { registerHooks } = process.getBuiltinModule('node:module')
 const { readFileSync } = process.getBuiltinModule('node:fs')
 
 const formats = new Map()
+const found = new Map()
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -13,12 +14,15 @@ registerHooks({
     // What `require` names may lack the end of its name.
     if (!isRelative || !context.conditions.includes('import')) return next(specifier, context)
     const url = new URL(specifier, context.parentURL).href
+    const before = found.get(url)
+    if (before !== undefined) return before
     const kind = url.slice(0, url.lastIndexOf('/') + 1) + url.slice(url.lastIndexOf('.'))
     const format = formats.get(kind)
     if (format !== undefined) return { url, format, shortCircuit: true }
-    const found = next(specifier, context)
-    formats.set(kind, found.format)
-    return found
+    const answer = { ...next(specifier, context), shortCircuit: true }
+    found.set(url, answer)
+    if (answer.url === url) formats.set(kind, answer.format)
+    return answer
   },
   load(url, context, next) {
     const { format } = context
