@@ -11,6 +11,8 @@ export type Running = AsyncDisposable & {
   readonly ended: Promise<Ended>
   /** Resolves when it has said so; rejects when it ends before. */
   says(text: string): Promise<void>
+  /** All that it has printed by now. */
+  said(): string
 }
 
 type StartOptions = { readonly env?: Readonly<Record<string, string>>; readonly command?: string }
@@ -51,6 +53,7 @@ export function startCommand(
     child,
     ended,
     says,
+    said: () => said.stdout + said.stderr,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await ended

@@ -24,6 +24,8 @@ const longestWaitSeconds = 15
 const askedAfterMs = 1000
 /** What a start waits for. */
 const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>(['database_unreachable', 'queue_unreachable'])
+/** What a later life waits for: while nobody had the store, a command may have taken it. */
+const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode>(['already_active']))
 
 /** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
 export async function serve(options: ServeOptions): Promise<number> {
@@ -47,6 +49,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       {
         events,
         stop: stop.signal,
+        awaits: former === null ? awaited : awaitedAgain,
       },
     ).catch((error: unknown) => {
       // A mistake that shows only when everything is opened, as a file of a key that is gone, must not end what worked before.
@@ -98,16 +101,16 @@ async function configToServe(options: ServeOptions, roles: readonly ProcessRole[
   return options.port === undefined ? config : { ...config, server: { ...config.server, port: options.port } }
 }
 
-/** Starts the daemon as soon as its database and its queue answer. Null: it was asked to stop before that. */
+/** Starts the daemon, and again after each failure that it awaits the end of. Null: it was asked to stop before that. */
 async function begun(
   start: () => Promise<Daemon>,
-  { events, stop }: { events: Events; stop: AbortSignal },
+  { events, stop, awaits }: { events: Events; stop: AbortSignal; awaits: ReadonlySet<FailureCode> },
 ): Promise<Daemon | null> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await start()
     } catch (error) {
-      if (!(error instanceof Failure) || !awaited.has(error.code)) throw error
+      if (!(error instanceof Failure) || !awaits.has(error.code)) throw error
       const seconds = Math.min(longestWaitSeconds, 2 ** attempt)
       events.daemonWaiting({ reason: error.message, seconds })
       const isOver = await pause(seconds * 1000, false, { signal: stop }).catch(() => true)

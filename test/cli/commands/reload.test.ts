@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { controlOverSocket } from '../../../src/cli/control-client.ts'
 import { readAddress } from '../../../src/daemon/control/address-file.ts'
+import { type Running, startCommand } from '../../helpers/cli.ts'
 import { pass, startFaultProxy } from '../../helpers/faults/proxy.ts'
 import { install } from '../../helpers/installation.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
@@ -68,6 +70,30 @@ test('on SIGHUP a daemon takes up a valid configuration without losing the run u
   expect((await at.run('runs', '--json')).stdout.match(/"trigger": ?"operator"/g)).toHaveLength(1)
 })
 
+test('a daemon whose store a command has taken while it reloads waits for it, and says so', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { key } = await host.tenant()
+  const at = stack.use(await install({ baseUrl: host.platform.baseUrl, key }))
+  const daemon = at.start('serve', '--json')
+  await daemon.says('daemon.started')
+  const times = (name: string) => daemon.said().split(`"event":"${name}"`).length - 1
+  const taker = stack.use(startTaker(join(at.dataDir, 'store', 'lock.db')))
+  const hasTaken = () => taker.said().includes('taken')
+
+  // Nobody has the store for some milliseconds only, so the taker may come too late a few times.
+  for (let lives = 1; !hasTaken(); lives += 1) {
+    daemon.child.kill('SIGHUP')
+    await expect.poll(() => hasTaken() || times('daemon.started') > lives, { timeout: 60_000 }).toBe(true)
+  }
+  await daemon.says('daemon.waiting')
+  const lives = times('daemon.started')
+  taker.child.kill('SIGKILL')
+  await expect.poll(() => times('daemon.started'), { timeout: 60_000 }).toBe(lives + 1)
+  daemon.child.kill('SIGTERM')
+
+  expect(await daemon.ended).toMatchObject({ exit: 0, stderr: expect.stringMatching(/store is in use by /) })
+})
+
 test('a daemon whose database is down when it starts waits and says so, and works as soon as it is there', async () => {
   await using stack = new AsyncDisposableStack()
   const { key } = await host.tenant()
@@ -109,3 +135,19 @@ test('a daemon that waits for its database ends with 0 when it is stopped', asyn
 
   expect((await daemon.ended).exit).toBe(0)
 })
+
+/** Takes the lock of a store as soon as nobody has it, until it is ended. */
+function startTaker(lock: string): Running {
+  const program = `
+    import { DatabaseSync } from 'node:sqlite'
+    const claim = new DatabaseSync(${JSON.stringify(lock)})
+    for (let isTaken = false; !isTaken; ) {
+      try {
+        claim.exec('BEGIN EXCLUSIVE')
+        isTaken = true
+      } catch {}
+    }
+    console.log('taken')
+    setInterval(() => {}, 1000)`
+  return startCommand(['--input-type=module', '-e', program], { command: process.execPath })
+}
