@@ -1,6 +1,7 @@
 /**
- * Has files found that name each other by a relative path, without asking the file system several times for each. What Node says of one
- * file of a folder holds for those of the same kind beside it, but where it has followed a link.
+ * Makes a start shorter: a file that is imported by a relative path is taken to be where the path says, and of the kind that Node found for
+ * another file of the same folder and extension. Node itself would ask the file system several times for each. Where Node followed a link,
+ * it is asked for the next file as well.
  */
 const { registerHooks } = process.getBuiltinModule('node:module')
 const { readFileSync } = process.getBuiltinModule('node:fs')

@@ -81,10 +81,10 @@ async function copyOfSource() {
   for (const part of ['bin', 'src', 'package.json']) {
     await cp(join(root, part), join(folder.path, part), { recursive: true })
   }
-  await mkdir(join(folder.path, 'node_modules'))
   return {
     root: folder.path,
     async add(...names: readonly string[]): Promise<void> {
+      await mkdir(join(folder.path, 'node_modules'), { recursive: true })
       for (const name of names) {
         await cp(join(root, 'node_modules', name), join(folder.path, 'node_modules', name), { recursive: true })
       }

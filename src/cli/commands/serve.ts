@@ -22,9 +22,9 @@ const stopWithinMs = 20_000
 const longestWaitSeconds = 15
 /** Who asks in the browser is led to another page first: a daemon that begins a new life answers nobody for a moment. */
 const askedAfterMs = 1000
-/** What a start waits for. */
+/** What the first start of the process waits for. */
 const awaited: ReadonlySet<FailureCode> = new Set<FailureCode>(['database_unreachable', 'queue_unreachable'])
-/** What a later life waits for: while nobody had the store, a command may have taken it. */
+/** What a start after a reload or a restore waits for, too: a command may be using the embedded store, which the daemon had let go. */
 const awaitedAgain: ReadonlySet<FailureCode> = awaited.union(new Set<FailureCode>(['already_active']))
 
 /** Runs the daemon until it is asked to stop. It lives again after a restore, and with another configuration after SIGHUP. */
