@@ -10,7 +10,7 @@ import type { Db } from '../../store/schema.ts'
 import { entriesOf } from './decide-people.ts'
 import type { Stage } from './stage.ts'
 
-const pageSize = 1000
+const defaultPageSize = 1000
 
 /** What is about single people is decided by itself, and waits behind nothing. */
 const ofOnePerson: ReadonlySet<string> = new Set(['retractions', 'rekeyed', 'pinned'])
@@ -28,13 +28,18 @@ export type Aside = { readonly part: SetAside } | { readonly whole: PlanCounts; 
  */
 export async function setAside(
   { db, connection, stage, decider }: { db: Db; connection: string; stage: Stage; decider: Decider },
-  { verdicts, pairs, behindHeld }: { verdicts: readonly Verdict[]; pairs: readonly Pair[]; behindHeld: boolean },
+  {
+    verdicts,
+    pairs,
+    behindHeld,
+    pageSize = defaultPageSize,
+  }: { verdicts: readonly Verdict[]; pairs: readonly Pair[]; behindHeld: boolean; pageSize?: number },
 ): Promise<Aside | null> {
   const failed = verdicts.filter(({ ok }) => !ok)
   if (failed.some(({ name }) => !guardsOfPeople.has(name))) return null
   const stopped = new Set(failed.map(({ name }) => name))
   const told = decider.toldBy(stopped)
-  const waiting = await whoWaits(db, connection, { told, failed, behindHeld })
+  const waiting = await whoWaits(db, connection, { told, failed, behindHeld, pageSize })
   if (waiting.length === 0) return null
 
   const goesOn: PlannedPerson[] = []
@@ -53,10 +58,10 @@ export async function setAside(
   const isWhole = waiting.length === told.length && waiting.every(({ runId }) => runId === null) && goesOn.length === 0
   if (isWhole && isEmpty(decider.counts())) return { whole: counts, counted }
 
-  for (let start = 0; start < waiting.length; start += pageSize) {
+  // Everybody is dropped before anybody is put: who goes on stands on another page than among those who wait.
+  for (let start = 0; start < waiting.length; start += pageSize)
     await stage.drop(waiting.slice(start, start + pageSize).map(({ identityId }) => identityId))
-    await stage.put(goesOn.slice(start, start + pageSize))
-  }
+  for (let start = 0; start < goesOn.length; start += pageSize) await stage.put(goesOn.slice(start, start + pageSize))
   people.sort((a, b) => compareKeys(a.identityId, b.identityId))
   const digest = planDigest(people.flatMap(({ change }) => change ?? []))
   return { part: { people, counts, counted, digest, guards: verdicts, pairs, events: [...events.values()] } }
@@ -82,7 +87,13 @@ async function whoWaits(
     told,
     failed,
     behindHeld,
-  }: { told: ReturnType<Decider['toldBy']>; failed: readonly Verdict[]; behindHeld: boolean },
+    pageSize,
+  }: {
+    told: ReturnType<Decider['toldBy']>
+    failed: readonly Verdict[]
+    behindHeld: boolean
+    pageSize: number
+  },
 ): Promise<Waiting[]> {
   const held = behindHeld ? await heldEventRuns(db, connection) : []
   if (held.length === 0 && failed.length === 0) return []

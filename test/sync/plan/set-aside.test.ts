@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDecider } from '../../../src/identity/decider.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { rejectsOf } from '../../../src/store/audit/history.ts'
@@ -7,9 +8,12 @@ import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { stagePeople } from '../../../src/store/plans/plans.ts'
 import { getRun, listRuns, type Run } from '../../../src/store/runs/runs.ts'
+import { stagePage } from '../../../src/sync/plan/decide-people.ts'
+import { setAside } from '../../../src/sync/plan/set-aside.ts'
+import { memoryStage } from '../../../src/sync/plan/stage.ts'
 import { approveRun, cancelRun, classValue, rejectRun, requestRun } from '../../../src/sync/sync.ts'
 import { type HrEvent, heldRun, later, receive, terminated, updated, webhookFeed } from '../../helpers/events.ts'
-import { entry } from '../../helpers/records.ts'
+import { entry, nightly, sighting } from '../../helpers/records.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../../helpers/world.ts'
 
@@ -119,6 +123,30 @@ describe.each(databases)('on $name', ({ place }) => {
 
     expect((await person('E0004'))?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     expect((await eventsOf(world)).filter((state) => state === 'rejected').length).toBe(8)
+  })
+
+  test('of more people who wait than a page holds, every departure stays in the plan', async () => {
+    await using opened = await open()
+    const { db } = opened.world.sync.store
+    const context = nightly({ mode: 'delta', asOf: '2026-11-20T02:30:00.000Z' })
+    const rules = { context, acceptedAsOf: null, inOrder: true, everybody: false, rejectsKept: 10 }
+    const [stage, decider] = [memoryStage(), createDecider(rules)]
+    const leavers = ['E0005', 'E0006', 'E0007']
+    for (const id of staff(7).map(({ id }) => id)) {
+      const event = { asOf: at, statesEmployment: false, leavingDate: undefined }
+      decider.see(sighting(id, { ...event, fields: { email: `new-${id}@acme.example` } }))
+      if (leavers.includes(id)) decider.see(sighting(id, { ...event, fields: {}, leavingDate: '2026-11-19' }))
+    }
+    const place = { db, connection: 'acme', stage, decider, isFirst: false, signal: new AbortController().signal }
+    await stagePage(place, decider.lastPage())
+    const verdicts = [{ name: 'emailChanges', actual: 7, limit: 2, ok: false }]
+
+    const aside = await setAside(place, { verdicts, pairs: [], behindHeld: false, pageSize: 2 })
+    const staged = (await Array.fromAsync(stage.changes())).flat().map(({ change }) => [change.identityId, change.kind])
+
+    expect(staged).toEqual(leavers.map((id) => [id, 'leave']))
+    expect(decider.counts()).toMatchObject({ leave: 3, update: 0 })
+    expect(aside).toMatchObject({ part: { counts: { update: 7 } } })
   })
 
   test('too many e-mail changes wait, and neither departures nor other changes do', async () => {
