@@ -79,7 +79,7 @@ export type DeciderRules = {
   readonly inOrder: boolean
   /** People without a difference are sent as well. */
   readonly everybody: boolean
-  /** So many rejects are kept one by one; all of them are counted. */
+  /** Maximum number of rejects kept one by one, besides the first of each event; all of them are counted. */
   readonly rejectsKept: number
   /** What is wrong with the accepted exports already. */
   readonly known?: KnownFaults
@@ -175,6 +175,7 @@ export function createDecider({
   const fallenOut: string[] = []
   const tallied = tally(knownFaults)
   const rejects: Reject[] = []
+  const rejectedEvents = new Set<string | undefined>()
   const standing = new Map<string, { reject: Reject; times: number }>()
   const notKept = new Set<string>()
   const account: { -readonly [K in keyof Account]: Account[K] } = {
@@ -196,7 +197,7 @@ export function createDecider({
 
   return {
     account: account as Account,
-    /** The first rejects, in the order in which they were found. */
+    /** The first rejects and the first of each event, in the order in which they were found. */
     get rejects(): readonly Reject[] {
       return departures.size === 0 ? rejects : rejects.map(withDeparture)
     },
@@ -491,8 +492,11 @@ export function createDecider({
   }
 
   function keep(found: readonly Reject[]): void {
-    rejects.push(...found.slice(0, rejectsKept - rejects.length))
     for (const reject of found) {
+      // Of each event the first is kept, however many there are: an event without one counts as understood.
+      const isFirstOfEvent = reject.event !== undefined && !rejectedEvents.has(reject.event)
+      if (isFirstOfEvent) rejectedEvents.add(reject.event)
+      if (isFirstOfEvent || rejects.length < rejectsKept) rejects.push(reject)
       const before = standing.get(reject.fingerprint)
       if (before) {
         before.times++

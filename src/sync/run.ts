@@ -11,7 +11,7 @@ import type { DeliveredBy } from '../store/plans/batches.ts'
 import { writeOutEntries } from '../store/plans/entries.ts'
 import { acceptIndex, keepIndex, keepPart } from '../store/plans/export-index.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
@@ -418,9 +418,6 @@ export async function decideSource(
     return
   }
   if (outcome === 'refused') await refuseEvents(tx, { runId: run.id, reason: 'the plan was rejected' })
-  // Where not every rejected row is known, none of the events can be let go.
-  else if ((run.counts?.rejected ?? 0) > rejectsKept)
-    await refuseEvents(tx, { runId: run.id, reason: 'too many items of its run were rejected to tell which' })
   else await settleEvents(tx, { runId: run.id, rejected: await rejectedEvents(tx, run.id) })
 }
 

@@ -30,7 +30,7 @@ import { dropIndex } from './export-index.ts'
 
 export type StagedChange = { readonly change: Change; readonly origin: Origin | null }
 
-/** Rejects beyond this number are counted and not kept one by one. */
+/** Rejects beyond this number are counted and not kept one by one, but for the first of each event. */
 export const rejectsKept = 10_000
 
 /** Removes whatever an earlier attempt at this run left behind. */
@@ -316,7 +316,7 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     insert into rejects
       (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted)
     select ${id}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted
-    from jsonb_to_recordset(${JSON.stringify(plan.rejects.slice(0, rejectsKept))}::jsonb)
+    from jsonb_to_recordset(${JSON.stringify(plan.rejects)}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
         fingerprint text, unlisted jsonb)`.execute(tx)
   if (plan.header) await keepHeader(tx, id, plan.header)

@@ -195,18 +195,25 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(await listEvents(db, { connection: 'acme', state: 'rejected' })).toEqual([])
     })
 
-    test('no event is let go where more items were rejected than are kept', async () => {
+    test('no event in which something was rejected is let go, however many items and cells were rejected before it', async () => {
       await using opened = await open(webhookFeed({ events: '/items' }))
       const { world } = opened
       await world.night(staff(20))
-      const items = Array.from({ length: 5001 }, () => ({ type: 'terminated', employee: {} }))
-      await receive(world, JSON.stringify({ items }), JSON.stringify({ items, more: true }))
+      const at = '2026-11-20T02:10:00.000Z'
+      const nobody = Array.from({ length: 5001 }, () => ({ type: 'terminated', at, employee: {} }))
+      const cells = Array.from({ length: 5001 }, () => updated('E0002', 'Lead', at, { start: '13/13/2020' }))
+      const unknown = [{ type: 'resigned', at, employee: { id: 'E0004', left: '2026-11-19' } }]
+      const events = [nobody, cells, unknown, [updated('E0005', 'Lead', at)]]
+      for (const items of events) await receive(world, JSON.stringify({ items }))
       await later(world, 6)
 
-      expect((await lastRun(world)).state).toBe('unchanged')
+      const kept = expect.toSatisfy((bytes: number) => bytes > 0)
+      expect((await lastRun(world)).counts).toMatchObject({ rejected: 5002, incomplete: 5001, update: 2 })
       expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([
-        { state: 'rejected', reason: expect.stringContaining('too many items') },
-        { state: 'rejected', bytes: expect.toSatisfy((bytes: number) => bytes > 0) },
+        { state: 'rejected', bytes: kept },
+        { state: 'rejected', reason: expect.stringContaining('employee.start'), bytes: kept },
+        { state: 'rejected', reason: expect.stringContaining('type'), bytes: kept },
+        { state: 'settled', bytes: 0 },
       ])
     })
 
