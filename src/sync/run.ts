@@ -1,6 +1,7 @@
 import type { Reading } from '../connectors/connector.ts'
 import { Failure } from '../errors.ts'
 import type { Verdict } from '../identity/change.ts'
+import { areCovered, judgesFaults } from '../identity/guards/covered.ts'
 import { doubtsValues, untainted } from '../identity/guards/taints.ts'
 import type { Payload } from '../queue/jobs.ts'
 import { dropSolvedProblems, rejectedEvents } from '../store/audit/history.ts'
@@ -11,8 +12,9 @@ import type { DeliveredBy } from '../store/plans/batches.ts'
 import { writeOutEntries } from '../store/plans/entries.ts'
 import { acceptIndex, keepIndex, keepPart } from '../store/plans/export-index.ts'
 import { storeGoingOn } from '../store/plans/go-on.ts'
-import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics } from '../store/plans/plans.ts'
+import { clearPlan, commitPlan, dropPlan, markPlanned, refreshStatistics, rejectsKept } from '../store/plans/plans.ts'
 import { storeSetAside } from '../store/plans/set-aside.ts'
+import { hasNewFaults } from '../store/rejects/standing.ts'
 import { keepAccount } from '../store/runs/accounts.ts'
 import { type ClaimedRun, claimRun, holdsRun, releaseRun } from '../store/runs/claims.ts'
 import { noteConfiguration } from '../store/runs/configured.ts'
@@ -284,9 +286,7 @@ async function accept(ctx: SyncContext, claim: ClaimedRun, connection: SyncConne
 
   const failing = heldReason(run.guards ?? [])
   const approved = run.options.again && { ...run.options.again, run: await getRun(db, run.options.again.runId) }
-  const isSame =
-    approved?.digest === run.digest && approved.run?.state === 'superseded' && coversGuards(approved.run, run)
-  const by = isSame ? approved.by : null
+  const by = approved && (await isApproved(db, run, approved)) ? approved.by : null
   if (failing !== '' && by === null) {
     const again = approved && `made again after ${approved.by} approved run ${approved.runId}: ${approved.run?.moved}`
     const reason = again ? `${failing}; ${again}` : failing
@@ -365,10 +365,16 @@ export function expiryOf({ approvals }: SyncConnection, now: Date): Date {
   return new Date(now.getTime() + approvals.expireHours * hourMs)
 }
 
-/** Whether a person who approved `before` has seen every guard that fails now. */
-function coversGuards(before: Run | null, { guards }: Run): boolean {
-  const seen = new Set(before?.guards?.filter(({ ok }) => !ok).map(({ name }) => name))
-  return (guards ?? []).every(({ ok, name }) => ok || seen.has(name))
+/** Whether the approval of a held plan covers the one that was made in its place: it does the same, and finds nothing that was not seen. */
+async function isApproved(
+  db: Db,
+  { id: runId, connection, digest, guards }: Run,
+  approved: { readonly digest: string; readonly run: Run | null },
+): Promise<boolean> {
+  if (approved.digest !== digest || approved.run?.state !== 'superseded') return false
+  if (!areCovered(guards ?? [], approved.run.guards ?? [])) return false
+  if (!(guards ?? []).some(({ ok, name }) => !ok && judgesFaults(name))) return true
+  return !(await hasNewFaults(db, { connection, runId, approved: approved.run.id, kept: rejectsKept }))
 }
 
 /** The time zone in which the days of a run's dates end. */

@@ -15,7 +15,16 @@ import {
   retractPerson,
 } from '../../src/sync/sync.ts'
 import { databases } from '../helpers/servers/databases.ts'
-import { type Host, openWorld, peopleOn, staff, startHost, type World } from '../helpers/world.ts'
+import {
+  change,
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+} from '../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -204,6 +213,59 @@ describe.each(databases)('an approval on $name', ({ place }) => {
       expect(held.counts).toMatchObject({ leave: 10 })
       expect(await world.runOf(again.id)).toMatchObject({ state: 'held', counts: { leave: 13 } })
       expect(await separated()).toBe(0)
+    })
+  })
+
+  describe('does not cover what a newer export holds besides the same changes', () => {
+    type Row = Partial<HrPerson>
+    const export_ = (rows: Readonly<Record<string, Row>>) =>
+      change(staff(20), { id: 'E0020', title: 'Lead' }, ...Object.entries(rows).map(([id, row]) => ({ ...row, id })))
+    const bad = (from: number, to: number): Record<string, Row> =>
+      Object.fromEntries(
+        staff(20)
+          .slice(from, to)
+          .map(({ id }) => [id, { start: 'n/a' }]),
+      )
+    const status = (of: string, ...ids: string[]): Record<string, Row> =>
+      Object.fromEntries(ids.map((id) => [id, { status: of }]))
+
+    test.each([
+      ['more rows that cannot be read', bad(0, 8), bad(0, 12)],
+      ['as many other rows that cannot be read', bad(0, 8), bad(8, 16)],
+      ['a value that nobody saw', status('Sabbatical', 'E0001'), status('Gone', 'E0002', 'E0003')],
+      ['a value in more rows', status('Gone', 'E0001'), status('Gone', 'E0001', 'E0002')],
+    ])('%s', async (_, before, after) => {
+      await using opened = await open()
+      const { world } = opened
+      const held = await world.night(export_(before), { asOf: '2026-11-20T01:00:00.000Z' })
+      await classValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
+      world.hrSays(export_(after), '2026-11-20T02:00:00.000Z')
+
+      const { id } = await approveRun(world.sync, decision(held))
+      await world.drain()
+      const again = await world.runOf(id)
+      await approveRun(world.sync, decision(again))
+      await world.drain()
+
+      expect(held.state).toBe('held')
+      expect(again).toMatchObject({ state: 'held', digest: held.digest, decidedBy: null })
+      expect(again.reason).toContain(`made again after ana approved run ${held.id}`)
+      expect(await world.runOf(id)).toMatchObject({ state: 'finished', decidedBy: 'ana' })
+    })
+
+    test('but it covers one that holds less', async () => {
+      await using opened = await open()
+      const { world } = opened
+      const held = await world.night(export_({ ...bad(0, 8), ...status('Sabbatical', 'E0011') }), {
+        asOf: '2026-11-20T01:00:00.000Z',
+      })
+      await classValue(world.sync, { connection: 'acme', value: 'Sabbatical', meaning: 'employed', by: 'ben' })
+      world.hrSays(export_({ ...bad(0, 7), ...status('Sabbatical', 'E0011') }), '2026-11-20T02:00:00.000Z')
+
+      const { id } = await approveRun(world.sync, decision(held))
+      await world.drain()
+
+      expect(await world.runOf(id)).toMatchObject({ state: 'finished', decidedBy: 'ana', digest: held.digest })
     })
   })
 

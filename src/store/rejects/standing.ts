@@ -29,6 +29,30 @@ export async function knownFaults(
   return { rejects: new Map(rejects.map((row) => [row.fingerprint, row.accepted_times])), values: named }
 }
 
+/**
+ * Whether a run found a fault that neither the `approved` run nor any accepted export had, or had less often. True also where there are
+ * more faults than are kept one by one, so that it cannot be known.
+ */
+export async function hasNewFaults(
+  db: Db,
+  { connection, runId, approved, kept }: { connection: string; runId: string; approved: string; kept: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ is_new: boolean }>`
+    with found as (
+      select fingerprint, count(*) as times from rejects
+      where run_id = ${runId} and not exists (
+        select 1 from unlisted_values known
+        where known.connection = ${connection} and known.field = unlisted ->> 'field'
+          and lower(known.value) = lower(unlisted ->> 'value'))
+      group by fingerprint
+    ), seen as (select fingerprint, count(*) as times from rejects where run_id = ${approved} group by fingerprint)
+    select (select count(*) from rejects where run_id = ${runId}) >= ${kept} or exists (
+      select 1 from found left join seen using (fingerprint)
+        left join standing_rejects accepted on accepted.connection = ${connection} and accepted.fingerprint = found.fingerprint
+      where found.times > greatest(seen.times, accepted.accepted_times, 0)) as is_new`.execute(db)
+  return rows[0]?.is_new ?? true
+}
+
 type Noted = {
   readonly runId: string
   readonly connection: string

@@ -1,0 +1,30 @@
+import type { Verdict } from '../change.ts'
+
+/**
+ * Whether the verdicts `now` find nothing that the `approved` ones did not. Both plans make the same changes, so numbers are enough for what
+ * guards count of changes. A verdict without a number is compared by its words, and changed keys pair by pair. Rows that cannot be read are
+ * compared one by one where they are stored.
+ */
+export function areCovered(now: readonly Verdict[], approved: readonly Verdict[]): boolean {
+  const seen = new Map(approved.filter(({ ok }) => !ok).map((verdict) => [verdict.name, verdict]))
+  return now.every((verdict) => {
+    if (verdict.ok) return true
+    const before = seen.get(verdict.name)
+    if (before === undefined || verdict.actual > before.actual) return false
+    return (
+      (verdict.limit !== null || verdict.reason === before.reason) &&
+      (verdict.name !== 'rekeyed' || areSame(verdict, before))
+    )
+  })
+}
+
+function areSame({ hints = [] }: Verdict, { hints: before = [] }: Verdict): boolean {
+  return hints.length === before.length && hints.every((hint, at) => hint === before[at])
+}
+
+const ofFaults: ReadonlySet<string> = new Set(['rejectedRows', 'unlistedValues', 'unreadableKeys'])
+
+/** Whether a guard judges rows that cannot be read, of which the number alone says too little. */
+export function judgesFaults(guard: string): boolean {
+  return ofFaults.has(guard)
+}
