@@ -21,8 +21,6 @@ export type SourceIdentity = {
   readonly textBytes?: number
   /** Equal for the same content in the same place, different for anything newer. */
   readonly version: string
-  /** The sender's own name for this version (an ETag). With it, only a newer version is asked for. */
-  readonly validator?: string
   /** More exports wait to be read after this one. */
   readonly more?: boolean
 }
@@ -87,8 +85,6 @@ export type Reading = {
 export type OpenOptions = {
   readonly now: () => Date
   readonly signal: AbortSignal
-  /** The source of the last accepted plan. */
-  readonly last: SourceIdentity | null
   /** Which of these versions were already taken, that is, accepted or refused by a person. */
   readonly taken: (versions: readonly string[]) => Promise<ReadonlySet<string>>
 }

@@ -206,7 +206,7 @@ async function* checkSource(
   const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${classed.message}`] : []
   const mapping = isUnknown ? feed.mapping : withClassed(feed.mapping, classed.get(connection.name) ?? [])
   yield await tested(name, async () => {
-    const opened = await feed.connector.open({ now, signal, last: null, taken: async () => new Set() })
+    const opened = await feed.connector.open({ now, signal, taken: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
     const found = await lookOver(opened, { ...feed, mapping }, { now: now(), signal })

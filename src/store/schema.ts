@@ -17,7 +17,6 @@ export type RunSource = {
   /** In UTF-8, decrypted and unpacked; left out where that is no other size. */
   readonly textBytes?: number
   readonly version: string
-  readonly validator?: string
   readonly more?: boolean
 }
 

@@ -22,15 +22,7 @@ export type AnswerHeaders = Dispatcher.ResponseData['headers']
 export type HttpClient = AsyncDisposable & {
   /** Fetches an address on the host of the source. Refusals call it `where`. */
   readonly get: (url: URL, options: { readonly where: string }) => Promise<HttpAnswer>
-  /** The same, or null if the server says that nothing is new. */
-  readonly getIfNew: (
-    url: URL,
-    options: { readonly where: string; readonly conditions: Conditions },
-  ) => Promise<HttpAnswer | null>
 }
-
-/** The headers of a conditional request, such as If-None-Match. */
-export type Conditions = Readonly<Record<string, string>>
 
 export type Surroundings = {
   readonly place: ConnectorPlace
@@ -74,9 +66,7 @@ export async function openHttpClient(source: HttpSource, surroundings: Surroundi
     budget: { leftBytes: source.maxBytes, maxBytes: source.maxBytes },
   }
   return {
-    get: async (url, { where }) =>
-      (await fetched(trip, { url, where, conditions: {} })) ?? Promise.reject(refusedStatus(304, where, null)),
-    getIfNew: (url, { where, conditions }) => fetched(trip, { url, where, conditions }),
+    get: (url, { where }) => fetched(trip, { url, where }),
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }
@@ -90,9 +80,9 @@ type Trip = {
   readonly budget: Budget
 }
 
-type Wish = { readonly url: URL; readonly where: string; readonly conditions: Conditions }
+type Wish = { readonly url: URL; readonly where: string }
 
-async function fetched(trip: Trip, wish: Wish): Promise<HttpAnswer | null> {
+async function fetched(trip: Trip, wish: Wish): Promise<HttpAnswer> {
   let url = wish.url
   for (let hops = 0; hops <= redirectLimit; hops += 1) {
     checkHost(url, trip.home, wish.where)
@@ -103,7 +93,6 @@ async function fetched(trip: Trip, wish: Wish): Promise<HttpAnswer | null> {
       return { url, headers, body }
     }
     giveUp(response)
-    if (status === 304 && Object.keys(wish.conditions).length > 0) return null
     if (!redirects.has(status)) throw refusedStatus(status, wish.where, null)
     url = targetOf(headers.location, url, wish.where)
   }
@@ -124,17 +113,13 @@ async function patiently(trip: Trip, wish: Wish): Promise<Dispatcher.ResponseDat
   }
 }
 
-function requested(
-  { agent, source, place, stop }: Trip,
-  { url, where, conditions }: Wish,
-): Promise<Dispatcher.ResponseData> {
+function requested({ agent, source, place, stop }: Trip, { url, where }: Wish): Promise<Dispatcher.ResponseData> {
   return stoppable(stop, where, async () => {
     const headers = {
       'user-agent': 'rollcall',
       accept: source.format === 'json' ? 'application/json' : 'text/csv, */*;q=0.5',
       ...lowerCased(source.headers),
       'accept-encoding': 'identity',
-      ...conditions,
       ...(await credentialHeaders(source, place)),
     }
     const path = url.pathname + url.search

@@ -5,19 +5,18 @@ import { unreadable } from '../file/failures.ts'
 import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'
-import { type AnswerHeaders, type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
+import { type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
 import { fetchPages, type Pages, readRecords } from './pages.ts'
 import type { HttpSource } from './settings.ts'
 import { openSpool, type Spool } from './spool.ts'
 
 const nameLimit = 100
 const addressLimit = 200
-const settledMs = 60_000
-const entityTag = /^(?:W\/)?"[\x21\x23-\x7e]{0,500}"$|^[A-Za-z0-9._:/+=-]{1,500}$/
 
 /**
  * Reads a list of people over HTTP. Opening the source fetches one CSV export, or every page of a JSON list, and the rows are streamed
- * from the disk afterwards. If one page fails, the whole list is refused.
+ * from the disk afterwards. If one page fails, the whole list is refused. The list is always fetched whole, without If-None-Match: an
+ * unchanged list still states who is absent, and its plan also rests on settings and answers that the server does not know.
  */
 export function httpConnector(
   source: HttpSource,
@@ -30,8 +29,7 @@ export function httpConnector(
       await using client = await openHttpClient(source, { place, resolve, signal: options.signal })
       const url = new URL(source.url)
       const where = `${url.origin}${url.pathname}`.slice(0, addressLimit)
-      const first = await client.getIfNew(url, { where, conditions: conditionsOf(source, options.last) })
-      if (!first) return nothingNew(startedAt)
+      const first = await client.get(url, { where })
       const fetched: Fetched = { place, client, first, startedAt, where, name: nameOf(url), signal: options.signal }
       return source.format === 'csv' ? await readExport(source, fetched) : await readPages(source, fetched)
     },
@@ -48,10 +46,6 @@ type Fetched = {
   readonly signal: OpenOptions['signal']
 }
 
-function nothingNew(now: Date): Reading {
-  return { mode: 'delta', asOf: now.toISOString(), source: null, headers: [], rows: (async function* () {})() }
-}
-
 async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading> {
   const { place, first, where, name, signal } = fetched
   checkContentType(first, { where, format: 'csv' })
@@ -66,7 +60,7 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
   }
   const file = await spool.finish(name)
   const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
-  const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex'), answer: first })
+  const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
   const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes }
   return { ...reading, rows: thenDispose(rows, opening.move()) }
 }
@@ -76,9 +70,8 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(place.spoolDir))
   const pages = await fetchPages(source, { ...fetched, spool })
-  const { headers, counts, bytes, digest, stated, warnings } = pages
-  // The first of several pages may stay the same while a later page changes.
-  const identity = identityOf(source, { name, bytes, digest, answer: counts.length === 1 ? first : null })
+  const { headers, bytes, digest, stated, warnings } = pages
+  const identity = identityOf(source, { name, bytes, digest })
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
   const rows = spooledRows(spool, { name, pages, signal })
   const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, warnings: () => warnings }
@@ -111,43 +104,15 @@ async function* thenDispose(
   yield* rows
 }
 
-type Content = {
-  readonly name: string
-  readonly bytes: number
-  readonly digest: string
-  /** The answer that a later conditional request refers to; null if it is only a part of the list. */
-  readonly answer: HttpAnswer | null
-}
+type Content = { readonly name: string; readonly bytes: number; readonly digest: string }
 
-function identityOf(source: HttpSource, { name, bytes, digest, answer }: Content): SourceIdentity {
-  const validator = answer ? validatorOf(source, answer.headers) : undefined
-  const version = createHash('sha256').update(`${source.url}\n${digest}`).digest('hex')
-  return { name, bytes, version: `sha256:${version}`, ...(validator !== undefined && { validator }) }
+function identityOf({ url }: HttpSource, { name, bytes, digest }: Content): SourceIdentity {
+  const version = createHash('sha256').update(`${url}\n${digest}`).digest('hex')
+  return { name, bytes, version: `sha256:${version}` }
 }
 
 /** A name for the list: the last part of its address, or the host. */
 function nameOf(url: URL): string {
   const last = url.pathname.split('/').findLast((part) => part !== '') ?? url.hostname
   return last.slice(0, nameLimit)
-}
-
-/** The headers that ask only for a newer version than the last one. There are none if the last one was read from another address or with other settings. */
-function conditionsOf(source: HttpSource, last: SourceIdentity | null): Readonly<Record<string, string>> {
-  const [place, header = '', ...words] = (last?.validator ?? '').split(' ')
-  return place === placeOf(source) ? { [header]: words.join(' ') } : {}
-}
-
-/** What `conditionsOf` needs to ask for a newer version than this answer; undefined if the server gives nothing to rely on. */
-function validatorOf(source: HttpSource, headers: AnswerHeaders): string | undefined {
-  const { etag, date, 'last-modified': modified } = headers
-  if (typeof etag === 'string' && entityTag.test(etag)) return `${placeOf(source)} if-none-match ${etag}`
-  if (typeof modified !== 'string' || typeof date !== 'string') return undefined
-  // The header holds whole seconds. A list that changed just before the answer may change again within the same second.
-  const isSettled = Date.parse(date) - Date.parse(modified) >= settledMs
-  return isSettled ? `${placeOf(source)} if-modified-since ${new Date(modified).toUTCString()}` : undefined
-}
-
-/** Identifies the address and the settings: the same bytes read with other settings are news. Holds no secrets. */
-function placeOf({ bearer, basic, apiKey, clientCertificate, decrypt, ...reading }: HttpSource): string {
-  return createHash('sha256').update(JSON.stringify(reading)).digest('hex').slice(0, 16)
 }

@@ -11,7 +11,7 @@ import {
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { areUndecided, type FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { acceptedSource, markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
+import { markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { readReadable } from './readable-events.ts'
@@ -50,12 +50,8 @@ export async function openFeed(
     if (webhook?.settings.thin && claim) {
       await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
     }
-    // Values that are not kept are known from the source alone, also where it has nothing new.
-    const { full, verify, restore } = claim?.run.options ?? {}
-    const isReadAgain = !connection.keepValues && (full || verify || restore !== undefined)
-    const last = isReadAgain ? null : (await acceptedSource(db, connection.name)).source
     const taken = (versions: readonly string[]) => takenVersions(db, { connection: connection.name, versions })
-    return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, last, taken }) }
+    return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, taken }) }
   }
   if (name === 'webhook' && webhook) {
     const events = await eventsFor(db, connection.name, claim)
@@ -101,7 +97,7 @@ export async function openSource(
 ): Promise<OpenedFeed> {
   if (!source) throw new Failure('config_invalid', `connection "${connection}" has no source in the configuration`)
   const taken = (versions: readonly string[]) => takenVersions(ctx.store.db, { connection, versions })
-  const reading = await source.connector.open({ now: ctx.now, signal, last: null, taken })
+  const reading = await source.connector.open({ now: ctx.now, signal, taken })
   return { name: 'source', rules: source, reading }
 }
 

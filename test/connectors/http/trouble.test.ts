@@ -9,6 +9,7 @@ describe('an answer that is no success', () => {
   test.each([
     [204, 'source_unreadable', 'has nothing to give (status 204)'],
     [206, 'source_unreadable', 'gave a part although all was asked for (status 206)'],
+    [304, 'source_unreadable', 'gave an unexpected answer (status 304)'],
     [400, 'source_unreadable', 'does not understand the request (status 400)'],
     [
       401,

@@ -263,7 +263,7 @@ function connect(
 
 function options(): OpenOptions {
   const { signal } = new AbortController()
-  return { now: () => now, signal, last: null, taken: async () => new Set() }
+  return { now: () => now, signal, taken: async () => new Set() }
 }
 
 async function readFrom(server: SshServer, spool: ExportFolder, settings: Settings = {}) {

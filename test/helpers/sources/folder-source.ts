@@ -33,7 +33,7 @@ export function openIn(
 
 export function openOptions(options: Partial<OpenOptions> = {}): OpenOptions {
   const signal = new AbortController().signal
-  return { now: () => new Date(), signal, last: null, taken: async () => new Set(), ...options }
+  return { now: () => new Date(), signal, taken: async () => new Set(), ...options }
 }
 
 /** What was read, of a reading that must have found something. */

@@ -100,7 +100,6 @@ export function openHttp(
   return httpConnector(httpSource(settings), place, resolve && { resolve }).open({
     now: () => new Date('2026-11-20T12:00:00Z'),
     signal: new AbortController().signal,
-    last: null,
     taken: async () => new Set(),
     ...options,
   })

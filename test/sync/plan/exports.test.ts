@@ -170,7 +170,6 @@ describe('a row that is about no person', () => {
     const opened = await feed.connector.open({
       ...about,
       now: () => about.now,
-      last: null,
       taken: async () => new Set(),
     })
 
