@@ -1,15 +1,11 @@
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Kysely, sql } from 'kysely'
+import { readRowsBySize } from '../../database/rows-by-size.ts'
 import { visibleJson } from '../../text/visible.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type ExportHeader, type ExportSequences, exportFormat, ownSetting } from './header.ts'
 import { appliedMigrations, quoted, type StoredTable, storedTables } from './stored-tables.ts'
-
-const mostRows = 1000
-const firstRows = 20
-/** How much of a table is held in memory at a time, about. */
-const pieceBytes = 2 * 1024 * 1024
 
 /**
  * Writes everything that the platform holds at one moment, as one JSON document with a line for each row, and leaves `sink` open.
@@ -56,19 +52,15 @@ function sequencesOf(tables: readonly StoredTable[]): ExportSequences {
 
 /** PostgreSQL writes the rows as it reads them in again, so every kind of value survives. */
 async function* rowsOf(trx: Kysely<PlatformSchema>, { name, columns, order }: StoredTable): AsyncGenerator<string> {
-  const where = name === 'settings' ? sql`where name <> ${sql.lit(ownSetting)}` : sql``
-  const rows = sql`select ${sql.raw(columns.map(quoted).join(', '))} from ${sql.table(name)} ${where}
-    order by ${sql.raw(order.join(', '))}`
-  await sql`declare exported no scroll cursor for select to_json(r)::text as row from (${rows}) r`.execute(trx)
-  let count = firstRows
-  let separator = '\n'
-  for (;;) {
-    const fetched = await sql<{ row: string }>`fetch ${sql.raw(String(count))} from exported`.execute(trx)
-    if (fetched.rows.length === 0) break
-    const piece = visibleJson(fetched.rows.map(({ row }) => row).join(',\n'))
-    yield `${separator}${piece}`
-    separator = ',\n'
-    count = Math.min(mostRows, Math.max(1, Math.floor((pieceBytes / piece.length) * fetched.rows.length)))
+  const rowTexts = {
+    table: name,
+    text: sql`(select to_json(r)::text from (select ${sql.raw(columns.map(quoted).join(', '))}) as r)`,
+    orderBy: sql.raw(order.join(', ')),
+    ...(name === 'settings' && { where: sql`name <> ${sql.lit(ownSetting)}` }),
   }
-  await sql`close exported`.execute(trx)
+  let separator = '\n'
+  for await (const rows of readRowsBySize(trx, rowTexts)) {
+    yield `${separator}${visibleJson(rows.join(',\n'))}`
+    separator = ',\n'
+  }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type KyselyPlugin, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { platformOperations } from '../../../src/contract/platform/platform.ts'
 import { createClient } from '../../../src/http/client/client.ts'
@@ -234,6 +234,28 @@ test('an export shows one moment, whatever is written meanwhile', async () => {
   await writing
 
   expect(tablesOf(document).hris_user_identities).toMatchObject([{ identity_id: 'early' }])
+})
+
+test('an export never asks for many long rows at once, also behind short ones', async () => {
+  await using opened = await openTestPlatform(postgresPlace)
+  const { db } = opened.platform.database
+  await sql`
+    insert into settings (name, value)
+    select 'note ' || lpad(n::text, 2, '0'), repeat('x', case when n > 40 then 1572864 else 1 end) from generate_series(1, 44) n
+  `.execute(db)
+  const largest: number[] = []
+  const watch: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      largest.push(result.rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0))
+      return result
+    },
+  }
+
+  const document = await exported(databaseOperator(db.withPlugin(watch)))
+
+  expect(tablesOf(document).settings).toHaveLength(44)
+  expect(Math.max(...largest)).toBeLessThan(2 * 1024 * 1024)
 })
 
 describe('an export through a running platform', () => {
