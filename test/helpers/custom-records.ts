@@ -67,6 +67,8 @@ export function recordOf({ id, name, department, costCentre, trainings, laptop }
 
 export type RecordOptions = {
   readonly workspaceId: number
+  /** Where the store is, as `openWorld` takes it. */
+  readonly at?: string
   readonly deliver?: RecordRules['deliver']
   readonly target?: Partial<RecordTarget>
   readonly delivery?: SyncConnection['delivery']
@@ -103,7 +105,7 @@ export async function workspaceOf(host: Host, account: string): Promise<number> 
 /** A store whose connection takes records, against a real platform. */
 export async function openRecordWorld(
   client: PlatformClient,
-  { workspaceId, deliver = 'bySource', target, delivery, signing, onBlank = 'clear' }: RecordOptions,
+  { workspaceId, at, deliver = 'bySource', target, delivery, signing, onBlank = 'clear' }: RecordOptions,
 ): Promise<World> {
   const shape = compileShape(recordSchema, properties)
   const property = (field: OwnField) => properties.get(field)
@@ -119,6 +121,7 @@ export async function openRecordWorld(
   })
   const world = await openWorld({
     client,
+    ...(at && { at }),
     ...(signing && { signing }),
     connection: {
       keepValues: signing === undefined,

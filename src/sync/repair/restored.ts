@@ -6,7 +6,7 @@ import { traitsOf, valueDigests } from '../../store/roster/value-digests.ts'
 import type { ClaimedRun } from '../../store/runs/claims.ts'
 import type { Db, Verification } from '../../store/schema.ts'
 import type { SyncConnection, SyncContext } from '../context.ts'
-import type { Endpoint } from '../deliver/endpoint.ts'
+import { type Endpoint, isRemoved } from '../deliver/endpoint.ts'
 import { type Held, isHeld, listHeld } from '../deliver/look-up.ts'
 import { openEndpoint } from '../deliver/target.ts'
 import { asFailure, compareWith, statedBy } from './read-back.ts'
@@ -31,7 +31,7 @@ export async function learnAfterRestore(
   const endpoint = await openEndpoint(ctx, connection, signal)
   if ('kind' in endpoint) throw asFailure(connection, endpoint)
   const listed = new Set<string>()
-  const { counts, people, count, keep, note } = openFindings(ctx, connection, claim)
+  const { counts, people, count, keep } = openFindings(ctx, connection, claim)
 
   const stop = await listHeld(endpoint, async (identities) => {
     for (const { identityId } of identities) listed.add(identityId)
@@ -56,8 +56,12 @@ export async function learnAfterRestore(
   for await (const keys of rosterKeys(db, connection.name)) {
     const entries = await entriesOf(keys.filter((key) => !listed.has(key)))
     const lost = [...entries.values()].filter((entry) => isHeld(endpoint, entry))
-    for (const { identityId, retracted } of lost) if (!retracted) count('lost', identityId)
-    await note(lost.map((entry) => compareWith(endpoint, entry, null)))
+    const findings = lost.map((entry) => findingOfLost(endpoint, entry, restored))
+    findings.forEach((finding, at) => {
+      const { identityId, retracted } = lost[at] as RosterEntry
+      if (!retracted) count('learn' in finding ? 'changed' : 'lost', identityId)
+    })
+    await keep((tx) => noteFindings(tx, findings))
   }
   await keep((tx) => endLearning(tx, connection.name))
   return { listed: listed.size, ...counts, people }
@@ -97,4 +101,21 @@ export function findingOf(from: Pick<Endpoint, 'records'>, entry: RosterEntry, i
   if (isAsBefore || (hasLeft && !hasLeftThere)) return { note: now }
   const record = hasLeftThere ? { ...now.confirmed, separatedAt: identity.separatedAt } : now.confirmed
   return { learn: { identityId, record, traits: null, isNewLeaver: hasLeftThere && !hasLeft } }
+}
+
+/**
+ * A CUSTOM connection holds no record of a person who has left, so whoever is lost there left since the backup; the newest day on which
+ * that can have been is that of the restore. An export that states the person brings the record back. Elsewhere a person who is lost is
+ * sent again: people who have left stay in the list.
+ */
+export function findingOfLost(
+  from: Pick<Endpoint, 'records'>,
+  entry: RosterEntry,
+  { restoredAt }: { readonly restoredAt: Date },
+): Finding {
+  const { identityId, wanted, retracted } = entry
+  const isLeaver = from.records !== null && wanted !== null && retracted === null && !isRemoved(from, wanted)
+  if (!isLeaver) return { note: compareWith(from, entry, null) }
+  const separatedAt = `${restoredAt.toISOString().slice(0, 10)}T00:00:00.000Z`
+  return { learn: { identityId, record: { ...wanted, separatedAt }, traits: null, isNewLeaver: true } }
 }

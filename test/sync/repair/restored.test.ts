@@ -13,9 +13,20 @@ import { migrations } from '../../../src/store/migrations/index.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { findingOf } from '../../../src/sync/repair/restored.ts'
+import { liveRecords, openRecordWorld, recordNight, workers, workspaceOf } from '../../helpers/custom-records.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 import { temporaryFolder } from '../../helpers/sources/folders.ts'
-import { between, change, type Host, openWorld, peopleOn, staff, startHost, without } from '../../helpers/world.ts'
+import {
+  between,
+  change,
+  type Host,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+  without,
+} from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -24,17 +35,32 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const left = '2026-11-20T00:00:00.000Z'
+const backedUpAt = new Date('2026-11-20T03:30:00.000Z')
+const restoredAt = new Date('2026-11-20T05:00:00.000Z')
+
+async function backUp({ sync }: World, file: string): Promise<void> {
+  const { db } = sync.store
+  await beginInstallation(db, backedUpAt)
+  await writeBackup(createWriteStream(file), (take) => dumpStore(db, { version: '0.1.0', now: backedUpAt }, take))
+}
+
+/** Puts a backup into an empty store. */
+async function putBack(at: string, file: string): Promise<void> {
+  await using store = await openDatabase<StoreSchema>({ at, schemas: ['rollcall'], migrations })
+  await store.db.transaction().execute(async (tx) => {
+    await loadStore(tx, readBackup(file))
+    await settleRestored(tx, { until: backedUpAt, now: restoredAt })
+  })
+}
 
 test('after a restore nobody who left since is brought back, and nothing newer is undone', async () => {
   await using folder = await temporaryFolder()
   await using place = await postgresPlace()
   const { client } = await host.tenant()
   const file = join(folder.path, 'rollcall.backup')
-  const backedUpAt = new Date('2026-11-20T03:30:00.000Z')
   const before = staff(20)
   {
     await using world = await openWorld({ client })
-    const { db } = world.sync.store
     await world.night(before)
     // E0003 gets a title that is accepted and not delivered yet; a plan about others is held.
     const off = { person: true }
@@ -45,8 +71,7 @@ test('after a restore nobody who left since is brought back, and nothing newer i
       },
     }))
     await world.night(change(before, { id: 'E0003', title: 'Due' }))
-    await beginInstallation(db, backedUpAt)
-    await writeBackup(createWriteStream(file), (take) => dumpStore(db, { version: '0.1.0', now: backedUpAt }, take))
+    await backUp(world, file)
     off.person = false
     await world.night(
       [
@@ -61,15 +86,9 @@ test('after a restore nobody who left since is brought back, and nothing newer i
     expect(people.get('E0002')?.jobTitle).toBe('Newer')
   }
 
-  {
-    await using store = await openDatabase<StoreSchema>({ at: place.at, schemas: ['rollcall'], migrations })
-    await store.db.transaction().execute(async (tx) => {
-      await loadStore(tx, readBackup(file))
-      await settleRestored(tx, { until: backedUpAt, now: new Date('2026-11-20T05:00:00.000Z') })
-    })
-  }
+  await putBack(place.at, file)
   await using world = await openWorld({ at: place.at, client })
-  world.clock.now = new Date('2026-11-20T05:00:00.000Z')
+  world.clock.now = restoredAt
   await world.minute()
   await world.minute()
 
@@ -88,6 +107,42 @@ test('after a restore nobody who left since is brought back, and nothing newer i
   expect(after.get('E0001')?.separatedAt).toBeNull()
   expect(after.get('E0002')?.jobTitle).toBe('Newest')
 })
+
+test.each(['direct', 'session'] as const)(
+  'after a restore no record of a person who left since is made again, with deliver: %s',
+  async (deliver) => {
+    await using folder = await temporaryFolder()
+    await using place = await postgresPlace()
+    const { client, name } = await host.tenant()
+    const workspaceId = await workspaceOf(host, name)
+    const file = join(folder.path, 'rollcall.backup')
+    const stayed = workers(30).filter(({ id }) => id !== 'E0002')
+    {
+      await using world = await openRecordWorld(client, { workspaceId, deliver })
+      await recordNight(world, workers(30))
+      await backUp(world, file)
+      await recordNight(world, stayed)
+    }
+    await putBack(place.at, file)
+
+    await using world = await openRecordWorld(client, { workspaceId, deliver, at: place.at })
+    world.clock.now = restoredAt
+    await world.minute()
+    await world.minute()
+
+    const [run] = await listRuns(world.sync.store.db, { limit: 1 })
+    expect(run).toMatchObject({ trigger: 'repair', state: 'unchanged', verification: { lost: 0, changed: 1 } })
+    expect((await liveRecords(client)).has('E0002')).toBe(false)
+
+    world.source.asOf = '2026-11-20T06:00:00.000Z'
+    const without = await recordNight(world, stayed)
+    expect([without.state, (await liveRecords(client)).has('E0002')]).toEqual(['unchanged', false])
+    world.source.asOf = '2026-11-21T06:00:00.000Z'
+    const back = await recordNight(world, workers(30))
+    expect(back.counts).toMatchObject({ return: 1 })
+    expect((await liveRecords(client)).has('E0002')).toBe(true)
+  },
+)
 
 test('while the platform cannot be read after a restore, no run plans anything', async () => {
   const { client } = await host.tenant()
