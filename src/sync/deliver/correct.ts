@@ -14,7 +14,7 @@ import {
 } from './attempt.ts'
 import type { Stop } from './classify-answers.ts'
 import { exists, sameDate } from './look-up.ts'
-import { update, updateRecords } from './one-by-one.ts'
+import { update, updateRecords, withoutMissing } from './one-by-one.ts'
 import { isPartial, upsert } from './upsert.ts'
 
 type Person = PendingChange & RecordText
@@ -147,8 +147,4 @@ async function upsertOrUpdate(attempt: Attempt, people: readonly RecordText[]): 
 async function upsertMissing(attempt: Attempt, updated: Results, missing: readonly RecordText[]): Promise<Results> {
   const upserted = await upsert(attempt, missing)
   return { results: new Map([...withoutMissing(updated).results, ...upserted.results]), stop: upserted.stop }
-}
-
-function withoutMissing({ results, stop }: Results): Results {
-  return { results: new Map([...results].filter(([, result]) => result.kind !== 'missing')), stop }
 }

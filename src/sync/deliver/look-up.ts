@@ -17,7 +17,8 @@ export type Held = Stated & { readonly identityId: string; readonly separatedAt:
 
 /**
  * An earlier request of this batch may have reached the platform: people who are there as wanted are settled, the others are left to
- * be sent. If reading would take many requests, all are left: sending again changes nothing twice, and its answer tells as much.
+ * be sent. If reading would take many requests, all are left: sending again changes nothing twice, and its answer tells as much. A
+ * deletion is always made again: that somebody cannot be read does not say that they were deleted.
  */
 export async function settleUncertain(
   attempt: Attempt,
@@ -34,17 +35,15 @@ export async function settleUncertain(
     pending.map(({ identityId }) => identityId),
   )
   if (stop) return { left: pending, stop }
-  const isThere = ({ identityId, kind, json }: PendingChange): boolean => {
+  const isThere = ({ identityId, json }: PendingChange): boolean => {
     const identity = found.get(identityId)
-    return json === null || (attempt.records !== null && kind === 'leave')
-      ? identity === undefined
-      : identity !== undefined && holdsAll(identity, recordOf({ json }))
+    return identity !== undefined && json !== null && holdsAll(identity, recordOf({ json }))
   }
   const { there = [], left = [] } = Object.groupBy(pending, (person) => (isThere(person) ? 'there' : 'left'))
-  const outcomes = there.map(({ identityId, json }) => ({
+  const outcomes = there.map(({ identityId }) => ({
     identityId,
     state: 'confirmed' as const,
-    holds: json === null ? { confirmed: null } : ('wanted' as const),
+    holds: 'wanted' as const,
     answer: { status: 200, message: 'read back: the platform has it' },
   }))
   await record(attempt, outcomes, sentAt)

@@ -13,6 +13,7 @@ import {
 } from './attempt.ts'
 import { classifyAnswer, type Stop } from './classify-answers.ts'
 import { personParams, recordsOf } from './endpoint.ts'
+import { readBack } from './look-up.ts'
 import { isPartial, misshapen } from './upsert.ts'
 
 /** Updates each person by a request of their own, several at once. */
@@ -66,17 +67,25 @@ export async function updateRecords(attempt: Attempt, people: readonly RecordTex
 /** Deletes the people of a batch from the platform, each by a request of their own. A person who is not there counts as deleted. */
 export async function deletePeople(attempt: Attempt, pending: readonly PendingChange[]): Promise<Stop | null> {
   const sentAt = attempt.ctx.now()
-  const { results, stop } = await forEach(attempt, pending, async ({ identityId }) => {
+  const answered = await forEach(attempt, pending, async ({ identityId }) => {
     const answer = await change<AnyAnswer>(attempt, 1, (client, options) =>
       attempt.records === null
         ? client.deleteHrisUserIdentity({ params: personParams(attempt, identityId) }, options)
         : client.deleteCustomDataRecord({ params: { ...recordsOf(attempt).params, recordId: identityId } }, options),
     )
     const classified = classifyAnswer(answer)
-    if (classified.kind === 'done' || classified.kind === 'missing')
-      return { kind: 'taken', status: classified.status, stored: null }
-    return classified.kind === 'refused' ? { ...classified, code: 'person_refused' } : classified
+    switch (classified.kind) {
+      case 'done':
+        return { kind: 'taken', status: classified.status, stored: null }
+      case 'missing':
+        return classified.status === 404 ? { kind: 'missing' } : notDeleted(classified)
+      case 'refused':
+        return notDeleted(classified)
+      default:
+        return classified
+    }
   })
+  const { results, stop } = await confirmMissing(attempt, answered)
   const kinds = new Map(pending.map(({ identityId, kind }) => [identityId, kind]))
   const outcomes = [...results].map(([identityId, result]): PersonOutcome => {
     if (result.kind !== 'taken') return problemOf(identityId, result)
@@ -85,6 +94,34 @@ export async function deletePeople(attempt: Attempt, pending: readonly PendingCh
   })
   await record(attempt, outcomes, sentAt)
   return stop
+}
+
+function notDeleted({ status, message }: { readonly status: number; readonly message: string }): PersonResult {
+  return { kind: 'refused', code: 'person_refused', status, message }
+}
+
+/**
+ * Looks up in the platform's list who is said to be missing. A 404 alone says too little: a gateway that does not know the path, and a
+ * platform without the connection, answer the same.
+ */
+async function confirmMissing(attempt: Attempt, answered: Results): Promise<Results> {
+  const missing = [...answered.results].flatMap(([identityId, { kind }]) => (kind === 'missing' ? [identityId] : []))
+  if (missing.length === 0) return answered
+  const certain = withoutMissing(answered)
+  if (certain.stop) return certain
+  const { found, stop } = await readBack(attempt, missing, { mostOneByOne: 0 })
+  if (stop) return { ...certain, stop }
+  const message = 'the platform says that the person is not there (404), and lists the person'
+  const confirmed = missing.map((identityId): [string, PersonResult] => [
+    identityId,
+    found.has(identityId) ? notDeleted({ status: 404, message }) : { kind: 'taken', status: 404, stored: null },
+  ])
+  return { results: new Map([...certain.results, ...confirmed]), stop: null }
+}
+
+/** Leaves out who is said to be missing. */
+export function withoutMissing({ results, stop }: Results): Results {
+  return { results: new Map([...results].filter(([, result]) => result.kind !== 'missing')), stop }
 }
 
 /** Runs a task for each person, `inFlight` at a time. Begins no further one after a stop or a throw, and waits for those under way. */
