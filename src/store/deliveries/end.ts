@@ -22,7 +22,7 @@ export type AttemptEnd = {
   readonly progressed: boolean
   /** A request of the batch may have reached the platform, or still may. */
   readonly uncertain: boolean
-  /** The keys of the people who were settled by this attempt, unless the whole batch was. */
+  /** The keys of the people who were settled by this attempt. */
   readonly settled: readonly string[]
   readonly now: Date
 }
@@ -57,7 +57,7 @@ export async function endAttempt(db: Db, claim: ClaimedDelivery, end: AttemptEnd
 async function closeBatch(
   db: Db,
   claim: ClaimedDelivery,
-  { batchOutcome, requests, dueAt, uncertain, now }: AttemptEnd & { readonly batchOutcome: RequestOutcome },
+  { batchOutcome, requests, dueAt, uncertain, settled, now }: AttemptEnd & { readonly batchOutcome: RequestOutcome },
 ): Promise<Counts | null> {
   const { runId, batch, attempt, connection } = claim
   const { sentAt, answeredAt } = batchOutcome
@@ -73,8 +73,9 @@ async function closeBatch(
   const ownAnswers = sql`own_answers as (
       ${updateChanges(claim, { ...batchOutcome, people: others })} and exists (select 1 from ended)
     )`
-  const unsettled = sql`changes.state = 'due' and exists (select 1 from ended)`
-  const doubted = sql`doubted as (${putInDoubt({ runId, batch, now, where: unsettled })})`
+  // Also those whom an earlier request of this attempt has settled.
+  const settledNow = sql`(changes.state = 'due' or changes.identity_id = any(${settled})) and exists (select 1 from ended)`
+  const doubted = sql`doubted as (${putInDoubt({ runId, batch, now, where: settledNow })})`
   const solved = sql`solved as (
       delete from problems using ended, changes
       where problems.connection = ${connection} and changes.run_id = ${runId} and changes.batch = ${batch}

@@ -26,7 +26,7 @@ export type RequestOutcome = {
   readonly people: readonly PersonOutcome[]
   readonly sentAt: Date
   readonly answeredAt: Date
-  /** The keys of those of the batch who have a leaving date. */
+  /** The keys of those of them who have a leaving date. */
   readonly leavers: readonly string[]
   /** What the audit trail is to hold of it. */
   readonly acts: readonly NewEntry[]

@@ -19,7 +19,7 @@ type Batch = { readonly runId: string; readonly batch: number; readonly connecti
 /** What became of people in one request. A `step` is that of a correction: its request clears a date. */
 type Answered = {
   readonly people: readonly { readonly identityId: string; readonly state: string; readonly step?: string }[]
-  /** The keys of those of the batch who have a leaving date. */
+  /** The keys of those of them who have a leaving date. */
   readonly leavers: readonly string[]
   readonly sentAt: Date
   readonly answeredAt: Date

@@ -22,7 +22,7 @@ export type Attempt = Endpoint & {
   /** How many people of the batch are due. */
   pending: number
   /** The keys of those who have a leaving date. */
-  leavers: readonly string[]
+  leavers: ReadonlySet<string>
   /** How many outcomes this attempt has noted. */
   settled: number
   /** The keys of the people who are no longer due since. */
@@ -61,7 +61,7 @@ export function newAttempt(ctx: SyncContext, claim: ClaimedDelivery, signal: Abo
     read: null,
     changes: null,
     pending: 0,
-    leavers: [],
+    leavers: new Set(),
     settled: 0,
     settledIds: [],
     uncertain: false,
@@ -128,7 +128,9 @@ export async function record(attempt: Attempt, people: readonly PersonOutcome[],
   const { ctx, claim } = attempt
   const now = ctx.now()
   const acts = actsOf(people, { db: ctx.store.db, claim, changeOf: (identityId) => changeOf(attempt, identityId), now })
-  const outcome = { people, sentAt, answeredAt: now, leavers: attempt.leavers, acts }
+  // Only of these people: another one of the batch may have been refused by an earlier request of this attempt.
+  const leavers = people.map(({ identityId }) => identityId).filter((identityId) => attempt.leavers.has(identityId))
+  const outcome = { people, sentAt, answeredAt: now, leavers, acts }
   const isBatch = people.length === attempt.pending && people.every(({ holds }) => holds === 'wanted')
   if (isBatch) attempt.batchOutcome = outcome
   else if (await recordOutcomes(ctx.store.db, claim, outcome)) reportOutcomes(attempt, people)

@@ -117,11 +117,14 @@ async function carryOut(attempt: Attempt): Promise<Stop | null> {
   const pending = read.changes
   attempt.read = read
   attempt.pending = pending.length
-  attempt.leavers = pending.flatMap(({ identityId, separatedAt }) => (separatedAt === null ? [] : [identityId]))
+  attempt.leavers = new Set(
+    pending.flatMap(({ identityId, separatedAt }) => (separatedAt === null ? [] : [identityId])),
+  )
   if (claim.kind === 'session') return await deliverSession(attempt, pending)
+  if (claim.kind === 'delete') return await deletePeople(attempt, pending)
   const { left, stop } = claim.uncertain ? await settleUncertain(attempt, pending) : { left: pending, stop: null }
   if (stop || left.length === 0) return stop
-  return claim.kind === 'delete' ? await deletePeople(attempt, left) : await upsertOrCorrect(attempt, left)
+  return await upsertOrCorrect(attempt, left)
 }
 
 function leftAlone({ until, code, reason }: StandingBlock, now: Date): Stop {

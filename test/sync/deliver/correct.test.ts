@@ -166,3 +166,39 @@ test('a joiner who has left and whom the platform holds with another date is rea
   expect(run.state).toBe('finished')
   expect((await peopleOn(client)).get('E0002')?.separatedAt).toBe('2026-11-05T00:00:00.000Z')
 })
+
+test('a leaver who is refused beside one whose date needs a second request is not acknowledged', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  await world.night(staff(10))
+  const { db } = world.sync.store
+  const [connection] = await connectionStates(db)
+  await client.upsertHrisUserIdentities({
+    params: { connectionId: connection?.targetId ?? 0 },
+    body: [{ identityId: 'E0001', separatedAt: '2026-01-01T00:00:00.000Z' }],
+  })
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) => {
+      const isGuilty = input.params.userIdentityId === 'identity-id:E0002'
+      return isGuilty ? refusal : await real.updateHrisUserIdentity(input, options)
+    },
+  }))
+
+  const run = await world.night(
+    change(staff(10), { id: 'E0001', left: '2026-11-05' }, { id: 'E0002', left: '2026-11-05' }),
+    { asOf: nextNight },
+  )
+
+  const clocks = await db
+    .selectFrom('leavers')
+    .select(['identity_id', 'acknowledged_at'])
+    .orderBy('identity_id')
+    .execute()
+  const people = await peopleOn(client)
+  expect(run).toMatchObject({ state: 'finished_with_problems', confirmed: 1, problems: 1 })
+  expect(people.get('E0002')?.separatedAt).toBeNull()
+  expect(clocks).toEqual([
+    { identity_id: 'E0001', acknowledged_at: expect.any(Date) },
+    { identity_id: 'E0002', acknowledged_at: null },
+  ])
+})

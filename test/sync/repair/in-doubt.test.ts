@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { doubtTallies } from '../../../src/store/in-doubt.ts'
 import { listRuns } from '../../../src/store/runs/runs.ts'
-import { cancelRun, readBackInDoubt, requestRun } from '../../../src/sync/sync.ts'
+import { cancelRun, readBackInDoubt, requestRun, sweep } from '../../../src/sync/sync.ts'
 import { faults } from '../../helpers/faults/faults.ts'
 import type { Seen } from '../../helpers/faults/proxy.ts'
 import { openStory, type Story } from '../../helpers/faults/story.ts'
-import { between, type Host, peopleOn, readInDoubt, startHost } from '../../helpers/world.ts'
+import { between, change, type Host, openWorld, peopleOn, readInDoubt, staff, startHost } from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -214,4 +214,32 @@ test('two processes that read at the same time ask about nobody twice', async ()
   await Promise.all([read(), read()])
 
   expect(asked(story)).toEqual(['E0003'])
+})
+
+test('whoever is found as sent before the rest of an uncertain batch goes out is in doubt as the others are', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  await world.night(staff(40))
+  const line = { isUp: false }
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) => {
+      const isFirst = input.params.userIdentityId === 'identity-id:E0001'
+      const answer = line.isUp || isFirst ? await real.updateHrisUserIdentity(input, options) : null
+      return line.isUp && answer ? answer : { status: 'unreachable', reason: 'timeout', message: 'late', sent: true }
+    },
+  }))
+  const leavers = ['E0001', 'E0002', 'E0003']
+  const { id } = await world.night(change(staff(40), ...leavers.map((key) => ({ id: key, left: '2026-11-05' }))), {
+    asOf: '2026-11-21T01:00:00.000Z',
+  })
+  line.isUp = true
+  world.clock.now = new Date(world.clock.now.getTime() + 60_000)
+
+  await sweep(world.sync)
+  await world.drain()
+
+  const { db } = world.sync.store
+  const doubted = await db.selectFrom('in_doubt').select('identity_id').orderBy('identity_id').execute()
+  expect(await world.runOf(id)).toMatchObject({ state: 'finished', confirmed: 3 })
+  expect(doubted.map(({ identity_id }) => identity_id)).toEqual(leavers)
 })
