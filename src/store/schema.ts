@@ -426,6 +426,8 @@ export type StoreSchema = {
     outcome: string
     taken_at: Date
     settled_at: Date | null
+    /** When the source was last seen to list it still; null: never since. */
+    listed_at: Date | null
   }
   problems: {
     connection: string

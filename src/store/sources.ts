@@ -42,6 +42,23 @@ export async function takenVersions(
   return new Set(rows.map(({ version }) => version))
 }
 
+/** How often it is written down that a source still lists what was decided about. */
+const listedMs = 24 * 60 * 60_000
+
+/** Notes which versions a source lists, so that retention does not forget one that could be read again. */
+export async function noteListed(
+  db: Db,
+  { connection, versions, now }: { connection: string; versions: readonly string[]; now: Date },
+): Promise<void> {
+  await db
+    .updateTable('taken_sources')
+    .set({ listed_at: now })
+    .where('connection', '=', connection)
+    .where(sql<boolean>`version = any(${versions})`)
+    .where(sql<boolean>`(listed_at is null or listed_at < ${new Date(now.getTime() - listedMs)})`)
+    .execute()
+}
+
 /** What was decided about a source: its plan was accepted, or refused by a person. */
 export type SourceOutcome = 'accepted' | 'refused'
 

@@ -325,7 +325,7 @@ async function stale(db: Db, { freshness, now }: ConditionSettings): Promise<Con
       order by created_at desc, id limit 1) newest on true
     cross join lateral (
       select least(
-        (select min(taken_at) from slots where connection = names.connection and not starts_with(slot, 'verify ')),
+        (select min(taken_at) from slots where connection = names.connection and slot not like '% %'),
         (select min(created_at) from runs where connection = names.connection and feed = 'source')) as at) known
     where (newest.at < names."readSince" or newest.as_of < names."asOfSince"
         or (newest.at is null and known.at < names."readSince"))

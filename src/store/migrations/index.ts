@@ -22,6 +22,7 @@ import { writePath } from './0023-write-path.ts'
 import { exportIndexes } from './0024-export-indexes.ts'
 import { followedEntries } from './0025-followed-entries.ts'
 import { indexPieces } from './0026-index-pieces.ts'
+import { listedSources } from './0027-listed-sources.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   exportIndexes,
   followedEntries,
   indexPieces,
+  listedSources,
 ]

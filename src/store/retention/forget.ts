@@ -4,7 +4,7 @@ import { record } from '../audit/trail.ts'
 import { rosterEntry } from '../roster/roster.ts'
 import { lockActiveRun } from '../runs/claims.ts'
 import type { Db } from '../schema.ts'
-import { withoutValues } from './retain.ts'
+import { removedReason, withoutValues } from './retain.ts'
 
 /** A person of a connection whose values are to be removed, and the person who wants that. */
 export type Forgetting = {
@@ -49,12 +49,11 @@ export async function forgetPerson(db: Db, forgetting: Forgetting): Promise<numb
       where changes.identity_id = ${identityId} and runs.id = changes.run_id and runs.connection = ${connection}`.execute(
       tx,
     )
-    await removeBodies(tx, forgetting)
     await sql`
-      delete from rejects using runs
-      where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
-      tx,
-    )
+      update deliveries set answer = deliveries.answer - 'message', last_failure = null from runs, changes
+      where changes.identity_id = ${identityId} and runs.id = changes.run_id and runs.connection = ${connection}
+        and deliveries.run_id = changes.run_id and deliveries.batch = changes.batch`.execute(tx)
+    await removeQuotes(tx, forgetting)
     await sql`delete from hold_backs where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
     await sql`
       delete from run_accounts using runs
@@ -92,13 +91,45 @@ async function refuseUnlessGone(tx: Db, { connection, identityId, today }: Forge
     throw new Failure('conflict', `the platform has not acknowledged yet that person ${identityId} has left`)
 }
 
-/** The bodies of rejected events in which nobody else was rejected. What else stood in them was used when they were read. */
-async function removeBodies(tx: Db, { connection, identityId }: Forgetting): Promise<void> {
+/** Removes what faults and rejected events quote of the person. */
+async function removeQuotes(tx: Db, { connection, identityId }: Forgetting): Promise<void> {
+  await removeBodies(tx, { connection, identityId })
   await sql`
-    update inbox set body = null, reason = concat_ws('; ', reason, 'its body was removed with the person'::text)
-    where connection = ${connection} and state = 'rejected' and body is not null
-      and exists (select 1 from rejects where event = inbox.id::text and identity_id = ${identityId})
-      and not exists (select 1 from rejects where event = inbox.id::text and identity_id is distinct from ${identityId})`.execute(
+    delete from rejects using runs
+    where rejects.identity_id = ${identityId} and runs.id = rejects.run_id and runs.connection = ${connection}`.execute(
     tx,
   )
+  // The fault itself stays known, so that the next export with it is no new one for the guards.
+  await sql`
+    update standing_rejects set reason = ${removedReason}
+    where connection = ${connection} and identity_id = ${identityId}`.execute(tx)
+}
+
+/**
+ * Removes the bodies of rejected events that are about nobody else. Of the others the body stays, since it could not be tried again
+ * without it, and its reason is the first one of another person.
+ */
+async function removeBodies(
+  tx: Db,
+  { connection, identityId }: Pick<Forgetting, 'connection' | 'identityId'>,
+): Promise<void> {
+  const ofOthers = sql`identity_id is distinct from ${identityId}`
+  await sql`
+    with own as (
+      select event from rejects where identity_id = ${identityId}
+      union select origin ->> 'event' from changes where identity_id = ${identityId}
+    ), told as (
+      select inbox.id, (
+          select concat_ws(': ', 'item ' || line, column_name, reason) from rejects
+          where event = inbox.id::text and ${ofOthers} order by seq limit 1) as reason,
+        exists (
+          select 1 from changes
+          where run_id = inbox.run_id and origin ->> 'event' = inbox.id::text and ${ofOthers}) as "isChange"
+      from inbox join own on own.event = inbox.id::text
+      where connection = ${connection} and state = 'rejected'
+    )
+    update inbox set body = case when told.reason is not null or "isChange" then body end,
+      reason = case when told.reason is not null or "isChange" then coalesce(told.reason, ${removedReason})
+        else 'its body was removed with the person' end
+    from told where inbox.id = told.id`.execute(tx)
 }

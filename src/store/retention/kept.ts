@@ -97,19 +97,31 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   ],
   rejects: [
     {
-      holds: 'keys',
-      what: 'rows that could not be used: place and reason',
+      holds: 'values',
+      what: 'why a row could not be used; it may quote a cell',
       until: values,
-      columns: named('run_id seq line column_name reason identity_id event cell_only may_leave fingerprint unlisted'),
+      columns: named('reason fingerprint unlisted'),
+    },
+    {
+      holds: 'keys',
+      what: 'rows that could not be used, and of whom they may have said that they left',
+      until: `${values}; those of a rejected event until \`retention.historyDays\``,
+      columns: named('run_id seq line column_name identity_id event cell_only may_leave'),
     },
   ],
   standing_rejects: [
+    {
+      holds: 'values',
+      what: 'why it cannot be read; it may quote a cell',
+      until: '`retention.valuesDays` after the run that met it last',
+      columns: named('reason'),
+    },
     {
       holds: 'keys',
       what: 'what is wrong with the newest export',
       until: 'an export is accepted without the fault',
       columns: named(
-        'connection fingerprint identity_id line column_name field reason source cell_only may_leave unlisted times accepted_times unserved run_id first_at last_at',
+        'connection fingerprint identity_id line column_name field source cell_only may_leave unlisted times accepted_times unserved run_id first_at last_at',
       ),
     },
   ],
@@ -206,15 +218,15 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
   inbox: [
     {
       holds: 'values',
-      what: 'events as HR sent them',
+      what: 'events as HR sent them, and why they could not be used',
       until: 'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came',
-      columns: named('body'),
+      columns: named('body reason'),
     },
     {
       holds: 'none',
       what: 'by which a repetition is known, and what became of the event',
       until: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
-      columns: named('id connection dedup_key event_id signed_at received_at state run_id reason joined'),
+      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined'),
     },
   ],
   runs: [
@@ -259,8 +271,8 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
     {
       holds: 'none',
       what: 'exports that were accepted or refused, by version',
-      until: '`retention.historyDays` after that',
-      columns: named('connection version source outcome taken_at settled_at'),
+      until: '`retention.historyDays` after the source has no longer listed them',
+      columns: named('connection version source outcome taken_at settled_at listed_at'),
     },
   ],
   classed_values: [
@@ -283,7 +295,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
     {
       holds: 'none',
       what: 'nights that were run',
-      until: '`retention.historyDays` after that',
+      until: '`retention.historyDays` after that; the newest of each schedule',
       columns: named('connection slot taken_at'),
     },
   ],

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { record, rollcall } from '../audit/trail.ts'
 import { settledStates } from '../runs/runs.ts'
+import { purposeOf } from '../runs/slots.ts'
 import type { Db } from '../schema.ts'
 
 export type Retention = { readonly valuesDays: number; readonly historyDays: number }
@@ -77,8 +78,9 @@ async function removeValues(
   const runId = run.id
   return await db.transaction().execute(async (tx) => {
     const { rows: changes, to } = await stripChanges(tx, { runId, after: done?.runId === runId ? done.to : '' })
-    const rows = changes + (await dropRejects(tx, runId))
+    const rows = changes + (await removeRejects(tx, runId))
     if (rows > 0) return { runId, to, rows, isDone: false }
+    await tx.updateTable('standing_rejects').set({ reason: removedReason }).where('run_id', '=', runId).execute()
     await sql`delete from plan_entries where run_id = ${runId}`.execute(tx)
     await sql`delete from run_accounts where run_id = ${runId}`.execute(tx)
     await sql`update deliveries set answer = answer - 'message', last_failure = null where run_id = ${runId}`.execute(
@@ -102,6 +104,13 @@ export const withoutValues = sql`record = null, digest = null, answer = changes.
     select jsonb_object_agg(name, case name when 'separatedAt' then value else '{"from": null, "to": null, "gone": true}' end)
     from jsonb_each(coalesce(changes.fields, ${ofJoiner})) as told(name, value))`
 
+/** Takes the place of a reason that may quote a cell. */
+export const removedReason = 'its reason was removed with the values'
+
+/** In SQL, whether a reject still has what it quotes, and the columns of one that no longer has. */
+const quotesCell = sql<boolean>`(rejects.reason <> ${removedReason})`
+const withoutCell = sql`reason = ${removedReason}, fingerprint = '', unlisted = null`
+
 async function stripChanges(
   tx: Db,
   { runId, after }: { runId: string; after: string },
@@ -120,18 +129,30 @@ async function stripChanges(
   return { rows: rows[0]?.rows ?? 0, to: rows[0]?.to ?? after }
 }
 
-async function dropRejects(tx: Db, runId: string): Promise<number> {
-  const dropped = await sql`
-    delete from rejects where run_id = ${runId} and seq in (select seq from rejects where run_id = ${runId} limit ${atOnce})`.execute(
-    tx,
-  )
-  return Number(dropped.numAffectedRows ?? 0n)
+/**
+ * Removes a portion of the rejects of a run. Those of events that are still rejected only lose their values: the alert about people who
+ * may have left needs the key until somebody retries or dismisses the event.
+ */
+async function removeRejects(tx: Db, runId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    with portion as materialized (
+      select rejects.seq, inbox.id is not null as stays from rejects
+      left join inbox on inbox.id = rejects.event::bigint and inbox.run_id = rejects.run_id and inbox.state = 'rejected'
+      where rejects.run_id = ${runId} and (inbox.id is null or ${quotesCell})
+      limit ${atOnce}
+    ), stripped as (
+      update rejects set ${withoutCell} where run_id = ${runId} and seq in (select seq from portion where stays)
+    ), dropped as (
+      delete from rejects where run_id = ${runId} and seq in (select seq from portion where not stays)
+    )
+    select count(*)::int as count from portion`.execute(tx)
+  return rows[0]?.count ?? 0
 }
 
-/** Removes the bodies of events that could not be used. The event stays in its list with its reason. */
+/** Removes the bodies of events that could not be used, and their reasons, which may quote them. The event stays in its list. */
 async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valuesDays: number }): Promise<number> {
   const removed = await sql`
-    update inbox set body = null, reason = concat_ws('; ', reason, ${`its body was removed after ${valuesDays} days`}::text)
+    update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${valuesDays} days`}
     where id in (
       select id from inbox where state = 'rejected' and body is not null and received_at < ${before} limit ${atOnce})`.execute(
     db,
@@ -144,11 +165,8 @@ async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valu
  * in portions; a run that is left without all of them goes with the next turn.
  */
 async function removeHistory(db: Db, { before, portions }: { before: Date; portions: number }): Promise<number> {
-  await sql`delete from taken_sources where taken_at < ${before}`.execute(db)
-  await sql`
-    delete from slots where taken_at < ${before} and exists (
-      select 1 from slots later where later.connection = slots.connection and later.taken_at > slots.taken_at
-        and starts_with(later.slot, 'verify ') = starts_with(slots.slot, 'verify '))`.execute(db)
+  await forgetSources(db, before)
+  await forgetSlots(db, before)
   const isPast = sql<boolean>`old.finished_at < ${before} and old.state = any(${settledStates}) and old.values_removed_at is not null
         and not exists (select 1 from problems where problems.run_id = old.id)
         and not exists (select 1 from standing_rejects where standing_rejects.run_id = old.id)
@@ -169,6 +187,28 @@ async function removeHistory(db: Db, { before, portions }: { before: Date; porti
     removed += Number(gone.numAffectedRows ?? 0n)
   }
   return removed
+}
+
+/**
+ * Removes exports that were decided about and put away, once their source has been looked at and does not list them any more: what is
+ * still there would be read once more. A look was made if it found another one.
+ */
+async function forgetSources(db: Db, before: Date): Promise<void> {
+  const lastListed = (table: 'old' | 'newer') =>
+    sql`greatest(${sql.table(table)}.taken_at, ${sql.table(table)}.listed_at)`
+  await sql`
+    delete from taken_sources old where settled_at is not null and ${lastListed('old')} < ${before} and exists (
+      select 1 from taken_sources newer where newer.connection = old.connection and ${lastListed('newer')} >= ${before})`.execute(
+    db,
+  )
+}
+
+/** Removes slots that were taken long ago. The newest of each purpose stays: a schedule without any would pass its next one over. */
+async function forgetSlots(db: Db, before: Date): Promise<void> {
+  await sql`
+    delete from slots where taken_at < ${before} and exists (
+      select 1 from slots later where later.connection = slots.connection and later.taken_at > slots.taken_at
+        and ${purposeOf(sql.ref('later.slot'))} = ${purposeOf(sql.ref('slots.slot'))})`.execute(db)
 }
 
 /** Removes one portion of the changes of a run. Answers where it ended; null: there is none left. */

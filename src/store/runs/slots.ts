@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
 /** What a connection does by a schedule: it reads its source, or it reads back what the platform holds, of everybody or of some. */
@@ -8,6 +8,11 @@ export type Purpose = (typeof purposes)[number]
 /** A slot by the name under which it is taken: two schedules that meet at one time have two slots there. */
 export function slotKey({ purpose, slot }: { purpose: Purpose; slot: string }): string {
   return purpose === 'read' ? slot : `${purpose} ${slot}`
+}
+
+/** The purpose of a slot, in SQL, by the name under which it was taken. */
+export function purposeOf(slot: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when ${slot} like '% %' then split_part(${slot}, ' ', 1) else 'read' end`
 }
 
 /** Takes a slot; false where it was taken before, so that one night never runs twice. */
@@ -32,7 +37,7 @@ export async function hasTakenSlots(
     .selectFrom('slots')
     .select('slot')
     .where('connection', '=', connection)
-    .where(sql<boolean>`case when slot like '% %' then split_part(slot, ' ', 1) else 'read' end = ${purpose}`)
+    .where(sql<boolean>`${purposeOf(sql.ref('slot'))} = ${purpose}`)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -11,7 +11,7 @@ import {
 import { type ClaimedRun, holdsRun } from '../../store/runs/claims.ts'
 import { areUndecided, type FeedName } from '../../store/runs/runs.ts'
 import type { Db } from '../../store/schema.ts'
-import { markSettled, takenVersions, unsettledSources } from '../../store/sources.ts'
+import { markSettled, noteListed, takenVersions, unsettledSources } from '../../store/sources.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import type { FeedRules, SyncConnection, SyncContext } from '../context.ts'
 import { readReadable } from './readable-events.ts'
@@ -50,7 +50,10 @@ export async function openFeed(
     if (webhook?.settings.thin && claim) {
       await whileHeld(db, claim, (tx, runId) => takeAllPending(tx, { connection: connection.name, runId }))
     }
-    const taken = (versions: readonly string[]) => takenVersions(db, { connection: connection.name, versions })
+    const taken = async (versions: readonly string[]) => {
+      if (claim) await noteListed(db, { connection: connection.name, versions, now: ctx.now() })
+      return await takenVersions(db, { connection: connection.name, versions })
+    }
     return { name, rules: source, reading: await source.connector.open({ now: ctx.now, signal, taken }) }
   }
   if (name === 'webhook' && webhook) {

@@ -467,6 +467,7 @@ describe.each(databases)('conditions on $name', ({ place }) => {
 
     test('that was never read and has no schedule but for verifying is none', async () => {
       await slotTaken(3000, 'verify 2026-11-10T02:00:00')
+      await slotTaken(3000, 'sample 2026-11-10T02:00:00')
 
       expect(await stale()).toEqual([])
     })

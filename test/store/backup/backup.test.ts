@@ -107,6 +107,7 @@ test('a backup of an older version is brought up to this one, and that of a newe
     ['deliveries', 1],
     ['runs', 1],
     ['changes', 2],
+    ['taken_sources', 1],
   ])
   let columns = 0
   const kept = lines.slice(1, -2).flatMap((text) => {

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { personOf } from '../../../src/store/audit/history.ts'
+import { dismissEvents, listEvents } from '../../../src/store/inbox/review.ts'
 import { forgetPerson } from '../../../src/store/retention/forget.ts'
 import { kept } from '../../../src/store/retention/kept.ts'
 import { rosterEntry } from '../../../src/store/roster/roster.ts'
-import { approveRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
+import { approveRun, rejectRun, requestRun, restorePerson, retractPerson } from '../../../src/sync/sync.ts'
+import { heldRun, later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import { change, type Host, openWorld, peopleOn, staff, startHost, type World, without } from '../../helpers/world.ts'
 
 let host: Host
@@ -31,6 +33,9 @@ function forget(world: World, identityId = canary.id): Promise<number> {
   return forgetPerson(world.sync.store.db, { ...about, now: world.clock.now })
 }
 
+/** A day that cannot be read, which reasons quote. */
+const badDay = '31.31.7371'
+
 /** The tables in which the canary stands. */
 async function whereCanary(world: World): Promise<string[]> {
   const found = await Promise.all(
@@ -38,7 +43,7 @@ async function whereCanary(world: World): Promise<string[]> {
       const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(table)} t`.execute(
         world.sync.store.db,
       )
-      return rows.some(({ row }) => /canary/i.test(row) || /616e617279/.test(row)) ? [table] : []
+      return rows.some(({ row }) => /canary|616e617279|7371|37333731/i.test(row)) ? [table] : []
     }),
   )
   return found.flat()
@@ -91,6 +96,53 @@ test('a person who has left is forgotten everywhere, and no later export makes a
     firstName: 'Canary',
     separatedAt: '2026-11-19T00:00:00.000Z',
   })
+})
+
+test('what cannot be read of a person is forgotten, in rows and in events of their own, and not what is wrong with others', async () => {
+  const { client } = await host.tenant()
+  const webhook = webhookFeed({ events: '/items', time: '/at' })
+  await using world = await openWorld({ client, webhook })
+  const { db } = world.sync.store
+  await world.night(people())
+  const gone = { ...canary, left: '2026-11-19', start: badDay, status: 'Inactive' }
+  await world.night(change(people(), gone), { asOf: '2026-11-20T01:20:00.000Z' })
+  const told = (id: string, start: string) => ({ type: 'updated', employee: { id, start } })
+  const at = '2026-11-20T02:20:00.000Z'
+  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay)] }))
+  await receive(world, JSON.stringify({ at, items: [told('E0002', badDay), told('E0003', '32.01.2026')] }))
+  await later(world, 60)
+  await whereCanary(world).then((tables) =>
+    expect(tables).toEqual(expect.arrayContaining(['standing_rejects', 'rejects', 'inbox'])),
+  )
+
+  await forget(world)
+
+  const events = await listEvents(db, { connection: 'acme' })
+  expect(events).toMatchObject([
+    { state: 'rejected', bytes: 0, reason: 'its body was removed with the person' },
+    { state: 'rejected', reason: expect.stringMatching(/^item 2: .*32\.01\.2026/) },
+  ])
+  expect(events[1]?.bytes).toBeGreaterThan(0)
+  await dismissEvents(db, { connection: 'acme', ids: events.map(({ id }) => id), by: 'Ada' })
+  expect(await whereCanary(world)).toEqual([])
+  expect(await db.selectFrom('standing_rejects').select(['identity_id', 'reason']).execute()).toEqual([
+    { identity_id: 'E0002', reason: 'its reason was removed with the values' },
+  ])
+})
+
+test('the event of a refused plan that is about nobody else is forgotten with the person', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, webhook: webhookFeed() })
+  await world.night(people())
+  await world.night(change(people(), { ...canary, left: '2026-11-19' }), { asOf: '2026-11-20T01:20:00.000Z' })
+  await receive(world, { ...updated('E0002', 'Canary', '2026-11-20T02:20:00.000Z'), type: 'purged' })
+  await later(world, 60)
+  await rejectRun(world.sync, { runId: (await heldRun(world)).id, by: 'Ada', reason: 'no' })
+
+  await forget(world)
+
+  expect(await listEvents(world.sync.store.db, { connection: 'acme' })).toMatchObject([{ state: 'rejected', bytes: 0 }])
+  expect(await whereCanary(world)).toEqual([])
 })
 
 test('a forgotten person whom HR has back returns, counted by the guards', async () => {

@@ -1,11 +1,29 @@
+import { rm } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { personOf } from '../../../src/store/audit/history.ts'
-import { retryEvents } from '../../../src/store/inbox/review.ts'
+import { csvConnector } from '../../../src/connectors/folder/open.ts'
+import { CsvSource } from '../../../src/connectors/folder/settings.ts'
+import { conditions } from '../../../src/store/alerts/conditions.ts'
+import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
+import { dismissEvents, retryEvents } from '../../../src/store/inbox/review.ts'
 import { kept } from '../../../src/store/retention/kept.ts'
 import { retain } from '../../../src/store/retention/retain.ts'
+import { type Purpose, takeSlot } from '../../../src/store/runs/slots.ts'
+import { requestRun } from '../../../src/sync/sync.ts'
+import { lastRun, later, receive, updated, webhookFeed } from '../../helpers/events.ts'
 import { explaining } from '../../helpers/explaining.ts'
-import { type Host, openWorld, staff, startHost, type World, without } from '../../helpers/world.ts'
+import { exportFolder } from '../../helpers/sources/exports.ts'
+import { csvOf } from '../../helpers/sources/source-place.ts'
+import {
+  type Host,
+  type HrPerson,
+  openWorld,
+  peopleOn,
+  staff,
+  startHost,
+  type World,
+  without,
+} from '../../helpers/world.ts'
 
 let host: Host
 beforeAll(async () => {
@@ -14,6 +32,8 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const days = (count: number) => count * 24 * 60 * 60_000
+/** A day that cannot be read, which reasons quote. */
+const badDay = '31.31.7371'
 const settings = { valuesDays: 30, historyDays: 1095 }
 
 async function afterDays(world: World, count: number): Promise<Date> {
@@ -108,8 +128,64 @@ test('an event that could not be used keeps its place and loses its body', async
 
   const event = await db.selectFrom('inbox').select(['body', 'reason', 'state']).executeTakeFirst()
   expect(removed.events).toBe(1)
-  expect(event).toEqual({ body: null, state: 'rejected', reason: 'no key; its body was removed after 30 days' })
+  expect(event).toEqual({
+    body: null,
+    state: 'rejected',
+    reason: 'it could not be used, and its body was removed after 30 days',
+  })
   expect(await retryEvents(db, { connection: 'acme' })).toBe(0)
+})
+
+test('a departure that could not be read stays in sight when its values go, until the event is dismissed', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, webhook: webhookFeed() })
+  const { db } = world.sync.store
+  const unserved = async () =>
+    (
+      await conditions(db, {
+        ...{ connections: ['acme'], overdueMinutes: 60, pausedHours: 24, freshness: [], leaverBounds: new Map() },
+        now: world.clock.now,
+      })
+    ).filter(({ kind }) => kind === 'unserved')
+  await world.night(staff(3))
+  await receive(world, updated('E0002', 'Boss', '2026-11-20T02:20:00.000Z', { left: badDay, start: badDay }))
+  await later(world, 60)
+  const { id } = await lastRun(world)
+  const before = await unserved()
+
+  const removed = await retain(db, settings, await afterDays(world, 31))
+  const again = await retain(db, settings, world.clock.now)
+
+  expect(before).toMatchObject([{ people: 1, leavers: 1 }])
+  expect(await unserved()).toEqual(before)
+  expect(removed).toMatchObject({ runs: 2, events: 1 })
+  expect(again).toEqual({ runs: 0, values: 0, events: 0, history: 0 })
+  expect(await rejectsOf(db, id)).toMatchObject([
+    { reject: { identityId: 'E0002', mayLeave: false, reason: 'its reason was removed with the values' } },
+    { reject: { identityId: 'E0002', mayLeave: true, reason: 'its reason was removed with the values' } },
+  ])
+  expect(await wholeStore(world)).not.toMatch(/7371|37333731/)
+  await dismissEvents(db, { connection: 'acme', ids: ['1'], by: 'Ada' })
+  expect(await unserved()).toEqual([])
+})
+
+test('what the faults of an export quote goes with the values of the run that met them last', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client, feed: { absence: 'ignore' } })
+  const { db } = world.sync.store
+  const bad = { id: 'E0001', start: badDay, left: badDay }
+  await world.night([bad, ...staff(3).slice(1)])
+  const before = await wholeStore(world)
+
+  await retain(db, settings, await afterDays(world, 31))
+
+  expect(before).toMatch(/7371|37333731/)
+  expect(await wholeStore(world)).not.toMatch(/7371|37333731/)
+  expect(await db.selectFrom('standing_rejects').select(['identity_id', 'may_leave', 'field']).execute()).toHaveLength(
+    2,
+  )
+  const next = await world.night([bad, ...staff(3).slice(1)], { asOf: '2026-12-20T02:00:00.000Z' })
+  expect(next.state).toBe('unchanged')
 })
 
 test('runs of long ago go, but for the last hundred and those of which something still stands', async () => {
@@ -173,4 +249,90 @@ test('a large run loses its values and then itself in portions, each of which lo
   ])
   // The second and the third turn pass over what was removed before, each of them once.
   expect(looked.filter((rows) => rows > 2000)).toEqual([6000, 9001])
+})
+
+test('an export is known as taken for as long as it lies in the folder, and forgotten after its time once it has gone', async () => {
+  await using folder = await exportFolder()
+  const { client } = await host.tenant()
+  const place = { baseDir: folder.path, spoolDir: `${folder.path}/spool`, secret: () => null }
+  const settings = CsvSource.parse({
+    ...{ type: 'csv', path: 'people-*.csv', mode: 'snapshot', take: 'each' },
+    complete: { quietSeconds: 0 },
+  })
+  await using world = await openWorld({ client, feed: { connector: csvConnector(settings, place as never) } })
+  const { db } = world.sync.store
+  const arrives = async (name: string, people: readonly HrPerson[]) =>
+    await folder.write(name, csvOf(people), { modifiedAt: new Date(world.clock.now.getTime() - days(1)) })
+  const read = async () => {
+    const { id } = await requestRun(world.sync, { connection: 'acme', trigger: 'operator' })
+    await world.drain()
+    return await world.runOf(id)
+  }
+  const taken = async () => {
+    const rows = await db.selectFrom('taken_sources').select('source').orderBy('taken_at').execute()
+    return rows.map(({ source }) => source.name)
+  }
+  const retention = { valuesDays: 30, historyDays: 90 }
+  await arrives('people-1.csv', staff(40))
+  await read()
+  await afterDays(world, 1)
+  await arrives('people-2.csv', without(staff(40), 'E0002'))
+  await read()
+
+  // Nobody has looked into the folder for a long time; then a new export arrives.
+  await retain(db, retention, await afterDays(world, 100))
+  await arrives('people-3.csv', without(staff(40), 'E0002', 'E0003'))
+  const third = await read()
+  await retain(db, retention, world.clock.now)
+  const listed = await taken()
+  await rm(`${folder.path}/people-1.csv`)
+  await afterDays(world, 60)
+  const nothing = await read()
+  await retain(db, retention, await afterDays(world, 60))
+
+  expect(third).toMatchObject({ state: 'finished', source: { name: 'people-3.csv' }, counts: { leave: 1 } })
+  expect(listed).toEqual(['people-1.csv', 'people-2.csv', 'people-3.csv'])
+  expect(nothing).toMatchObject({ state: 'unchanged', source: null })
+  expect(await taken()).toEqual(['people-2.csv', 'people-3.csv'])
+  expect((await peopleOn(client)).get('E0003')?.separatedAt).not.toBeNull()
+})
+
+test('an export that was not yet put away is not forgotten', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  await world.night(staff(1))
+  await sql`update taken_sources set settled_at = null`.execute(db)
+  await afterDays(world, 2000)
+  await world.night(staff(1), { asOf: world.clock.now.toISOString() })
+  await sql`update taken_sources set settled_at = null where taken_at < ${world.clock.now}`.execute(db)
+
+  await retain(db, settings, world.clock.now)
+
+  expect(await db.selectFrom('taken_sources').select('version').execute()).toHaveLength(2)
+})
+
+test('the newest slot of each purpose stays, since a schedule without any would pass over its next one', async () => {
+  const { client } = await host.tenant()
+  await using world = await openWorld({ client })
+  const { db } = world.sync.store
+  const take = async (purpose: Purpose, slot: string) =>
+    await takeSlot(db, { connection: 'acme', purpose, slot, now: world.clock.now })
+  await take('verify', '2026-11-18T04:00')
+  await take('read', '2026-11-19T03:00')
+  await afterDays(world, 1)
+  await take('read', '2026-11-20T03:00')
+  await afterDays(world, 1)
+  await take('sample', '2026-11-21T03:00')
+  await afterDays(world, 2000)
+  await take('sample', '2032-11-21T03:00')
+
+  await retain(db, settings, world.clock.now)
+
+  const left = await db.selectFrom('slots').select('slot').orderBy('taken_at').execute()
+  expect(left.map(({ slot }) => slot)).toEqual([
+    'verify 2026-11-18T04:00',
+    '2026-11-20T03:00',
+    'sample 2032-11-21T03:00',
+  ])
 })
