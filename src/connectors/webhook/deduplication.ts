@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { type JsonValue, pointer } from '../json/cells.ts'
 import { recipeOf, type WebhookSettings } from './settings.ts'
 import type { Verified } from './verify.ts'
@@ -10,7 +10,8 @@ export type EventKey = { readonly id: string | null; readonly key: string }
 
 /**
  * The key by which an event that arrives twice is recognised. It comes from the sender's id or, without an id, from the bytes of the
- * body. If the sender signs the time of sending, the time is part of the key: the same content sent at two times is two events.
+ * body. If the sender signs the time of sending, the time is part of the key: the same content sent at two times is two events. A thin
+ * event without an id gets a key of its own: equal bytes may speak of a change after the one that a run has already read.
  */
 export function deduplicationKey({
   settings,
@@ -18,7 +19,7 @@ export function deduplicationKey({
   body,
   value,
 }: {
-  readonly settings: Pick<WebhookSettings, 'recipe' | 'id'>
+  readonly settings: Pick<WebhookSettings, 'recipe' | 'id' | 'thin'>
   readonly verified: Verified
   readonly body: Uint8Array
   /** The body as `readJson` reads it. */
@@ -26,6 +27,7 @@ export function deduplicationKey({
 }): EventKey {
   const id = eventId(settings, verified, value)
   if (id !== null) return { id, key: digestOf('id', id) }
+  if (settings.thin) return { id, key: digestOf('thin', randomUUID()) }
   return { id, key: digestOf('body', String(verified.timestamp?.getTime() ?? ''), body) }
 }
 

@@ -3,7 +3,7 @@ import { readJson } from '../../../src/connectors/json/cells.ts'
 import { deduplicationKey } from '../../../src/connectors/webhook/deduplication.ts'
 import type { WebhookSettings } from '../../../src/connectors/webhook/settings.ts'
 
-type Settings = Pick<WebhookSettings, 'recipe' | 'id'>
+type Settings = Pick<WebhookSettings, 'recipe' | 'id'> & { readonly thin?: boolean }
 
 describe('the key of an event', () => {
   test.for<[string, Settings, string, string | null, string | null]>([
@@ -40,6 +40,14 @@ describe('the key of an event', () => {
     expect(keys[0]).not.toBe(keys[2])
   })
 
+  test('is another one for each notice without an id: it says only that something has changed again', () => {
+    const notices = ['{"a":1}', '{"a":1}'].map((body) => keyOf({ recipe: 'merge', thin: true }, body))
+    const named = ['{"id":"1"}', '{"id":"1"}'].map((body) => keyOf({ recipe: 'kombo', thin: true }, body))
+
+    expect(notices[0]?.key).not.toBe(notices[1]?.key)
+    expect(named[0]?.key).toBe(named[1]?.key)
+  })
+
   test('differs for the same words at another time, so that somebody can leave, return and leave again', () => {
     const body = '{"employees":[{"id":"7","fields":{"status":{"value":"Inactive"}}}]}'
 
@@ -65,5 +73,10 @@ function keyOf(
 ) {
   const bytes = Buffer.from(body)
   const value = readJson(bytes, { name: 'the body' })
-  return deduplicationKey({ settings, verified: { ok: true, id, timestamp }, body: bytes, value })
+  return deduplicationKey({
+    settings: { thin: false, ...settings },
+    verified: { ok: true, id, timestamp },
+    body: bytes,
+    value,
+  })
 }

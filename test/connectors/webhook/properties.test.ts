@@ -140,7 +140,7 @@ test('what is signed cannot be cut into id, time and body in another way', () =>
 })
 
 test('two events have the same key only when they are the same', () => {
-  const settings = { recipe: 'bamboohr' as const }
+  const settings = { recipe: 'bamboohr' as const, thin: false }
   const verified = (time: number | null) => ({
     ok: true as const,
     id: null,

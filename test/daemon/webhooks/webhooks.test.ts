@@ -203,6 +203,18 @@ describe('what is sent', () => {
     expect(await served.inbox()).toMatchObject([{ eventId: null }, { eventId: null }])
   })
 
+  test('a notice without an id is stored each time: an equal one was perhaps answered by a run long ago', async () => {
+    await using served = await serveInbox({
+      settings: { recipe: 'github', thin: true },
+      secrets: async () => ['hub'],
+    })
+
+    const answers = [await served.send(body, { key: 'hub' }), await served.send(body, { key: 'hub' })]
+
+    expect(answers.map(({ body: { duplicate } }) => duplicate)).toEqual([undefined, undefined])
+    expect(await served.inbox()).toMatchObject([{ state: 'pending' }, { state: 'pending' }])
+  })
+
   test('an id that no database could keep still tells events apart', async () => {
     await using served = await serveInbox({ settings: { id: '/id' } })
 
