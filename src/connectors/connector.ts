@@ -80,6 +80,11 @@ export type Reading = {
   readonly warnings?: () => readonly string[]
   /** The `textBytes` of the source, complete once the rows have been read. Left out if the source is not packed. */
   readonly textBytes?: () => number
+  /**
+   * Frees what the reading holds, such as a copy of the export. Whoever opened the source calls it on every path, since rows that were
+   * never asked for free nothing. A second call does no harm. Left out if there is nothing to free.
+   */
+  readonly close?: () => Promise<void>
 }
 
 export type OpenOptions = {

@@ -209,7 +209,8 @@ async function* checkSource(
     const opened = await feed.connector.open({ now, signal, taken: async () => new Set() })
     const { source } = opened
     if (source === null) return 'nothing new to read'
-    const found = await lookOver(opened, { ...feed, mapping }, { now: now(), signal })
+    const about = { now: now(), signal }
+    const found = await lookOver(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
     warnings.push(...found.warnings)

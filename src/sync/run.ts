@@ -129,7 +129,7 @@ async function rideAlong(ctx: SyncContext, { claim, share }: Rider, signal: Abor
   } catch (error) {
     if (!signal.aborted) ctx.events.unexpected({ during: 'a run that rides along', error })
   } finally {
-    share.leave()
+    await share.leave()
   }
 }
 
@@ -236,6 +236,8 @@ async function planOf(
     shared && connection.feeds.source
       ? { name: 'source' as const, rules: connection.feeds.source, reading: shared }
       : await step('open source', () => openFeed(ctx, connection, { name: name as FeedName, claim, signal }))
+  await using opened = new AsyncDisposableStack()
+  if (!shared) opened.defer(async () => await feed.reading.close?.())
   const { again, held: replaces = false } = options
   const keep = async (part: number, data: Buffer) =>
     await ctx.store.db.transaction().execute(async (tx) => {
@@ -260,11 +262,13 @@ async function planOf(
   if (isAlone || ridersOf(ctx, connection.name).length === 0) return await prepare(feed.reading)
 
   const { own, riders } = await takeAlong(ctx, claim, { name: connection.name, reading: feed.reading })
+  // From here on the last of those who share the reading closes it.
+  opened.move()
   riding.push(...riders.map((rider) => rideAlong(ctx, rider, signal)))
   try {
     return await prepare(own.reading)
   } finally {
-    own.leave()
+    await own.leave()
   }
 }
 

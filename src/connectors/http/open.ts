@@ -6,9 +6,9 @@ import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'
 import { type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
-import { fetchPages, type Pages, readRecords } from './pages.ts'
+import { fetchPages, readRecords } from './pages.ts'
 import type { HttpSource } from './settings.ts'
-import { openSpool, type Spool } from './spool.ts'
+import { openSpool } from './spool.ts'
 
 const nameLimit = 100
 const addressLimit = 200
@@ -62,7 +62,7 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
   const { headers, rows, warnings, textBytes } = await openExport(file, source, { signal, secret: place.secret })
   const identity = identityOf(source, { name, bytes: file.bytes, digest: digest.digest('hex') })
   const reading = { mode: source.mode, asOf, source: identity, headers, warnings, textBytes }
-  return { ...reading, rows: thenDispose(rows, opening.move()) }
+  return { ...reading, ...freedAtEnd(rows, opening.move()) }
 }
 
 async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading> {
@@ -70,13 +70,16 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(place.spoolDir))
   const pages = await fetchPages(source, { ...fetched, spool })
-  const { headers, bytes, digest, stated, warnings } = pages
+  const { headers, counts, bytes, digest, stated, warnings } = pages
   const identity = identityOf(source, { name, bytes, digest })
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
-  const rows = spooledRows(spool, { name, pages, signal })
+  // An empty list leaves an empty file, which readers of exports refuse.
+  const rows = counts.every((count) => count === 0) ? noRows() : readRecords(await spool.finish(name), pages, signal)
   const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, warnings: () => warnings }
-  return { ...reading, rows: thenDispose(rows, opening.move()) }
+  return { ...reading, ...freedAtEnd(rows, opening.move()) }
 }
+
+async function* noRows(): AsyncGenerator<readonly SourceRow[]> {}
 
 function checkEnds({ headers }: HttpAnswer, where: string): void {
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return
@@ -86,16 +89,14 @@ function checkEnds({ headers }: HttpAnswer, where: string): void {
   )
 }
 
-async function* spooledRows(
-  spool: Spool,
-  { name, pages, signal }: { readonly name: string; readonly pages: Pages; readonly signal: AbortSignal },
-): AsyncGenerator<readonly SourceRow[]> {
-  // An empty list leaves an empty file, which readers of exports refuse.
-  if (pages.counts.every((count) => count === 0)) return
-  yield* readRecords(await spool.finish(name), pages, signal)
+/** The rows, and what removes the file that they come from: their end, or closing the reading before it. */
+function freedAtEnd(
+  rows: AsyncIterable<readonly SourceRow[]>,
+  opened: AsyncDisposableStack,
+): Required<Pick<Reading, 'rows' | 'close'>> {
+  return { rows: thenDispose(rows, opened), close: () => opened.disposeAsync() }
 }
 
-/** Passes the rows through, and removes the file that they come from, even if the reading ends early. */
 async function* thenDispose(
   rows: AsyncIterable<readonly SourceRow[]>,
   opened: AsyncDisposableStack,

@@ -28,8 +28,11 @@ export async function openSpool(folder: string): Promise<Spool> {
       return exportFileAt(path, name)
     },
     [Symbol.asyncDispose]: async () => {
-      await handle.close()
-      await rm(path, { force: true })
+      try {
+        await handle.close()
+      } finally {
+        await rm(path, { force: true })
+      }
     },
   }
 }

@@ -40,8 +40,11 @@ export async function openSpooled(
       path,
       handle,
       keep: async () => {
-        await handle.sync()
-        await handle.close()
+        try {
+          await handle.sync()
+        } finally {
+          await handle.close()
+        }
         await rename(path, join(spoolDir, `${identity}.part`))
       },
       discard: async () => {

@@ -44,15 +44,8 @@ export async function preparePerson(
     known,
   )
   const feed = await openSource(ctx, connection, signal)
-  const plan = await preparePlan(ctx, connection, {
-    feed,
-    stage,
-    everybody: false,
-    splits: null,
-    only,
-    signal,
-    onProgress,
-  })
+  const preparing = { feed, stage, everybody: false, splits: null, only, signal, onProgress }
+  const plan = await preparePlan(ctx, connection, preparing).finally(() => feed.reading.close?.())
   const { source } = plan
   if (source === null)
     throw new Failure(

@@ -39,7 +39,8 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
   for (const { name: rider } of riders) await requireReady(ctx, rider)
   await requireReady(ctx, name)
   const feed = await openFeed(ctx, connection, { name: mainFeed(connection), claim: null, signal })
-  if (riders.length === 0 || feed.name !== 'source') return await planFrom(ctx, connection, { feed, signal })
+  if (riders.length === 0 || feed.name !== 'source')
+    return await planFrom(ctx, connection, { feed, signal }).finally(() => feed.reading.close?.())
   const [own, ...shares] = shareReading(feed.reading, riders.length + 1)
   const shared = async ({ feeds: { source }, ...rider }: SyncConnection, share: Share | undefined) => {
     if (!source || !share) throw new Error('a connection that rides along has a source')
@@ -47,13 +48,13 @@ export async function planOnly(ctx: SyncContext, name: string, signal: AbortSign
     try {
       return await planFrom(ctx, { ...rider, feeds: { source } }, { feed: opened, signal })
     } finally {
-      share.leave()
+      await share.leave()
     }
   }
-  const [plan, ...also] = await Promise.all([
-    shared(connection, own),
-    ...riders.map((rider, at) => shared(rider, shares[at])),
-  ])
+  const plans = [shared(connection, own), ...riders.map((rider, at) => shared(rider, shares[at]))] as const
+  // The last one to end closes the source, also where one of them fails.
+  await Promise.allSettled(plans)
+  const [plan, ...also] = await Promise.all(plans)
   return { ...plan, also }
 }
 

@@ -4,13 +4,14 @@ import type { Reading } from '../../connectors/connector.ts'
  * One of those who read a source together. Whoever stops reading has to say so, or the others wait for them. One that reads on after it
  * has left fails: it must not take what it lacks for absent.
  */
-export type Share = { readonly reading: Reading; leave(): void }
+export type Share = { readonly reading: Reading; leave(): Promise<void> }
 
 /**
  * Has several read one source that is read once. All of them take a slice before the next one is read, so that few are ever in
- * memory. What the source fails with, each of them meets. No record can be left out, since they know different ones.
+ * memory. What the source fails with, each of them meets. No record can be left out, since they know different ones. The last one that
+ * leaves closes the source.
  */
-export function shareReading({ filtered: _, ...reading }: Reading, count: number): readonly Share[] {
+export function shareReading({ filtered: _, close, ...reading }: Reading, count: number): readonly Share[] {
   const rows = reading.rows[Symbol.asyncIterator]()
   const readers = new Set<object>()
   const waiting = new Map<object, PromiseWithResolvers<Slice>>()
@@ -28,8 +29,9 @@ export function shareReading({ filtered: _, ...reading }: Reading, count: number
     waiting.get(reader)?.reject(hasLeft())
     waiting.delete(reader)
     if (readers.size > 0) return pass()
-    // The source is closed by the last of them. What goes wrong then concerns nobody any more.
+    // What goes wrong while the source is closed concerns nobody any more.
     await rows.return?.().catch(() => {})
+    await close?.().catch(() => {})
   }
 
   return Array.from({ length: count }, (): Share => {
@@ -50,7 +52,7 @@ export function shareReading({ filtered: _, ...reading }: Reading, count: number
     }
     return {
       reading: { ...reading, rows: { [Symbol.asyncIterator]: () => iterator } },
-      leave: () => void leave(reader),
+      leave: () => leave(reader),
     }
   })
 }

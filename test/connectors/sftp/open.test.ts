@@ -65,6 +65,17 @@ describe('an export on a server', () => {
     expect(await readdir(spool.path)).toEqual([])
   })
 
+  test('leaves no copy behind once it was closed before its first row', async () => {
+    await using server = await serving({ 'people.csv': people })
+    await using spool = await exportFolder()
+    const reading = await connect(server, spool).open(options())
+
+    await reading.close?.()
+    await reading.close?.()
+
+    expect(await readdir(spool.path)).toEqual([])
+  })
+
   test('leaves no copy behind where it is no readable export', async () => {
     await using server = await serving({ 'people.csv': '\n\n' })
     await using spool = await exportFolder()

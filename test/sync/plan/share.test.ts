@@ -135,8 +135,8 @@ describe('several readers', () => {
 
     const slices = all(first?.reading ?? reading)
     await settled()
-    second?.leave()
-    second?.leave()
+    void second?.leave()
+    void second?.leave()
 
     expect(await slices).toEqual(['a', 'b'])
   })
@@ -162,14 +162,18 @@ describe('the source', () => {
     expect(noted.read).toBe(2)
   })
 
-  test('is never opened where nobody begins', async () => {
+  test('is never read where nobody begins, and is closed by the last one that leaves', async () => {
     const { reading, noted } = sourceOf(['a'])
-    const shares = shareReading(reading, 2)
+    let closed = 0
+    const close = async () => void closed++
+    const shares = shareReading({ ...reading, close }, 2)
 
-    for (const share of shares) share.leave()
+    for (const share of shares) await share.leave()
     await settled()
 
     expect(noted).toEqual({ read: 0, isOpen: false, isClosed: false })
+    expect(closed).toBe(1)
+    expect(shares.map((share) => share.reading)).not.toContainEqual(expect.objectContaining({ close }))
     expect(await all(reading)).toEqual([])
   })
 
@@ -179,7 +183,7 @@ describe('the source', () => {
 
     for await (const _slice of share?.reading.rows ?? []) break
 
-    expect(share?.leave()).toBeUndefined()
+    await expect(share?.leave()).resolves.toBeUndefined()
   })
 })
 
@@ -189,7 +193,7 @@ describe('a reader that has left', () => {
     const [first, second] = shareReading(reading, 2)
     const waiting = all(first?.reading ?? reading)
 
-    first?.leave()
+    void first?.leave()
     const afterwards = all(first?.reading ?? reading)
 
     await expect(waiting).rejects.toThrow('has left')
