@@ -2,15 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import type { Kysely } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { platformOperations } from '../../src/contract/platform/platform.ts'
 import { createClient } from '../../src/http/client/client.ts'
-import { beginAttempt, recentAttempts } from '../../src/platform/identity-sync/attempts.ts'
-import { syncIdentities } from '../../src/platform/identity-sync/identity-sync.ts'
+import { openPlatformDatabase } from '../../src/platform/core/database.ts'
+import type { PlatformSchema } from '../../src/platform/core/schema.ts'
+import { beginAttempt, endAttempt, recentAttempts } from '../../src/platform/identity-sync/attempts.ts'
+import { lockForSync, syncIdentities } from '../../src/platform/identity-sync/identity-sync.ts'
 import { startNightlySync } from '../../src/platform/identity-sync/nightly.ts'
 import { databaseOperator } from '../../src/platform/operators/operator.ts'
 import { startPlatform } from '../../src/platform/start.ts'
-import { databases, pglitePlace } from '../helpers/servers/databases.ts'
+import { databases, pglitePlace, postgresPlace } from '../helpers/servers/databases.ts'
 import { bodyOf, newHrisConnection, openTestPlatform, type TestPlatform } from './helpers/platforms.ts'
 
 async function temporaryFolder() {
@@ -190,13 +193,110 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     await beginAttempt(db, { accountId: id, trigger: 'schedule', now: () => killedAt })
     const failures: unknown[] = []
     const report = { done: () => {}, failed: (_account: number | null, error: unknown) => failures.push(error) }
-    const now = () => new Date('2026-10-28T02:01:00.000Z')
+    const now = () => new Date('2026-10-28T02:00:10.000Z')
 
     const processes = [1, 2].map(() => startNightlySync(db, { schedule: nightly, report, now }))
     for (const process of processes) await process[Symbol.asyncDispose]()
 
-    expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:01:00.000Z'])
+    expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:10.000Z'])
     expect(failures).toEqual([])
+  })
+
+  type Heard = { readonly account: number | null; readonly how: 'done' | 'failed' }
+
+  /** A nightly sync that looks again at once, and what it says. */
+  function startWatched(db: Kysely<PlatformSchema>, now: () => Date) {
+    const heard: Heard[] = []
+    const waiting: { readonly how: Heard['how']; readonly resolve: () => void }[] = []
+    const hear = (account: number | null, how: Heard['how']) => {
+      heard.push({ account, how })
+      for (const { resolve } of waiting.filter((one) => one.how === how)) resolve()
+    }
+    const report = {
+      done: (account: number) => hear(account, 'done'),
+      failed: (account: number | null) => hear(account, 'failed'),
+    }
+    const until = (how: Heard['how']) => new Promise<void>((resolve) => waiting.push({ how, resolve }))
+    return { heard, until, sync: startNightlySync(db, { schedule: nightly, report, now, lookMs: 1 }) }
+  }
+
+  test('is tried again in the same night after it failed', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const { db, pool } = opened.platform.database
+    await pool.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
+      create trigger refuse before insert on identity_syncs for each row execute function refuse();
+    `)
+    const { heard, until, sync } = startWatched(db, () => new Date('2026-10-28T02:00:00.000Z'))
+    await using _sync = sync
+    await until('failed')
+    await pool.query('drop trigger refuse on identity_syncs')
+
+    await until('done')
+
+    expect(heard.at(0)).toEqual({ account: id, how: 'failed' })
+    expect(heard.at(-1)).toEqual({ account: id, how: 'done' })
+    expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:00.000Z'])
+  })
+
+  test('follows a clock that is set to another time while it runs', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    opened.clock.set('2026-10-28T02:00:00.000Z')
+    const { until, sync } = startWatched(opened.platform.database.db, opened.clock.now)
+    await using _sync = sync
+
+    for (const instant of ['2027-10-28T02:00:00.000Z', '2026-10-28T02:30:00.000Z', '2026-10-29T02:00:00.000Z']) {
+      await until('done')
+      opened.clock.set(instant)
+    }
+    await until('done')
+
+    expect(await startsOf(opened, id)).toEqual([
+      '2026-10-28T02:00:00.000Z',
+      '2027-10-28T02:00:00.000Z',
+      '2026-10-28T02:30:00.000Z',
+      '2026-10-29T02:00:00.000Z',
+    ])
+  })
+
+  test('is not stopped by a sync of a clock that was a year ahead', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const { db } = opened.platform.database
+    const ahead = '2027-10-28T12:00:00.000Z'
+    await syncIdentities(db, { accountId: id, trigger: 'schedule', now: () => new Date(ahead) })
+
+    await restart(opened, '2026-10-28T02:00:00.000Z')
+    await restart(opened, '2026-10-29T02:00:00.000Z')
+    await restart(opened, '2027-10-28T13:00:00.000Z')
+
+    expect(await startsOf(opened, id)).toEqual([
+      ahead,
+      '2026-10-28T02:00:00.000Z',
+      '2026-10-29T02:00:00.000Z',
+      '2027-10-28T13:00:00.000Z',
+    ])
+  })
+
+  test('is known to be done also when many syncs by hand came after it', async () => {
+    await using opened = await openTestPlatform(place)
+    const { id } = await opened.newAccount()
+    const { db } = opened.platform.database
+    await restart(opened, '2026-10-28T02:00:00.000Z')
+    const now = () => new Date('2026-10-28T03:00:00.000Z')
+    for (let count = 0; count < 20; count++) {
+      const attempt = await beginAttempt(db, { accountId: id, trigger: 'operator', now })
+      await endAttempt(db, attempt, { at: now() })
+    }
+    const failures: unknown[] = []
+    const report = { done: () => {}, failed: (_account: number | null, error: unknown) => failures.push(error) }
+
+    await startNightlySync(db, { schedule: nightly, report, now })[Symbol.asyncDispose]()
+
+    expect(failures).toEqual([])
+    expect(await startsOf(opened, id)).toHaveLength(1)
   })
 
   test('is not done by a process that looked before another one had done it', async () => {
@@ -213,4 +313,31 @@ describe.each(databases)('the nightly sync on $name', ({ place }) => {
     expect(await startsOf(opened, id)).toEqual(['2026-10-28T02:00:01.000Z'])
     expect(await recentAttempts(db, id, { count: 9, now: now() })).toHaveLength(1)
   })
+})
+
+test('the nightly sync of an account that something else holds follows as soon as it is free', async () => {
+  await using place = await postgresPlace()
+  await using opened = await openTestPlatform(async () => ({ at: place.at, async [Symbol.asyncDispose]() {} }))
+  await using outside = await openPlatformDatabase(place.at)
+  const { id } = await opened.newAccount()
+  const [held, done] = [Promise.withResolvers<unknown>(), Promise.withResolvers<number>()]
+  const schedule = { cron: '0 3 * * *', timeZone: 'UTC' }
+  const report = {
+    done: (account: number) => done.resolve(account),
+    failed: (_: unknown, why: unknown) => held.resolve(why),
+  }
+
+  await using _sync = await outside.db.transaction().execute(async (trx) => {
+    await lockForSync(trx, id)
+    const started = startNightlySync(opened.platform.database.db, {
+      schedule,
+      report,
+      now: () => new Date('2026-10-28T03:00:00.000Z'),
+      lookMs: 1,
+    })
+    expect(await held.promise).toMatchObject({ code: 'conflict' })
+    return started
+  })
+
+  expect(await done.promise).toBe(id)
 })

@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { PlatformSchema, SyncTrigger } from '../core/schema.ts'
 
 export type AttemptStart = {
@@ -67,21 +67,21 @@ export async function dropAttempt(db: Kysely<PlatformSchema>, id: number): Promi
   await db.deleteFrom('identity_sync_attempts').where('id', '=', id).execute()
 }
 
-/** Whether a scheduled sync has ended that began at this time or later. */
-export async function hasEndedSince(
-  db: Kysely<PlatformSchema>,
-  { accountId, slot }: { accountId: number; slot: Date },
-): Promise<boolean> {
-  const ended = await db
-    .selectFrom('identity_sync_attempts')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('trigger', '=', 'schedule')
-    .where('started_at', '>=', slot)
-    .where('ended_at', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()
-  return ended !== undefined
+/**
+ * Whether the scheduled sync that finished last began between the scheduled time and now. One that is dated ahead of now comes from a
+ * clock that was wrong, and says nothing.
+ */
+export function isSyncedFor(
+  accountId: RawBuilder<unknown>,
+  { slot, now }: { slot: Date; now: Date },
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`coalesce((
+    select attempt.started_at between ${slot}::timestamptz and ${now}::timestamptz
+    from identity_sync_attempts as attempt
+    where attempt.account_id = ${accountId} and attempt.trigger = 'schedule' and attempt.sync_id is not null
+    order by attempt.id desc
+    limit 1
+  ), false)`
 }
 
 /** The last attempts of an account, the latest first. */
@@ -141,5 +141,6 @@ type Signs = {
 
 function stateOf({ started_at, ended_at, isDone, isHeld }: Signs, now: Date): AttemptState {
   if (ended_at !== null) return isDone ? 'finished' : 'failed'
-  return isHeld || now.getTime() - started_at.getTime() < beginningMs ? 'running' : 'interrupted'
+  const ageMs = now.getTime() - started_at.getTime()
+  return isHeld || (ageMs >= 0 && ageMs < beginningMs) ? 'running' : 'interrupted'
 }

@@ -3,7 +3,7 @@ import { EmploymentStatus } from '../../contract/platform/personnel.ts'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
 import { type Actor, type By, storeEvent, storeEventsOf } from '../events/events.ts'
-import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, hasEndedSince, holdAttempt } from './attempts.ts'
+import { type AttemptStart, beginAttempt, dropAttempt, endAttempt, holdAttempt, isSyncedFor } from './attempts.ts'
 import { matchIdentities } from './matching.ts'
 import type { SyncResult } from './sync-result.ts'
 
@@ -41,7 +41,7 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
       )
     }
     // Another process may have done it since anybody looked.
-    if (slot && (await hasEndedSince(trx, { accountId, slot })))
+    if (slot && (await isMet(trx, { accountId, slot, now: now() })))
       throw new Failure('conflict', `account ${accountId} has been synced for ${slot.toISOString()} already`)
     await holdAttempt(trx, attempt)
     onBegin?.()
@@ -60,6 +60,16 @@ async function syncOnce(db: Kysely<PlatformSchema>, attempt: number, options: Sy
     await endAttempt(trx, attempt, { at: now(), syncId: result.id })
     return result
   })
+}
+
+async function isMet(
+  trx: Kysely<PlatformSchema>,
+  { accountId, slot, now }: { accountId: number; slot: Date; now: Date },
+): Promise<boolean> {
+  const { rows } = await sql<{ met: boolean }>`
+    select ${isSyncedFor(sql`${accountId}::bigint`, { slot, now })} as met
+  `.execute(trx)
+  return rows[0]?.met ?? false
 }
 
 /** Locks the account against other syncs until the transaction ends; false if another one holds the lock. */

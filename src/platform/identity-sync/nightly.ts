@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Cron } from 'croner'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { Failure } from '../../errors.ts'
 import type { PlatformSchema } from '../core/schema.ts'
-import { recentAttempts } from './attempts.ts'
+import { isSyncedFor, recentAttempts } from './attempts.ts'
 import { syncIdentities } from './identity-sync.ts'
 
 export type SyncSchedule = { readonly cron: string; readonly timeZone: string }
@@ -14,101 +15,129 @@ export type SyncReport = {
   readonly failed: (accountId: number | null, error: unknown) => void
 }
 
+export type NightlyOptions = {
+  readonly schedule: SyncSchedule
+  readonly report: SyncReport
+  readonly now: () => Date
+  /** Longest pause between two looks for accounts that lack their sync. */
+  readonly lookMs?: number
+}
+
+/** What this process remembers of an account whose sync is due and did not come about. */
+type Delay = { readonly failures: number; readonly conflicts: number; readonly looksToSkip: number }
+
+type Looking = NightlyOptions & {
+  readonly db: Kysely<PlatformSchema>
+  readonly delays: Map<number, Delay>
+}
+
 /**
- * Runs the identity sync of every account at the scheduled times until disposed; a sync under way ends first. Of the times that passed
- * while no process ran, the newest is made up for at once, for accounts that were there at that time. Several processes sync an account
- * once for each time.
+ * Runs the identity sync of every account at the scheduled times until disposed; a look under way ends first. It looks again every minute:
+ * the newest scheduled time stays due until a sync for it has finished, whatever stopped it before. Times that passed while no process ran
+ * are due as well, for accounts that were there at that time. Several processes sync an account once for each time.
  */
-export function startNightlySync(
-  db: Kysely<PlatformSchema>,
-  { schedule, report, now }: { schedule: SyncSchedule; report: SyncReport; now: () => Date },
-): AsyncDisposable {
-  const cron = createCron(schedule, () => {
-    running = running.then(() => syncAll(db, report, now, { slot: latest() }))
-    return running
-  })
-  let running = syncAll(db, report, now, { slot: latest(), missed: true })
-
-  function latest(): Date | null {
-    return cron.previousRuns(1, new Date(now().getTime() + 1))[0] ?? null
-  }
-
+export function startNightlySync(db: Kysely<PlatformSchema>, options: NightlyOptions): AsyncDisposable {
+  const cron = createCron(options.schedule)
+  const stopping = new AbortController()
+  const running = keepLooking({ ...options, db, delays: new Map() }, cron, stopping.signal)
   return {
     async [Symbol.asyncDispose]() {
-      cron.stop()
+      stopping.abort()
       await running
     },
   }
 }
 
-function createCron({ cron, timeZone }: SyncSchedule, work: () => Promise<void>): Cron {
+function createCron({ cron, timeZone }: SyncSchedule): Cron {
   try {
-    return new Cron(cron, { timezone: timeZone, protect: true }, work)
+    const created = new Cron(cron, { timezone: timeZone })
+    // A time zone is looked at only where it is needed.
+    created.nextRun()
+    return created
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Failure(
       'config_invalid',
       `the identity sync cannot be scheduled at "${cron}" in ${timeZone}: ${reason}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   }
 }
 
-type Which = {
-  /** A scheduled time: an account that was synced for it is left out. Null: none is. */
-  readonly slot?: Date | null
-  /** The time has passed before this process ran: accounts that are newer are left out. */
-  readonly missed?: boolean
-}
-
-/** Syncs one account after the other; one that fails does not stop the others. */
-export async function syncAll(
-  db: Kysely<PlatformSchema>,
-  report: SyncReport,
-  now: () => Date,
-  { slot = null, missed = false }: Which = {},
-): Promise<void> {
-  if (missed && slot === null) return
-  const accounts = await db
-    .selectFrom('accounts')
-    .select('id')
-    .$if(missed, (query) => query.where('created_at', '<', slot))
-    .orderBy('id')
-    .execute()
-    .catch((error: unknown) => {
-      report.failed(null, error)
-      return []
-    })
-  for (const { id } of accounts) {
-    try {
-      if (slot && (await isMet(db, { accountId: id, slot, now }))) continue
-      const { changed, created } = await syncIdentities(db, {
-        accountId: id,
-        trigger: 'schedule',
-        now,
-        ...(slot && { slot }),
-      })
-      report.done(id, changed + created)
-    } catch (error) {
-      // Another process may have been faster.
-      const isTaken = error instanceof Failure && error.code === 'conflict'
-      if (!(isTaken && slot && (await isMet(db, { accountId: id, slot, now }).catch(() => false))))
-        report.failed(id, error)
-    }
+// The clock is asked at every look, so one that is set to another time is followed within a minute.
+async function keepLooking(looking: Looking, cron: Cron, signal: AbortSignal): Promise<void> {
+  const { now, delays, lookMs = 60_000 } = looking
+  let lastSlotMs = 0
+  while (!signal.aborted) {
+    const at = now()
+    const slot = cron.previousRuns(1, new Date(at.getTime() + 1))[0]
+    if (slot?.getTime() !== lastSlotMs) delays.clear()
+    lastSlotMs = slot?.getTime() ?? 0
+    if (slot) await syncDueAccounts(looking, slot)
+    const next = cron.nextRun(at)?.getTime() ?? Number.POSITIVE_INFINITY
+    const waitMs = Math.max(1, Math.min(lookMs, next - now().getTime()))
+    await pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
-const attemptsLookedAt = 20
+/** Syncs the accounts that lack the sync of this time, one after the other; one that fails does not stop the others. */
+async function syncDueAccounts(looking: Looking, slot: Date): Promise<void> {
+  const { db, report, now, delays } = looking
+  try {
+    for (const accountId of await dueAccounts(db, { slot, now: now() })) {
+      const delay = delays.get(accountId)
+      if (delay && delay.looksToSkip > 0) delays.set(accountId, { ...delay, looksToSkip: delay.looksToSkip - 1 })
+      else await syncAccount(looking, { accountId, slot })
+    }
+  } catch (error) {
+    report.failed(null, error)
+  }
+}
 
-/** True if a scheduled sync of the account began at this time or later. One whose process was killed does not count. */
-async function isMet(
+/** Accounts that were there at the scheduled time, or whose creation lies ahead of a clock that was set back, and lack the sync of it. */
+async function dueAccounts(
   db: Kysely<PlatformSchema>,
-  { accountId, slot, now }: { accountId: number; slot: Date; now: () => Date },
+  { slot, now }: { slot: Date; now: Date },
+): Promise<readonly number[]> {
+  const accounts = await db
+    .selectFrom('accounts')
+    .select('id')
+    .where(({ or, eb }) => or([eb('created_at', '<=', slot), eb('created_at', '>', now)]))
+    .where(({ not }) => not(isSyncedFor(sql.ref('accounts.id'), { slot, now })))
+    .orderBy('id')
+    .execute()
+  return accounts.map(({ id }) => id)
+}
+
+type Due = { readonly accountId: number; readonly slot: Date }
+
+async function syncAccount({ db, report, now, delays }: Looking, { accountId, slot }: Due): Promise<void> {
+  const before = delays.get(accountId) ?? { failures: 0, conflicts: 0, looksToSkip: 0 }
+  try {
+    const { changed, created } = await syncIdentities(db, { accountId, trigger: 'schedule', now, slot })
+    delays.delete(accountId)
+    report.done(accountId, changed + created)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'conflict') {
+      delays.set(accountId, { ...before, conflicts: before.conflicts + 1 })
+      // Another sync, a reset or an acceptance of the terms holds the account for a moment: the next look tries again.
+      if (before.conflicts > 0 && !(await isRunning(db, { accountId, now }))) report.failed(accountId, error)
+      return
+    }
+    delays.set(accountId, { failures: before.failures + 1, conflicts: 0, looksToSkip: skippedLooks(before.failures) })
+    report.failed(accountId, error)
+  }
+}
+
+/** 0, 1, 3, 7 … 63: pauses that double up to about an hour. */
+function skippedLooks(failures: number): number {
+  return 2 ** Math.min(failures, 6) - 1
+}
+
+async function isRunning(
+  db: Kysely<PlatformSchema>,
+  { accountId, now }: { accountId: number; now: () => Date },
 ): Promise<boolean> {
-  const attempts = await recentAttempts(db, accountId, { count: attemptsLookedAt, now: now() })
-  return attempts.some(
-    ({ trigger, startedAt, state }) => trigger === 'schedule' && startedAt >= slot && state !== 'interrupted',
-  )
+  const [latest] = await recentAttempts(db, accountId, { count: 1, now: now() })
+  return latest?.state === 'running'
 }

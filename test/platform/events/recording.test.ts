@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { syncAll } from '../../../src/platform/identity-sync/nightly.ts'
+import { syncIdentities } from '../../../src/platform/identity-sync/identity-sync.ts'
 import { SeedDocument } from '../../../src/platform/seed/document.ts'
 import { databases } from '../../helpers/servers/databases.ts'
 import { newCompany } from '../helpers/companies.ts'
@@ -97,7 +97,7 @@ describe.each(databases)('what events tell on $name', ({ place }) => {
     await acme.send([{ identityId: 'a', email: 'ana@acme.example', isContractor: false }])
     const { db } = opened.platform.database
 
-    await syncAll(db, { done: () => {}, failed: () => {} }, opened.clock.now)
+    await syncIdentities(db, { accountId: acme.id, trigger: 'schedule', now: opened.clock.now })
 
     expect(await told(acme.client, 'USER_IDENTITY_PERSONNEL_SYNCED')).toMatchObject([
       { source: 'SCHEDULED', userId: null, requestDescription: 'identity sync' },

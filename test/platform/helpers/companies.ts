@@ -9,7 +9,7 @@ export async function newCompany(
   opened: TestPlatform,
   people: readonly { email: string; firstName: string; lastName: string }[] = [],
 ) {
-  const { name, client } = await opened.newAccount()
+  const { id, name, client } = await opened.newAccount()
   const account = { name, entitlements: [entitlement], termsAcceptedAt: null, people: [...people] }
   await opened.operator.seed({ body: SeedDocument.parse({ accounts: [account] }) })
   const connectionId = await newHrisConnection(client)
@@ -18,6 +18,7 @@ export async function newCompany(
     return bodyOf(list, 200).data
   }
   return {
+    id,
     name,
     client,
     connectionId,
