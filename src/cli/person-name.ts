@@ -6,13 +6,14 @@ import { renderFoundPeople } from './render/found-people.ts'
 import { counted } from './render/text.ts'
 import { type CommonOptions, connectionNamed, type Session } from './session.ts'
 
-type Options = CommonOptions & { readonly showValues?: boolean }
+type Options = CommonOptions & { readonly showValues?: boolean; readonly maxMatches?: number }
 type Named = { readonly connection: string; readonly identityId: string }
-type Asked = { readonly connection: string | undefined; readonly search: string }
+type Asked = { readonly connection: string | undefined; readonly search: string; readonly maxMatches: number }
+type Matches = { readonly found: readonly FoundPerson[]; readonly isWhole: boolean }
 
-/** So many people are looked at, and so many of them are listed. */
-const lookedAt = 200
-const listedAtMost = 20
+/** How many matches are read. If there may be more, no single person can be chosen. */
+const defaultMaxMatches = 200
+const maxListed = 20
 
 /**
  * The person that somebody has named, by key, whole e-mail address or whole words of the name. Several are listed with their keys, and
@@ -47,12 +48,14 @@ export async function personFound(session: Session, text: string, options: Optio
     const places = byKey.map(({ connection }) => connection).join(', ')
     throw new Failure('usage', `several connections know the key ${search} (${places}): name one with --connection`)
   }
-  const found = await everybody(control, { connection: options.connection, search })
+  const { connection, maxMatches = defaultMaxMatches } = options
+  const { found, isWhole } = await matches(control, { connection, search, maxMatches })
   const exact = found.filter((person) => isCalled(person, search))
   const [only, ...namesakes] = exact
-  if (only !== undefined && namesakes.length === 0) return namedAs(only)
+  if (only !== undefined && namesakes.length === 0 && isWhole) return namedAs(only)
   if (found.length === 0) return null
-  throw several(session, exact.length > 0 ? exact : found, { search, isExact: exact.length > 0, ...options })
+  const people = exact.length > 0 ? exact : found
+  throw several(session, people, { search, isExact: exact.length > 0, isWhole, ...options })
 }
 
 function namedAs({ connection, identityId }: Named): Named {
@@ -75,15 +78,16 @@ async function withKey(control: Control, identityId: string, connections: readon
   return people.flat()
 }
 
-async function everybody(control: Control, { connection, search }: Asked): Promise<FoundPerson[]> {
+/** The people found, at most `maxMatches`, and whether they are all. A page may be empty and still have a next one. */
+async function matches(control: Control, { connection, search, maxMatches }: Asked): Promise<Matches> {
   const found: FoundPerson[] = []
   let after: string | undefined
   do {
-    const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: lookedAt } })
+    const { data, next } = await control.searchPeople({ query: { connection, search, after, limit: maxMatches } })
     found.push(...data)
     after = next ?? undefined
-  } while (after !== undefined && found.length < lookedAt)
-  return found
+  } while (after !== undefined && found.length <= maxMatches)
+  return { found: found.slice(0, maxMatches), isWhole: after === undefined && found.length <= maxMatches }
 }
 
 /** Whether the e-mail address, or each word of the name, is the one that is looked for. */
@@ -105,18 +109,19 @@ function folded(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
+type Listing = {
+  readonly search: string
+  readonly isExact: boolean
+  readonly isWhole: boolean
+  readonly showValues?: boolean
+}
+
 /** Names are shown to who asks for them at a terminal; the failure itself holds keys. */
-function several(
-  { output }: Session,
-  people: readonly FoundPerson[],
-  { search, isExact, showValues = false }: { search: string; isExact: boolean; showValues?: boolean },
-): Failure {
-  const what = isExact
-    ? `"${search}" means ${counted(people.length, 'person', 'people')}: name one by key`
-    : `nobody is called exactly "${search}"; ${counted(people.length, 'person is', 'people are')} called nearly so: name one by key`
-  const listed = people.slice(0, listedAtMost)
-  const more = people.length > listed.length ? ['  … and others'] : []
-  if (showValues && standardError.isTerminal && !output.json) {
+function several({ output }: Session, people: readonly FoundPerson[], listing: Listing): Failure {
+  const what = whySeveral(people, listing)
+  const listed = people.slice(0, maxListed)
+  const more = people.length > listed.length || !listing.isWhole ? ['  … and others'] : []
+  if (listing.showValues && standardError.isTerminal && !output.json) {
     output.note([renderFoundPeople(listed, output.paint), ...more].join('\n'))
     return new Failure('usage', what)
   }
@@ -125,4 +130,12 @@ function several(
     ...listed.map(({ identityId, connection, state }) => `  ${identityId}  ${connection}  ${state}`),
     ...more,
   ])
+}
+
+function whySeveral(people: readonly FoundPerson[], { search, isExact, isWhole }: Listing): string {
+  if (!isWhole) return `too many people match "${search}" to tell whom it means: name one by key`
+  const count = people.length
+  return isExact
+    ? `"${search}" means ${counted(count, 'person', 'people')}: name one by key`
+    : `nobody is called exactly "${search}"; ${counted(count, 'person is', 'people are')} called nearly so: name one by key`
 }

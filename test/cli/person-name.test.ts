@@ -90,6 +90,20 @@ test('a person is found by key, e-mail address or name, and is never guessed', a
   await expect(named(' ')).rejects.toMatchObject({ code: 'usage' })
 })
 
+test('a name is refused while more people match it than were read', async () => {
+  await using opened = await openPeople()
+  const named = (text: string, maxMatches: number) =>
+    personNamed(opened.session, text, { connection: 'acme', maxMatches })
+
+  await expect(named('ana', 1)).rejects.toMatchObject({
+    code: 'usage',
+    message: 'too many people match "ana" to tell whom it means: name one by key\n  E1  acme  employed\n  … and others',
+  })
+  await expect(named('silv', 1)).rejects.toThrow('too many people match "silv"')
+  await expect(named('silva', 1)).rejects.toThrow('too many people match "silva"')
+  expect(await named('silva', 2)).toEqual({ connection: 'acme', identityId: 'E1' })
+})
+
 test('of the source, an address and a key that are not known are asked for as they stand', async () => {
   await using opened = await openPeople()
   const inSource = (text: string) => personInSource(opened.session, text, { connection: 'acme' })
