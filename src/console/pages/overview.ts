@@ -6,11 +6,12 @@ import { lineChart, stackedBars } from '../../web/charts.ts'
 import { actLink, choiceField } from '../../web/forms.ts'
 import { type Html, html, type Shown } from '../../web/html.ts'
 import { card, heading } from '../../web/layout.ts'
-import { badge, definitions, figures, live, type Tone } from '../../web/parts.ts'
+import { badge, definitions, figures, live } from '../../web/parts.ts'
 import { span } from '../../web/span.ts'
 import { counted, moment, nearness, number } from '../../web/words.ts'
 import type { Reader, Site } from '../site.ts'
-import { alertTitles, changesIn, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../words.ts'
+import { alertTitles, countsText, firstVisitHref, runHref, runStates, stateBadge } from '../words.ts'
+import { standing } from './standing.ts'
 
 const renewSeconds = 10
 
@@ -327,64 +328,4 @@ function runLink(run: Run): Html {
 
 function inboxText({ pending, held, rejected }: NonNullable<ConnectionStatus['inbox']>): string {
   return `${number(pending)} waiting, ${number(held)} of them for a decision; ${number(rejected)} not understood`
-}
-
-/** How a connection stands, in a sentence. */
-function standing(
-  { blocked, active, paused, last, people, problems }: ConnectionStatus,
-  now: Date,
-  alerts: readonly Alert[],
-): { readonly state: string; readonly tone: Tone; readonly text: Html } {
-  if (blocked) {
-    const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
-    const text = html`The platform turns this connection away since ${moment(blocked.since)}: ${blocked.reason}.${again}`
-    return { state: 'Blocked', tone: 'bad', text }
-  }
-  if (active) return activeStanding(active, alerts)
-  if (paused) {
-    const until = paused.until === null ? 'until a person resumes it' : html`until ${moment(paused.until)}`
-    const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
-    return { state: 'Paused', tone: 'wait', text }
-  }
-  if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
-  if (last.state === 'failed') {
-    const text = html`The last run failed: ${last.reason ?? 'no reason was recorded'}. What the platform has is as it was.`
-    return { state: 'Failed', tone: 'bad', text }
-  }
-  const refused = problems.refused.people + problems.undelivered.people
-  if (refused > 0) {
-    const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
-    return { state: 'With problems', tone: 'wait', text }
-  }
-  if (people.due > 0) {
-    return {
-      state: 'Behind',
-      tone: 'wait',
-      text: html`${counted(people.due, 'person waits', 'people wait')} to be delivered.`,
-    }
-  }
-  return { state: 'In step', tone: 'good', text: html`The platform has everybody as HR said last.` }
-}
-
-function activeStanding(run: Run, alerts: readonly Alert[]): { state: string; tone: Tone; text: Html } {
-  const { name, tone } = runStates[run.state]
-  const all = changesIn(run.counts)
-  switch (run.state) {
-    case 'held': {
-      // Why it is held stands on top of the page.
-      const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
-      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${moment(since)}.`
-      return { state: name, tone, text }
-    }
-    case 'delivering':
-      return {
-        state: name,
-        tone,
-        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.`,
-      }
-    case 'reading':
-      return { state: name, tone, text: html`HR’s source is being read.` }
-    default:
-      return { state: name, tone, text: html`A run is about to begin.` }
-  }
 }

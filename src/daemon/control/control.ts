@@ -2,7 +2,7 @@ import type { Caller } from '../../contract/control/access.ts'
 import type { Alert } from '../../contract/control/alerts.ts'
 import type { control } from '../../contract/control/control.ts'
 import type { Process } from '../../contract/control/processes.ts'
-import type { ChangeKind, ConnectionStatus, Run, Status, UnservedTally } from '../../contract/control/shapes.ts'
+import type { ChangeKind, ConnectionStatus, Status, UnservedTally } from '../../contract/control/shapes.ts'
 import { deliveryFailures } from '../../contract/failures.ts'
 import { Failure } from '../../errors.ts'
 import type { Handlers } from '../../http/server/mount.ts'
@@ -24,7 +24,7 @@ import { withoutCells } from '../../store/retention/digest-values.ts'
 import { forgetPerson } from '../../store/retention/forget.ts'
 import { rosterEntries } from '../../store/roster/roster.ts'
 import { accountOf } from '../../store/runs/accounts.ts'
-import { listRuns, movedBasis, type RunState, settledStates } from '../../store/runs/runs.ts'
+import { type CurrentRuns, currentRuns, listRuns, movedBasis, settledStates } from '../../store/runs/runs.ts'
 import { type Purpose, purposes } from '../../store/runs/slots.ts'
 import { differences, processes } from '../../store/workers/processes.ts'
 import { holdBackOf } from '../../sync/hold-backs.ts'
@@ -109,12 +109,6 @@ export type ControlContext = StoreContext &
     readonly signal: AbortSignal
   }
 
-/** How many of the newest runs are looked through for the active and the last one. */
-const recentRuns = 20
-
-/** What a run needs no more than a glance for; the active states come before the waiting ones. */
-const activeOrder: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
-
 /** The control API. What cannot be done is thrown as a Failure. */
 export const controlHandlers: Handlers<typeof control, ControlContext & Acting> = {
   ...keyHandlers,
@@ -144,18 +138,18 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
     const unserved = await unservedTallies(db, { now: ctx.sync.now() })
     const inDoubt = await doubtTallies(db)
     const paused = await pausedConnections(db, ctx.sync.now())
-    const connections: ConnectionStatus[] = []
-    for (const name of ctx.sync.connections.keys()) {
-      const runs = await listRuns(db, { connection: name, limit: recentRuns })
-      const state = states.get(name)
-      const tallies = {
+    const names = [...ctx.sync.connections.keys()]
+    const runs = await currentRuns(db, names)
+    const connections = names.map((name) =>
+      connectionStatus(ctx, name, {
+        state: states.get(name),
+        runs: runs.get(name) ?? { active: null, last: null },
         problems: problems.get(name) ?? noProblems,
         unserved: unserved.get(name) ?? noneUnserved,
         inDoubt: inDoubt.get(name) ?? null,
         pause: paused.get(name) ?? null,
-      }
-      connections.push(connectionStatus(ctx, name, { state, runs, ...tallies }))
-    }
+      }),
+    )
     const alerts = await listAlerts(ctx)
     const unsigned = ctx.audit.trouble()
     const reload = ctx.reloads?.last
@@ -484,7 +478,7 @@ function connectionStatus(
     pause,
   }: {
     state: ConnectionState | undefined
-    runs: readonly Run[]
+    runs: CurrentRuns
     problems: ProblemTallies
     unserved: UnservedTally
     inDoubt: DoubtTally | null
@@ -507,8 +501,7 @@ function connectionStatus(
       : null,
     blocked: state?.blocked ?? null,
     paused: pause && pauseView(pause),
-    active: activeOrder.flatMap((wanted) => runs.filter((run) => run.state === wanted)).at(0) ?? null,
-    last: runs.find((run) => settledStates.includes(run.state)) ?? null,
+    ...runs,
     nextAt: nextAt(ctx, { connection: name, purpose: 'read', pause }),
     nextVerifyAt: nextAt(ctx, { connection: name, purpose: 'verify', pause }),
     nextSampleAt: nextAt(ctx, { connection: name, purpose: 'sample', pause }),

@@ -36,6 +36,9 @@ export type RunState = keyof typeof moves
 /** The states in which a run has come to rest for good. */
 export const settledStates = (Object.keys(moves) as RunState[]).filter((state) => moves[state].length === 0)
 
+/** The other states, in the order in which they say what a connection does: what is at work comes before what waits. */
+const activeStates: readonly RunState[] = ['reading', 'planned', 'delivering', 'held', 'waiting']
+
 /** The states that may move to `to`. */
 function statesBefore(to: RunState): RunState[] {
   return (Object.keys(moves) as RunState[]).filter((from) => (moves[from] as readonly string[]).includes(to))
@@ -474,6 +477,36 @@ export async function listRuns(db: Db, { connection, states, triggers, after, li
     if (after !== undefined) query = query.where(isOlder(after))
   }
   return (await query.execute()).map(toRun)
+}
+
+export type CurrentRuns = {
+  /** The run at work, else the one that is held or waits. */
+  readonly active: Run | null
+  /** The newest run that has ended. */
+  readonly last: Run | null
+}
+
+/** What each connection does now and did last, however many runs there have been since. */
+export async function currentRuns(db: Db, connections: readonly string[]): Promise<ReadonlyMap<string, CurrentRuns>> {
+  const current = sql<string>`(
+    select distinct on (connection, rank is null) id
+    from (
+      select newest.*, array_position(${activeStates}::text[], newest.state) as rank
+      from unnest(${connections}::text[]) as of_connection(name),
+        unnest(${Object.keys(moves)}::text[]) as of_state(name), unnest(${triggers}::text[]) as of_trigger(name),
+        lateral (
+          select id, connection, state, created_at from runs
+          where runs.connection = of_connection.name and runs.state = of_state.name and runs.trigger = of_trigger.name
+          order by runs.created_at desc, runs.id desc limit 1) as newest) as of_each
+    order by connection, rank is null, rank, created_at desc, id desc)`
+  const found = (await runs(db).where('runs.id', 'in', current).execute()).map(toRun)
+  const isSettled = ({ state }: Run): boolean => settledStates.includes(state)
+  return new Map(
+    connections.map((connection) => {
+      const own = found.filter((run) => run.connection === connection)
+      return [connection, { active: own.find((run) => !isSettled(run)) ?? null, last: own.find(isSettled) ?? null }]
+    }),
+  )
 }
 
 /** The runs that looked at a source, the newest first. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../src/database/database.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
-import { ensureConnection, listRuns, type RunFilter } from '../../../src/store/runs/runs.ts'
+import { currentRuns, ensureConnection, listRuns, type RunFilter } from '../../../src/store/runs/runs.ts'
 import type { StoreSchema } from '../../../src/store/schema.ts'
 import { databases, type Place } from '../../helpers/servers/databases.ts'
 import { storeRun } from '../../helpers/stored-runs.ts'
@@ -71,5 +71,23 @@ describe.each(databases)('the list of runs on $name', ({ place }) => {
         (filter.triggers ?? [trigger]).includes(trigger),
     )
     expect(found).toEqual(expected)
+  })
+
+  test('says what a connection does now, however many runs have ended since it began', async () => {
+    await ensureConnection(store.db, 'hooli')
+    const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 0, minute))
+    const waiting = await storeRun(store.db, { connection: 'hooli', state: 'waiting', at: at(0) })
+    const ended: string[] = []
+    for (let minute = 2; minute < 24; minute++)
+      ended.push(await storeRun(store.db, { connection: 'hooli', feed: 'webhook', state: 'finished', at: at(minute) }))
+
+    const first = (await currentRuns(store.db, ['hooli', 'acme'])).get('hooli')
+    const held = await storeRun(store.db, { connection: 'hooli', state: 'held', at: at(1) })
+    const found = await currentRuns(store.db, ['hooli', 'acme', 'new'])
+
+    expect([first?.active?.id, first?.last?.id]).toEqual([waiting, ended.at(-1)])
+    expect([found.get('hooli')?.active?.id, found.get('hooli')?.last?.id]).toEqual([held, ended.at(-1)])
+    expect(found.get('acme')).toMatchObject({ active: null, last: { connection: 'acme' } })
+    expect(found.get('new')).toEqual({ active: null, last: null })
   })
 })

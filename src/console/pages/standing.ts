@@ -1,0 +1,104 @@
+import type { Alert } from '../../contract/control/alerts.ts'
+import type { ConnectionStatus, Run } from '../../contract/control/shapes.ts'
+import { type Html, html } from '../../web/html.ts'
+import type { Tone } from '../../web/parts.ts'
+import { counted, moment, nearness, number } from '../../web/words.ts'
+import { changesIn, runHref, runStates } from '../words.ts'
+
+export type Standing = { readonly state: string; readonly tone: Tone; readonly text: Html }
+
+/** How a connection stands, in a sentence. It is in step only if nothing waits and nobody differs. */
+export function standing(connection: ConnectionStatus, now: Date, alerts: readonly Alert[]): Standing {
+  const { blocked, active, paused, last } = connection
+  if (blocked) {
+    const again = blocked.probeAt && html` It is tried again ${nearness(blocked.probeAt, now)}.`
+    const text = html`The platform turns this connection away since ${moment(blocked.since)}: ${blocked.reason}.${again}`
+    return { state: 'Blocked', tone: 'bad', text }
+  }
+  if (active) return activeStanding(active, alerts)
+  if (paused) {
+    const until = paused.until === null ? 'until a person resumes it' : html`until ${moment(paused.until)}`
+    const text = html`${paused.by} paused it ${nearness(paused.since, now)}, ${until}: ${paused.reason}.`
+    return { state: 'Paused', tone: 'wait', text }
+  }
+  return (
+    lastStanding(last) ??
+    peopleStanding(connection) ?? {
+      state: 'In step',
+      tone: 'good',
+      text: html`The platform has everybody as HR said last.`,
+    }
+  )
+}
+
+/** Null if what the last run read is what the connection goes by. */
+function lastStanding(last: Run | null): Standing | null {
+  if (last === null) return { state: 'New', tone: 'plain', text: html`Nothing has been read yet.` }
+  const asItWas = html`${last.reason ?? 'no reason was recorded'}. What the platform has is as it was.`
+  switch (last.state) {
+    case 'failed':
+      return { state: 'Failed', tone: 'bad', text: html`The last run failed: ${asItWas}` }
+    case 'rejected':
+      return { state: 'Rejected', tone: 'wait', text: html`The last plan was rejected: ${asItWas}` }
+    case 'cancelled':
+      return {
+        state: 'Cancelled',
+        tone: 'wait',
+        text: html`The last run was cancelled before it had delivered its plan.`,
+      }
+    default:
+      return null
+  }
+}
+
+/** Null if everybody is on the platform as HR says. */
+function peopleStanding({ people, problems, unserved, inDoubt, inbox }: ConnectionStatus): Standing | null {
+  const refused = problems.refused.people + problems.undelivered.people
+  if (refused > 0) {
+    const text = html`${counted(refused, 'person is', 'people are')} not on the platform as HR says; the others are.`
+    return { state: 'With problems', tone: 'wait', text }
+  }
+  const unreadable = unserved.people + unserved.rows
+  if (unreadable > 0) {
+    const text = html`What HR says of ${counted(unreadable, 'person', 'people')} cannot be read; the others are delivered.`
+    return { state: 'With problems', tone: 'wait', text }
+  }
+  if (inbox !== null && inbox.rejected > 0) {
+    const text = html`${counted(inbox.rejected, 'event')} could not be understood; what the others say is delivered.`
+    return { state: 'With problems', tone: 'wait', text }
+  }
+  if (people.due > 0) {
+    const text = html`${counted(people.due, 'person waits', 'people wait')} to be delivered.`
+    return { state: 'Behind', tone: 'wait', text }
+  }
+  if (inbox !== null && inbox.pending > 0) {
+    const text = html`${counted(inbox.pending, 'event waits', 'events wait')} to be read.`
+    return { state: 'Behind', tone: 'wait', text }
+  }
+  if (inDoubt === null) return null
+  const text = html`${counted(inDoubt.people, 'person is', 'people are')} read back: a request about them got no clear answer.`
+  return { state: 'In doubt', tone: 'wait', text }
+}
+
+function activeStanding(run: Run, alerts: readonly Alert[]): Standing {
+  const { name, tone } = runStates[run.state]
+  const all = changesIn(run.counts)
+  switch (run.state) {
+    case 'held': {
+      // Why it is held stands on top of the page.
+      const since = alerts.find(({ runId }) => runId === run.id)?.since ?? run.createdAt
+      const text = html`<a href="${runHref(run.id)}/decision">A plan waits for a decision</a> since ${moment(since)}.`
+      return { state: name, tone, text }
+    }
+    case 'delivering':
+      return {
+        state: name,
+        tone,
+        text: html`${number(run.confirmed)} of ${counted(all, 'change')} acknowledged by the platform.`,
+      }
+    case 'reading':
+      return { state: name, tone, text: html`HR’s source is being read.` }
+    default:
+      return { state: name, tone, text: html`A run is about to begin.` }
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { standing } from '../../src/console/pages/standing.ts'
+import type { ConnectionStatus, Run } from '../../src/contract/control/shapes.ts'
+
+const now = new Date('2026-11-21T03:00:00.000Z')
+const nobody = { people: 0, leavers: 0 }
+const lastRun = { id: 'r1', state: 'finished', reason: null, counts: null } as Run
+const settled = {
+  people: { wanted: 40, separated: 2, due: 0 },
+  problems: { refused: nobody, undelivered: nobody },
+  unserved: { people: 0, leavers: 0, rows: 0 },
+  inDoubt: null,
+  inbox: { pending: 0, held: 0, rejected: 0 },
+  blocked: null,
+  paused: null,
+  active: null,
+  last: lastRun,
+} as unknown as ConnectionStatus
+
+test('a connection is in step when nothing waits and nobody differs', () => {
+  expect(standing(settled, now, [])).toMatchObject({ state: 'In step', tone: 'good' })
+})
+
+test.each<[string, Partial<ConnectionStatus>]>([
+  ['Rejected', { last: { ...lastRun, state: 'rejected', reason: 'a test export' } }],
+  ['Cancelled', { last: { ...lastRun, state: 'cancelled' } }],
+  ['Failed', { last: { ...lastRun, state: 'failed' } }],
+  ['With problems', { unserved: { people: 1, leavers: 1, rows: 0 } }],
+  ['With problems', { unserved: { people: 0, leavers: 0, rows: 1 } }],
+  ['With problems', { inbox: { pending: 0, held: 0, rejected: 1 } }],
+  ['Behind', { inbox: { pending: 1, held: 0, rejected: 0 } }],
+  ['Behind', { people: { wanted: 40, separated: 2, due: 1 } }],
+  ['In doubt', { inDoubt: { people: 1, leavers: 1, until: '2026-11-21T03:15:00.000Z' } }],
+  ['Held', { active: { ...lastRun, state: 'held', createdAt: '2026-11-20T03:00:00.000Z' } }],
+])('a connection is "%s", and not in step, with %o', (state, differing) => {
+  expect(standing({ ...settled, ...differing }, now, [])).toMatchObject({ state })
+})
