@@ -1,8 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
 
 export type HangUps = Disposable & {
-  /** Resolves at the next SIGHUP that asks for another look at the configuration. One that came before counts once. */
-  next(): Promise<void>
+  /** Resolves once a SIGHUP has asked for another look at the configuration, and at once until that look is taken. */
+  asked(): Promise<void>
+  /** Says that the look is taken now: what is asked for from here on is another one. */
+  take(): void
   /** Asks for that look from within the process. */
   ask(): void
 }
@@ -22,8 +24,8 @@ export function listenForHangUp(gone: () => void): HangUps {
 
   process.on('SIGHUP', onHangUp)
   return {
-    async next() {
-      await asked.promise
+    asked: () => asked.promise,
+    take: () => {
       asked = Promise.withResolvers<void>()
     },
     ask: () => asked.resolve(),

@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../daemon/config/config.ts'
 import { Failure } from '../errors.ts'
@@ -13,6 +14,8 @@ import { type CommonOptions, configOf } from './session.ts'
 import { listenForStop } from './stop-signal.ts'
 
 const everyMs = 1000
+/** Somebody who presses q breaks a view off, as with Ctrl-C. */
+const exitOfQuit = 128 + constants.signals.SIGINT
 
 /** Something that is looked at while it changes. */
 export type Live<T> = {
@@ -25,12 +28,19 @@ export type Live<T> = {
   isOver?(seen: T): boolean
 }
 
+export type Watched<T> = {
+  /** What was seen last. */
+  readonly seen: T | null
+  /** The exit code if a person or a signal ended the view; null if it was over. */
+  readonly brokenOff: number | null
+}
+
 /**
  * Shows something until it is over or a person has seen enough, at most once a second. On a terminal it is drawn in place; elsewhere
  * changes are printed as lines, and with --json as one document a line. A daemon that goes away is said and waited for. Without a
- * daemon the store is looked at once, and not kept from the daemon that may start. Answers what was seen last.
+ * daemon the store is looked at once, and not kept from the daemon that may start.
  */
-export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<T | null> {
+export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<Watched<T>> {
   const output = createOutput(options)
   const config = await configOf(options, { secrets: 'when needed' })
   using stop = listenForStop()
@@ -55,7 +65,7 @@ export async function watch<T>(options: CommonOptions, live: Live<T>): Promise<T
     }
   }
   if (seen !== null && isDrawn(output)) output.result(seen, live.render)
-  return seen
+  return { seen, brokenOff: signal.aborted ? (stop.exit() ?? exitOfQuit) : null }
 }
 
 /** What was seen, or since when and why nothing can be seen. */

@@ -28,6 +28,9 @@ test('without a terminal, what changes is printed as lines, and a daemon that go
   await at.run('sync', '--wait', '1')
   await watching.says('acme: delivering')
   await following.says('"state":"delivering"')
+  const brokenOff = at.start('run', 'last', '--follow')
+  await brokenOff.says('delivering')
+  brokenOff.child.kill('SIGINT')
   daemon.child.kill('SIGKILL')
   await watching.says('waiting for the daemon')
   await rm(`${at.dataDir}/daemon.json`, { force: true })
@@ -38,4 +41,5 @@ test('without a terminal, what changes is printed as lines, and a daemon that go
 
   expect(await watching.ended).toMatchObject({ exit: 0, stdout: expect.not.stringContaining('\u001b') })
   expect((await following.ended).exit).toBe(0)
+  expect((await brokenOff.ended).exit).toBe(130)
 })

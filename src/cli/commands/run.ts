@@ -37,7 +37,7 @@ export async function run(name: string, options: RunDetailOptions): Promise<numb
 async function follow(name: string, options: RunDetailOptions): Promise<number> {
   // A name such as `last` means the run that it meant at the beginning.
   let runId: string | null = null
-  const seen = await watch(options, {
+  const { seen, brokenOff } = await watch(options, {
     async look(control) {
       runId ??= await runNamed(control, name, options)
       return await control.getRun({ params: { runId } })
@@ -46,6 +46,7 @@ async function follow(name: string, options: RunDetailOptions): Promise<number> 
     changes: (now, before, paint) => (mark(now) === mark(before) ? [] : [progressText(now, paint)]),
     isOver: isResting,
   })
+  if (brokenOff !== null) return brokenOff
   return seen === null ? 0 : exitOf(seen)
 }
 

@@ -129,11 +129,17 @@ type Asking = {
 }
 
 /** Why the daemon has to live again: a restore, or another configuration. Null: it is to stop. */
-async function nextLife({ asked, stop, hangUps, reread }: Asking): Promise<AskedRestore | { config: Config } | null> {
+export async function nextLife({
+  asked,
+  stop,
+  hangUps,
+  reread,
+}: Asking): Promise<AskedRestore | { config: Config } | null> {
   const stopped = aborted(stop)
   for (;;) {
-    const what = await Promise.race([asked, stopped, hangUps.next().then(() => 'hang up' as const)])
+    const what = await Promise.race([asked, stopped, hangUps.asked().then(() => 'hang up' as const)])
     if (what !== 'hang up') return what
+    hangUps.take()
     const config = await reread()
     if (config !== null) return { config }
   }

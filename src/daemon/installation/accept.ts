@@ -1,10 +1,12 @@
 import { Failure } from '../../errors.ts'
+import { Signing } from '../../store/audit/key.ts'
 import { lastHead } from '../../store/audit/seal.ts'
 import { record } from '../../store/audit/trail.ts'
 import { knownUntil, settleRestored } from '../../store/backup/settle.ts'
 import { beginInstallation, installationOf, noteMovedTo, peopleKnown } from '../../store/installation.ts'
+import { refuseOthersAtWork } from '../../store/workers/leases.ts'
 import type { Events } from '../../telemetry/events.ts'
-import { keepAudit } from '../audit/keeper.ts'
+import { auditKeyFor, keepAudit } from '../audit/keeper.ts'
 import { putHeadAside, readHead } from '../audit/key-file.ts'
 import type { Config } from '../config/config.ts'
 import { readMarker, writeMarker } from './marker.ts'
@@ -27,14 +29,13 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
   const former = (await readMarker(dataDir).catch(() => null))?.installation ?? null
   await using opening = new AsyncDisposableStack()
   const opened = opening.use(await openAnyStore(config, 'any'))
+  await refuseOthersAtWork(opened.db)
   const kept = await readHead(dataDir).catch(() => null)
   const people = await peopleKnown(opened.db)
   const head = await lastHead(opened.db)
   const { id } = (await installationOf(opened.db)) ?? (await beginInstallation(opened.db, now()))
-  await putHeadAside(dataDir)
-  const { store, keeper } = await keepAudit(opened, { config, events, now })
-  opening.use(keeper)
-  await store.db.transaction().execute(async (tx) => {
+  const signing = new Signing(await auditKeyFor(config, head))
+  await opened.db.transaction().execute(async (tx) => {
     await noteMovedTo(tx, null)
     if (people > 0) await settleRestored(tx, { until: await knownUntil(tx), now: now() })
     const details = {
@@ -45,9 +46,13 @@ export async function acceptStore(config: Config, { by, reason, events, now }: O
       entries: head?.ordinal ?? 0,
       ...(kept && { until: kept.ordinal, hash: kept.hash }),
     }
-    await record(tx, { act: 'store.accepted', connection: null, by, details, now: now() })
+    await record(tx.withPlugin(signing), { act: 'store.accepted', connection: null, by, details, now: now() })
   })
+  await putHeadAside(dataDir)
   await writeMarker(dataDir, { installation: id })
+  // What was recorded gets its place and its signature.
+  const { keeper } = await keepAudit(opened, { config, events, now })
+  await keeper[Symbol.asyncDispose]()
   return { installation: id, former, people }
 }
 

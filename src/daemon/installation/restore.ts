@@ -97,9 +97,10 @@ export async function restoreStore(
     }
     const signing = new Signing(await auditKeyFor(config, head))
     await record(tx.withPlugin(signing), { act: 'store.restored', connection: null, by, details, now: now() })
-    await putHeadAside(dataDir)
     return { file, madeAt: header.madeAt, rows, people, runsEnded, entriesLost }
   })
+  // Only now: the head of a trail that stays, because the store could not be put back, must not be lost.
+  await putHeadAside(dataDir)
   await writeMarker(dataDir, { installation: header.installation })
   // What was recorded gets its place and its signature.
   const { keeper } = await keepAudit(opened, { config, events, now })

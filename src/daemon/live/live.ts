@@ -33,7 +33,9 @@ export function startLive(db: Db): Live {
   const listeners = new Set<Listener>()
   let seen: Seen | null = null
   let looking: Promise<void> | null = null
-  let timer: NodeJS.Timeout | null = null
+  let timer: NodeJS.Timeout | undefined
+  /** From when the next look is set until that look has ended: there is one at a time, whoever comes and goes meanwhile. */
+  let isWatching = false
   let isStopped = false
 
   function look(): Promise<void> {
@@ -72,23 +74,19 @@ export function startLive(db: Db): Live {
   }
 
   function lookAgain(): void {
-    if (timer !== null || isStopped || listeners.size === 0) return
-    timer = setTimeout(() => {
-      // A store that is away is told of elsewhere; the next look finds what happened meanwhile.
-      look()
-        .catch(() => {})
-        .finally(() => {
-          timer = null
-          lookAgain()
-        })
-    }, pauseMs)
+    if (isWatching || isStopped || listeners.size === 0) return
+    isWatching = true
+    timer = setTimeout(lookOnce, pauseMs)
   }
 
-  function leave(listener: Listener): void {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    if (timer !== null) clearTimeout(timer)
-    timer = null
+  async function lookOnce(): Promise<void> {
+    try {
+      if (listeners.size > 0) await look()
+    } catch {
+      // A store that is away is told of elsewhere; the next look finds what happened meanwhile.
+    }
+    isWatching = false
+    lookAgain()
   }
 
   return {
@@ -107,11 +105,12 @@ export function startLive(db: Db): Live {
       listeners.add(listener)
       listener.heard({ event: 'snapshot', data: { runs, alerts } })
       lookAgain()
-      return () => leave(listener)
+      return () => void listeners.delete(listener)
     },
     [Symbol.dispose]() {
       isStopped = true
-      for (const listener of listeners) leave(listener)
+      listeners.clear()
+      clearTimeout(timer)
     },
   }
 }

@@ -85,6 +85,7 @@ function count(event: Event, { counted, took, rejected }: Counting): void {
       took('rollcall_run_duration_seconds', { connection: event.connection }, event.durationMs)
       break
     case 'run.unchanged':
+      rejected.delete(event.runId)
       counted('rollcall_runs_total', { connection: event.connection, outcome: 'unchanged' })
       break
     case 'run.held':

@@ -3,21 +3,22 @@ import { requestRun, type SyncContext } from '../../sync/sync.ts'
 import { describeError } from '../../telemetry/describe-error.ts'
 import { repeat } from '../repeat.ts'
 
-/** How long after the end of a pause a source is read that said meanwhile that something new has come. */
+/** How often sources are asked for again that said in a pause, or while the store was away, that something new has come. */
 const lookMs = 5000
 
 /** Asks for a run of each connection as soon as its source says that something new has come, where it is told to watch. */
 export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {}): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack()
-  const behindPause = new Set<string>()
+  const waiting = new Set<string>()
 
   async function ask(connection: string): Promise<void> {
+    waiting.delete(connection)
     try {
-      behindPause.add(connection)
-      if (await pauseOf(sync.store.db, { connection, now: sync.now() })) return
-      behindPause.delete(connection)
-      await requestRun(sync, { connection, trigger: 'file' })
+      const isPaused = (await pauseOf(sync.store.db, { connection, now: sync.now() })) !== null
+      if (isPaused) waiting.add(connection)
+      else await requestRun(sync, { connection, trigger: 'file' })
     } catch (error) {
+      waiting.add(connection)
       sync.events.unexpected({ during: 'watches', error })
     }
   }
@@ -34,9 +35,9 @@ export async function startWatches(sync: SyncContext, { pauseMs = lookMs } = {})
     })
     if (watch) starting.use(watch)
   }
-  const askBehind = async (): Promise<void> => {
-    for (const connection of [...behindPause]) await ask(connection)
+  const askWaiting = async (): Promise<void> => {
+    for (const connection of [...waiting]) await ask(connection)
   }
-  starting.use(repeat(askBehind, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'watches', error }) }))
+  starting.use(repeat(askWaiting, { pauseMs, failed: (error) => sync.events.unexpected({ during: 'watches', error }) }))
   return starting.move()
 }

@@ -4,7 +4,7 @@ import { type Migration, migrationDigest } from '../../database/migrate.ts'
 import { Failure } from '../../errors.ts'
 import { migrations } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
-import { othersAtWork } from '../workers/leases.ts'
+import { refuseOthersAtWork } from '../workers/leases.ts'
 import { tableOf } from './dump.ts'
 import type { BackupHeader, BackupLine, BackupTable } from './format.ts'
 
@@ -24,12 +24,7 @@ export function refuseOtherVersion({ migrations: applied, version }: BackupHeade
  * while other processes work on the store.
  */
 export async function loadStore(tx: Db, lines: AsyncIterable<BackupLine>): Promise<void> {
-  const others = await othersAtWork(tx)
-  if (others > 0)
-    throw new Failure(
-      'already_active',
-      `${others === 1 ? 'a process works' : `${others} processes work`} on the store; stop them first`,
-    )
+  await refuseOthersAtWork(tx)
   let table: BackupTable | null = null
   let applied: readonly { readonly name: string }[] = []
   for await (const line of lines) {

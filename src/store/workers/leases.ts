@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database } from '../../database/database.ts'
 import type { Pool, PoolClient } from '../../database/pool.ts'
+import { Failure } from '../../errors.ts'
 import type { Db, StoreSchema } from '../schema.ts'
 import type { ProcessCard } from './process-card.ts'
 
@@ -194,8 +195,16 @@ export function unleased(column: RawBuilder<unknown>): RawBuilder<boolean> {
     select 1 from leases where leases.id = ${column} and leases.seen_at > now() - make_interval(secs => ${sql.lit(stoppedSeconds)})))`
 }
 
+/** Refuses what ends the work of others while processes, here or on another machine, work on the store. */
+export async function refuseOthersAtWork(db: Db): Promise<void> {
+  const others = await othersAtWork(db)
+  if (others === 0) return
+  const who = others === 1 ? 'a process works' : `${others} processes work`
+  throw new Failure('already_active', `${who} on the store; stop them first`)
+}
+
 /** How many processes have a lease. */
-export async function othersAtWork(db: Db): Promise<number> {
+async function othersAtWork(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(distinct objid)::int as count from pg_locks
     where locktype = 'advisory' and classid = ${sql.lit(lockClass)} and granted

@@ -168,6 +168,34 @@ describe('a paused connection', () => {
     await expect.poll(async () => (await lastRun(world)).trigger).toBe('file')
   })
 
+  test('is asked for again if the store did not take the request when an export came', async () => {
+    await using opened = await open()
+    const { world } = opened
+    let come = (): void => {}
+    Object.assign(world.connection.feeds.source?.connector ?? {}, {
+      watch: async ({ arrived }: { arrived: () => void }) => {
+        come = arrived
+        return { [Symbol.asyncDispose]: async () => {} }
+      },
+    })
+    const failures: unknown[] = []
+    let isAway = true
+    const expectShort = () => {
+      if (isAway) throw new Error('the store is away')
+    }
+    const events = { ...world.sync.events, unexpected: (about: unknown) => failures.push(about) }
+    await using _watches = await startWatches({ ...world.sync, expectShort, events } as typeof world.sync, {
+      pauseMs: 5,
+    })
+
+    come()
+    await expect.poll(() => failures.length).toBeGreaterThan(0)
+    isAway = false
+
+    await expect.poll(async () => (await lastRun(world))?.trigger).toBe('file')
+    expect(failures[0]).toMatchObject({ during: 'watches' })
+  })
+
   test('is an alert after a day, and earlier when events wait in it; what HR says is not called stale meanwhile', async () => {
     await using opened = await open()
     const { world, at, control, alerts } = opened

@@ -1,12 +1,19 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { keepAudit } from '../../../src/daemon/audit/keeper.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { acceptStore } from '../../../src/daemon/installation/accept.ts'
 import { ensureDataDir, openStore } from '../../../src/daemon/installation/open-store.ts'
+import { openDatabase } from '../../../src/database/database.ts'
 import { noteMovedTo } from '../../../src/store/installation.ts'
-import { createEvents } from '../../../src/telemetry/events.ts'
+import { migrations } from '../../../src/store/migrations/index.ts'
+import { ensureConnection, getRun } from '../../../src/store/runs/runs.ts'
+import type { StoreSchema } from '../../../src/store/schema.ts'
+import { takeLease } from '../../../src/store/workers/leases.ts'
+import { createEvents, silentEvents } from '../../../src/telemetry/events.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
+import { storeRun } from '../../helpers/stored-runs.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 
 const baseUrl = 'http://127.0.0.1:9/public/v2'
@@ -69,6 +76,37 @@ test('a store on PostgreSQL belongs to its data folder, and another one or none 
 
   await pointAt(first.at)
   await expect(opened()).rejects.toMatchObject({ message: expect.stringContaining('of another installation') })
+})
+
+test('a store that processes work on is not accepted, and one that cannot be takes nothing from the data folder', async () => {
+  await using known = await postgresPlace()
+  await using busy = await postgresPlace()
+  await using work = await openWorkplace({ baseUrl, key: 'x', database: known.at })
+  const events = silentEvents()
+  const config = await loadConfig(work.configFile, process.env)
+  const accept = () => acceptStore(config, { by: 'ada', reason: 'moved', events, now })
+  {
+    const { keeper } = await keepAudit(await openStore(config, { events, now }), { config, events, now })
+    await keeper[Symbol.asyncDispose]()
+  }
+  const head = await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')
+  await writeFile(join(work.folder, 'database'), busy.at)
+  await using other = await openDatabase<StoreSchema>({ at: busy.at, schemas: ['rollcall'], migrations })
+  await ensureConnection(other.db, 'acme')
+  const run = await storeRun(other.db, { state: 'held', at: now() })
+  {
+    await using _lease = await takeLease(other)
+    await expect(accept()).rejects.toMatchObject({
+      code: 'already_active',
+      message: 'a process works on the store; stop them first',
+    })
+  }
+  await other.pool.query('alter table rollcall.audit_pending rename to elsewhere')
+
+  await expect(accept()).rejects.toThrow()
+
+  expect(await getRun(other.db, run)).toMatchObject({ state: 'held' })
+  expect(await readFile(join(config.dataDir, 'audit-head.json'), 'utf8')).toBe(head)
 })
 
 test('an embedded store whose folder was removed is refused, and a new one is not made', async () => {

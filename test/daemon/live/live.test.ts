@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { machineCaller } from '../../../src/contract/control/access.ts'
 import { LiveEvent } from '../../../src/contract/control/live.ts'
@@ -144,6 +145,63 @@ describe.each(databases)('what happens on $name', ({ place }) => {
     expect(text).toMatch(/^event: snapshot\ndata: \{.*\}\n\nevent: run\ndata: \{.*\}\n\n$/)
     expect(after?.done).toBe(true)
   })
+})
+
+/** A store that has nothing, of which each statement waits until the gate is opened. */
+function gatedStore() {
+  let gate = Promise.withResolvers<void>()
+  const held = { statements: 0 }
+  const db = new Kysely<StoreSchema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (of) => new PostgresIntrospector(of),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    plugins: [
+      {
+        transformQuery: ({ node }) => node,
+        async transformResult({ result }) {
+          held.statements++
+          await gate.promise
+          return result
+        },
+      },
+    ],
+  })
+  return {
+    db,
+    held,
+    open: () => gate.resolve(),
+    close: () => {
+      gate = Promise.withResolvers<void>()
+    },
+  }
+}
+
+test('there is one next look, however often listeners come and go while the store is looked at', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  using _real = { [Symbol.dispose]: () => void vi.useRealTimers() }
+  const store = gatedStore()
+  using live = startLive(store.db)
+  store.open()
+  let leave = await live.listen({ heard: () => {} })
+
+  for (let visit = 0; visit < 3; visit++) {
+    store.close()
+    vi.advanceTimersToNextTimer()
+    leave()
+    const next = live.listen({ heard: () => {} })
+    store.open()
+    leave = await next
+    await setImmediate()
+  }
+
+  expect(vi.getTimerCount()).toBe(1)
+  leave()
+  const before = store.held.statements
+  vi.advanceTimersToNextTimer()
+  expect([vi.getTimerCount(), store.held.statements]).toEqual([0, before])
 })
 
 /** Serves a stream of which the test says what is heard. `who`: the caller by the request; null: no one any more. */

@@ -8,7 +8,7 @@ import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { catalogue, type MetricName } from '../../../src/daemon/metrics/catalogue.ts'
 import { createMetrics } from '../../../src/daemon/metrics/metrics.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
-import { silentEvents } from '../../../src/telemetry/events.ts'
+import { type Event, silentEvents } from '../../../src/telemetry/events.ts'
 import { install } from '../../helpers/installation.ts'
 import { postgresPlace } from '../../helpers/servers/databases.ts'
 import { tool } from '../../helpers/servers/tools.ts'
@@ -37,6 +37,18 @@ async function scrape(url: string): Promise<Map<string, number>> {
 function namesOf(samples: Iterable<string>): Set<string> {
   return new Set([...samples].map((sample) => sample.replace(/\{.*$/, '').replace(/_(?:bucket|sum|count)$/, '')))
 }
+
+test('a run that changes nothing is not remembered once it has ended', async () => {
+  const metrics = createMetrics()
+  const run = { runId: 'r1', connection: 'acme' }
+  const read = { event: 'run.read', ...run, rejected: 2 } as Event
+  metrics.note(read)
+  metrics.note({ event: 'run.unchanged', ...run, people: 4 } as Event)
+
+  metrics.note(read)
+
+  expect(await metrics.text([])).toContain('rollcall_rows_rejected_total{connection="acme"} 4')
+})
 
 describe('two processes on one store', () => {
   test('serve what was done and what is, the same of the store, by names and labels of the catalogue, and no key', async () => {
