@@ -7,8 +7,19 @@ export type SourceRow = {
   readonly origin: Origin
   /** When this row was true (ISO instant), if that is known more exactly than for the whole reading. */
   readonly asOf?: string
+  /** Set where the row takes effect later than it was stated, or says of no readable time when it does. Its cells can be used. */
+  readonly timing?: RowTiming
   /** Why this row cannot be trusted. If `column` is null, the whole row cannot be trusted, and its key cannot be read either. */
   readonly fault?: { readonly column: number | null; readonly reason: string }
+}
+
+/** How the own time of an event stands to the time at which it was stated. Instants are ISO. */
+export type RowTiming = {
+  readonly statedAt: string
+  /** When it takes effect, which is later; null: its time cannot be read. */
+  readonly effectiveAt: string | null
+  /** Why it cannot take effect yet; null: its time has come. */
+  readonly reason: string | null
 }
 
 /** What was read. It goes into the record of the run, and to the next reading. */

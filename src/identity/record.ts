@@ -153,6 +153,8 @@ export type Reject = {
   readonly cellOnly: boolean
   /** True where the row says that the person has left, or holds a cell that could say so and cannot be read. */
   readonly mayLeave: boolean
+  /** When the row takes effect and its event is read again (ISO instant); left out where time alone helps nothing. */
+  readonly retryAt?: string
   /** Tells this fault of this person from every other, in whatever line the row stands. A digest: it shows nothing of the cell. */
   readonly fingerprint: string
   /** A value of a closed list that the list lacks; left out for every other fault. */

@@ -225,6 +225,7 @@ type InboxTable = {
   run_id: string | null
   reason: string | null
   joined: Generated<boolean>
+  retry_at: Date | null
 }
 
 /** A leaving date that was stated before another one took its place. */
@@ -397,6 +398,7 @@ export type StoreSchema = {
     may_leave: boolean
     fingerprint: string
     unlisted: NullableJson<UnlistedValue>
+    retry_at: Date | null
     seq: Generated<string>
   }
   standing_rejects: {

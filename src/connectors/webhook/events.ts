@@ -1,6 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { StoredEvent } from '../../identity/record.ts'
-import type { Reading, SourceIdentity, SourceRow } from '../connector.ts'
+import type { Reading, RowTiming, SourceIdentity, SourceRow } from '../connector.ts'
 import { type FlatRecord, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 import type { WebhookSettings } from './settings.ts'
 import { readEpochMs, unitNames } from './times.ts'
@@ -18,6 +18,7 @@ type Item = {
   readonly line: number
   readonly epochMs: number
   readonly record: FlatRecord
+  readonly timing?: RowTiming
 }
 
 /**
@@ -93,13 +94,18 @@ function readItem({ event, line, value, body }: RawItem, settings: EventFormat, 
   const told = time === undefined ? null : (pointer(value, time) ?? pointer(body, time) ?? null)
   if (told === null) return item
 
+  const statedAt = new Date(item.epochMs).toISOString()
   const epochMs = typeof told === 'string' ? readEpochMs(told, { unit, timeZone }) : null
-  if (epochMs === null) return broken(item, `${time} holds no time in ${unitNames[unit]}`)
-  if (epochMs - now.getTime() > toleranceSeconds * 1000) {
-    const instant = new Date(epochMs).toISOString()
-    return broken(item, `it is dated ${instant}, which lies ahead of this machine's time ${now.toISOString()}`)
+  if (epochMs === null) {
+    const reason = `${time} holds no time in ${unitNames[unit]}`
+    return { ...item, timing: { statedAt, effectiveAt: null, reason } }
   }
-  return { ...item, epochMs }
+  const isAhead = (of: number): boolean => epochMs - of > toleranceSeconds * 1000
+  if (!isAhead(item.epochMs)) return { ...item, epochMs }
+  const effectiveAt = new Date(epochMs).toISOString()
+  if (!isAhead(now.getTime())) return { ...item, epochMs, timing: { statedAt, effectiveAt, reason: null } }
+  const reason = `it is dated ${effectiveAt}, which lies ahead of this machine's time ${now.toISOString()}; it is read again then`
+  return { ...item, timing: { statedAt, effectiveAt, reason } }
 }
 
 function sentAt({ signedAt, receivedAt }: StoredEvent): number {
@@ -144,9 +150,10 @@ function identityOf(events: readonly StoredEvent[]): SourceIdentity | null {
 async function* slices(items: readonly Item[], headers: readonly string[]): AsyncGenerator<readonly SourceRow[]> {
   const toRow = rowReader(headers)
   for (let from = 0; from < items.length; from += sliceRows) {
-    yield items.slice(from, from + sliceRows).map(({ event, line, epochMs, record }) => ({
+    yield items.slice(from, from + sliceRows).map(({ event, line, epochMs, record, timing }) => ({
       ...toRow(record, { event: event.id, line }),
       asOf: new Date(epochMs).toISOString(),
+      ...(timing && { timing }),
     }))
   }
 }

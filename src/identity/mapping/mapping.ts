@@ -34,6 +34,7 @@ import {
 } from './field-rules.ts'
 import { columnFinder } from './headers.ts'
 import { ownReader } from './own-cells.ts'
+import { inTime } from './row-timing.ts'
 import { type Cell, ignoring, type MappableRow, rowMapper, scoping, textIn } from './rows.ts'
 import { bindText } from './text-of.ts'
 import { sourceNames, type TextRule } from './text-rules.ts'
@@ -221,7 +222,8 @@ export function compileMapping(
       .filter((field) => sparse || columns[field] !== undefined),
   ]
   const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || sparse))
-  const map = rowMapper({ key, ...cells }, { timeZone, onBadCell, statusMeans, ...(ofShape && { faultOf: ofShape }) })
+  const rules = { timeZone, onBadCell, statusMeans, ...(ofShape && { faultOf: ofShape }) }
+  const map = inTime(rowMapper({ key, ...cells }, rules), timeZone)
   const { contractor, leaving, rank, zone } = cells
   const places = [key, ...texts, ...own, contractor, leaving, cells.status, cells.action, rank, zone].filter(
     (place) => place !== undefined,

@@ -26,6 +26,8 @@ export type MappableRow = {
   readonly values: RowValues
   readonly origin: Origin
   readonly asOf?: string
+  /** Set where the row takes effect later than it was stated, or where that time cannot be read. Instants are ISO. */
+  readonly timing?: { readonly statedAt: string; readonly effectiveAt: string | null; readonly reason: string | null }
   readonly fault?: { readonly column: number | null; readonly reason: string }
 }
 
@@ -84,7 +86,7 @@ export function scoping(
     // What cannot be read at all is no one's to leave out.
     if (row.fault?.column === null) return true
     const told = tell(row, cell, 'UTC') ?? neither
-    return isFault(told) ? rejectedRow(row, cell, told, identityId) : told
+    return isFault(told) ? rejectedRow(row, cell, told, { identityId, mayLeave: false }) : told
   }
 }
 
@@ -106,17 +108,23 @@ export type RowRules = {
 export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Sighting | Reject {
   const { key, texts, own, contractor, leaving, status, action, rank, zone } = cells
   const { timeZone } = rules
+  const unusable = (
+    row: MappableRow,
+    cell: Cell<string, unknown> | undefined,
+    fault: CellFault,
+    identityId: string | null,
+  ) => rejectedRow(row, cell, fault, { identityId, mayLeave: mayLeave(row, cells, timeZone) })
 
   return (row) => {
     const { origin, fault } = row
-    if (fault?.column === null) return rejectedRow(row, null, fault, null)
+    if (fault?.column === null) return rejectedRow(row, null, fault, { identityId: null, mayLeave: false })
     const identityId = tell(row, key, timeZone)
-    if (typeof identityId !== 'string') return rejectedRow(row, key, identityId ?? blankKey, null)
+    if (typeof identityId !== 'string') return unusable(row, key, identityId ?? blankKey, null)
 
     const about = action && (tell(row, action, timeZone) ?? noAction)
-    if (isFault(about)) return rejectedRow(row, action, about, identityId)
+    if (isFault(about)) return unusable(row, action, about, identityId)
     const order = rank && (tell(row, rank, timeZone) ?? noRank)
-    if (isFault(order)) return rejectedRow(row, rank, order, identityId)
+    if (isFault(order)) return unusable(row, rank, order, identityId)
     if (about === 'retract') return retraction(row, identityId, order)
 
     const badCells: Reject[] = []
@@ -255,13 +263,21 @@ function saysEmployment(
   return about !== undefined || stated !== undefined || gone !== undefined
 }
 
-function rejectedRow(
+/** Whether a row that is rejected speaks of leaving, or holds a cell that could and cannot be read. */
+function mayLeave(row: MappableRow, { action, status, leaving }: RowCells, timeZone: string): boolean {
+  if (action && tell(row, action, timeZone) === 'leave') return true
+  const gone = status && tell(row, status, timeZone)
+  const date = leaving && tell(row, leaving, timeZone)
+  return gone === true || typeof date === 'string' || isFault(gone) || isFault(date)
+}
+
+export function rejectedRow(
   row: MappableRow,
   cell: Cell<string, unknown> | null | undefined,
   fault: CellFault,
-  identityId: string | null,
+  about: Pick<Reject, 'identityId' | 'mayLeave'>,
 ): Reject {
-  return rejected(row, cell, fault, { identityId, cellOnly: false, mayLeave: false })
+  return rejected(row, cell, fault, { ...about, cellOnly: false })
 }
 
 function rejected(

@@ -272,7 +272,7 @@ async function notServed(db: Db, { connections, now }: ConditionSettings): Promi
       select standing.connection, standing.identity_id, first_at as at
       from ${unserved(now)} and ${mayHaveLeft(now)} and accepted_times > 0
       union all
-      select inbox.connection, standing.identity_id, received_at
+      select inbox.connection, coalesce(standing.identity_id, concat('item ', standing.line, ' of event ', standing.event)), received_at
       from inbox join rejects standing on standing.run_id = inbox.run_id and standing.event = inbox.id::text
       left join roster on roster.connection = inbox.connection and roster.identity_id = standing.identity_id
       where inbox.state = 'rejected' and roster.retracted_at is null and ${mayHaveLeft(now)}

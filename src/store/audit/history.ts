@@ -131,11 +131,21 @@ export async function rejectsOf(
   }))
 }
 
-/** The events of a run in which something was rejected, each with its first reason. */
+/** So many reasons of one event are listed. */
+const reasonsListed = 20
+
+/** The events of a run in which something was rejected, with what is wrong with their items, and when the first of these takes effect. */
 export async function rejectedEvents(db: Db, runId: string): Promise<RejectedEvent[]> {
   const { rows } = await sql<RejectedEvent>`
-    select distinct on (event) event as id, concat_ws(': ', 'item ' || line, column_name, reason) as reason
-    from rejects where run_id = ${runId} and event is not null order by event, seq`.execute(db)
+    with numbered as (
+      select event, seq, retry_at, concat_ws(': ', 'item ' || line, column_name, reason) as reason,
+        row_number() over (partition by event order by seq) as place
+      from rejects where run_id = ${runId} and event is not null
+    )
+    select event as id, string_agg(reason, '; ' order by seq) filter (where place <= ${reasonsListed})
+        || case when count(*) > ${reasonsListed} then '; and ' || (count(*) - ${reasonsListed}) || ' more' else '' end as reason,
+      min(retry_at) as "retryAt"
+    from numbered group by event order by event`.execute(db)
   return rows
 }
 

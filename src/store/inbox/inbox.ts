@@ -31,8 +31,8 @@ export type FreshEvents = {
   readonly newestReceivedAt: string
 }
 
-/** An event in which something could not be used, and the first reason why. */
-export type RejectedEvent = { readonly id: string; readonly reason: string }
+/** An event in which something could not be used, why, and when it is read again by itself; none: only a person has it read again. */
+export type RejectedEvent = { readonly id: string; readonly reason: string; readonly retryAt?: Date | null }
 
 /** So many events at most, and so many bytes of bodies. */
 export type Portion = { readonly connection: string; readonly limit: number; readonly limitBytes?: number }
@@ -238,8 +238,8 @@ export async function settleEvents(
     .where(sql<boolean>`id <> all(${rejected.map(({ id }) => id)}::bigint[])`)
     .execute()
   await sql`
-    update inbox set state = 'rejected', reason = rejected.reason
-    from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text)
+    update inbox set state = 'rejected', reason = rejected.reason, retry_at = rejected."retryAt"
+    from jsonb_to_recordset(${JSON.stringify(rejected)}::jsonb) as rejected(id bigint, reason text, "retryAt" timestamptz)
     where inbox.run_id = ${runId} and inbox.state in ('pending', 'held') and inbox.id = rejected.id`.execute(tx)
 }
 
@@ -288,6 +288,17 @@ export async function retryFailedEvents(db: Db, { before }: { before: Date }): P
     where inbox.state = 'pending' and runs.id = inbox.run_id and runs.state = 'failed' and runs.finished_at < ${before}`.execute(
     db,
   )
+}
+
+/** Lets the next run take rejected events once more of which something has taken effect since. */
+export async function retryDueEvents(db: Db, { now }: { now: Date }): Promise<void> {
+  await db
+    .updateTable('inbox')
+    .set({ state: 'pending', run_id: null, reason: null, retry_at: null })
+    .where('state', '=', 'rejected')
+    .where('retry_at', '<=', now)
+    .where('body', 'is not', null)
+    .execute()
 }
 
 /** Removes what is done with and older than the days in which a repeated event is known; answers how many. */

@@ -59,7 +59,7 @@ export async function retryEvents(
 ): Promise<number> {
   let query = db
     .updateTable('inbox')
-    .set({ state: 'pending', run_id: null, reason: null })
+    .set({ state: 'pending', run_id: null, reason: null, retry_at: null })
     .where('connection', '=', connection)
     .where('state', '=', 'rejected')
     .where('body', 'is not', null)
@@ -74,7 +74,7 @@ export async function dismissEvents(
 ): Promise<number> {
   const dismissed = await db
     .updateTable('inbox')
-    .set({ state: 'dismissed', body: null, reason: `dismissed by ${by}` })
+    .set({ state: 'dismissed', body: null, reason: `dismissed by ${by}`, retry_at: null })
     .where('connection', '=', connection)
     .where(sql<boolean>`id = any(${ids}::bigint[])`)
     .where(sql<boolean>`(state = 'rejected' or (state = 'pending' and run_id is null))`)

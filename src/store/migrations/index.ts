@@ -23,6 +23,7 @@ import { exportIndexes } from './0024-export-indexes.ts'
 import { followedEntries } from './0025-followed-entries.ts'
 import { indexPieces } from './0026-index-pieces.ts'
 import { listedSources } from './0027-listed-sources.ts'
+import { eventTimes } from './0028-event-times.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   followedEntries,
   indexPieces,
   listedSources,
+  eventTimes,
 ]

@@ -314,11 +314,11 @@ export async function markPlanned(tx: Db, claim: ClaimedRun, plan: PlanSummary, 
     .execute()
   await sql`
     insert into rejects
-      (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted)
-    select ${id}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted
+      (run_id, line, column_name, reason, identity_id, event, cell_only, may_leave, fingerprint, unlisted, retry_at)
+    select ${id}, line, "column", reason, "identityId", event, "cellOnly", "mayLeave", fingerprint, unlisted, "retryAt"
     from jsonb_to_recordset(${JSON.stringify(plan.rejects)}::jsonb)
       as r(line integer, "column" text, reason text, "identityId" text, event text, "cellOnly" boolean, "mayLeave" boolean,
-        fingerprint text, unlisted jsonb)`.execute(tx)
+        fingerprint text, unlisted jsonb, "retryAt" timestamptz)`.execute(tx)
   if (plan.header) await keepHeader(tx, id, plan.header)
   await notePairs(tx, id, plan.pairs)
   if (plan.standing !== null) {

@@ -106,7 +106,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       holds: 'keys',
       what: 'rows that could not be used, and of whom they may have said that they left',
       until: `${values}; those of a rejected event until \`retention.historyDays\``,
-      columns: named('run_id seq line column_name identity_id event cell_only may_leave'),
+      columns: named('run_id seq line column_name identity_id event cell_only may_leave retry_at'),
     },
   ],
   standing_rejects: [
@@ -219,14 +219,15 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
     {
       holds: 'values',
       what: 'events as HR sent them, and why they could not be used',
-      until: 'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came',
+      until:
+        'the run that reads them is accepted; if they could not be used, `retention.valuesDays` after they came, or after the time for which they wait',
       columns: named('body reason'),
     },
     {
       holds: 'none',
       what: 'by which a repetition is known, and what became of the event',
       until: 'seven days after it came, once it is settled; rejected ones until they are retried or dismissed',
-      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined'),
+      columns: named('id connection dedup_key event_id signed_at received_at state run_id joined retry_at'),
     },
   ],
   runs: [

@@ -154,7 +154,7 @@ async function removeBodies(db: Db, { before, valuesDays }: { before: Date; valu
   const removed = await sql`
     update inbox set body = null, reason = ${`it could not be used, and its body was removed after ${valuesDays} days`}
     where id in (
-      select id from inbox where state = 'rejected' and body is not null and received_at < ${before} limit ${atOnce})`.execute(
+      select id from inbox where state = 'rejected' and body is not null and greatest(received_at, retry_at) < ${before} limit ${atOnce})`.execute(
     db,
   )
   return Number(removed.numAffectedRows ?? 0n)

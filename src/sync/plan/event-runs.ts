@@ -1,4 +1,4 @@
-import { type FreshEvents, pendingConnections, retryFailedEvents } from '../../store/inbox/inbox.ts'
+import { type FreshEvents, pendingConnections, retryDueEvents, retryFailedEvents } from '../../store/inbox/inbox.ts'
 import { pausedConnections } from '../../store/pauses.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
@@ -17,6 +17,7 @@ export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
   await retryFailedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })
+  await retryDueEvents(db, { now })
   const fresh = await pendingConnections(db)
   const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)
   let asked = 0

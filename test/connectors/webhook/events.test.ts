@@ -102,26 +102,41 @@ describe('the time of an item', () => {
     ['seconds', 1e300],
     ['seconds', '2026-11-20T10:00:00Z'],
     ['milliseconds', -1],
-  ])('that cannot be read as %s from %j makes the item a fault, never an older one', async ([timeFormat, at]) => {
-    const { faults } = await read([{ body: { id: 'ana', at } }], { time: '/at', timeFormat })
+  ])(
+    'that cannot be read as %s from %j leaves the item without one, and its cells as they are',
+    async ([timeFormat, at]) => {
+      const { rows } = await read([{ body: { id: 'ana', at } }], { time: '/at', timeFormat })
 
-    expect(faults).toEqual([{ column: null, reason: expect.stringMatching(/^\/at holds no time in (ISO|sec|mill)/) }])
-  })
+      const reason = expect.stringMatching(/^\/at holds no time in (ISO|sec|mill)/)
+      expect(rows).toMatchObject([
+        {
+          values: expect.arrayContaining(['ana']),
+          timing: { effectiveAt: null, reason, statedAt: '2026-11-20T11:00:00.000Z' },
+        },
+      ])
+    },
+  )
 
   test('may be ahead by the tolerance and no more', async () => {
-    const { rows, faults, reading } = await read(
-      [{ body: [{ at: '2026-11-20T12:05:00Z' }, { at: '2026-11-20T12:05:00.001Z' }] }],
+    const receivedAt = '2026-11-20T12:00:00.000Z'
+    const { rows, reading } = await read(
+      [{ receivedAt, body: [{ at: '2026-11-20T12:05:00Z' }, { at: '2026-11-20T12:05:00.001Z' }] }],
       { time: '/at' },
     )
 
-    expect(rows[1]).toMatchObject({ asOf: '2026-11-20T12:05:00.000Z' })
-    expect(faults).toEqual([
+    expect(rows).toMatchObject([
       {
-        column: null,
-        reason:
-          "it is dated 2026-11-20T12:05:00.001Z, which lies ahead of this machine's time 2026-11-20T12:00:00.000Z",
+        asOf: receivedAt,
+        timing: {
+          statedAt: receivedAt,
+          effectiveAt: '2026-11-20T12:05:00.001Z',
+          reason:
+            "it is dated 2026-11-20T12:05:00.001Z, which lies ahead of this machine's time 2026-11-20T12:00:00.000Z; it is read again then",
+        },
       },
+      { asOf: '2026-11-20T12:05:00.000Z' },
     ])
+    expect(rows[1]?.timing).toBeUndefined()
     expect(reading.asOf).toBe('2026-11-20T12:05:00.000Z')
   })
 

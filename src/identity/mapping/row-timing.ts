@@ -1,0 +1,34 @@
+import { dateIn } from '../decide.ts'
+import { startsAfterLeaving } from '../employment.ts'
+import type { Reject, Sighting } from '../record.ts'
+import { isReject, type MappableRow, rejectedRow } from './rows.ts'
+
+type RowMap = (row: MappableRow) => Sighting | Reject
+
+/**
+ * Maps rows that take effect later than they were stated. One that speaks of leaving announces it: the person leaves on that day, as
+ * with a leaving date that lies ahead, so that a later hire withdraws it. Any other counts once its time has come; before, it is rejected
+ * until then.
+ */
+export function inTime(map: RowMap, timeZone: string): RowMap {
+  return (row) => {
+    const told = map(row)
+    const { timing } = row
+    if (timing === undefined || isReject(told)) return told
+    const { statedAt, effectiveAt, reason } = timing
+    if (speaksOfLeaving(told) && effectiveAt !== null) {
+      const leavingDate = told.leavingDate ?? dateIn(told.timeZone ?? timeZone, effectiveAt)
+      return { ...told, left: false, leavingDate, unsure: told.action !== 'join', asOf: statedAt }
+    }
+    if (reason === null) return told
+    const mayLeave = speaksOfLeaving(told) || (told.badCells?.some((bad) => bad.mayLeave) ?? false)
+    const rejected = rejectedRow(row, null, { reason }, { identityId: told.identityId, mayLeave })
+    return effectiveAt === null ? rejected : { ...rejected, retryAt: effectiveAt }
+  }
+}
+
+function speaksOfLeaving(told: Sighting): boolean {
+  const { action, left, leavingDate } = told
+  if (action === 'join' || action === 'retract') return false
+  return left || (typeof leavingDate === 'string' && !startsAfterLeaving(told))
+}
