@@ -1,6 +1,7 @@
 import type { Change } from './change.ts'
 import { changeTo, sameRecord } from './difference.ts'
 import {
+  datesEmployment,
   type Employment,
   type EmploymentRules,
   employmentAbsent,
@@ -31,6 +32,8 @@ export type PlanContext = EmploymentRules & {
   readonly absence: 'separate' | 'hold' | 'ignore'
   /** When the facts were true, an ISO instant. */
   readonly asOf: string
+  /** When the newest accepted snapshot was true (ISO instant); left out where there is none, or it does not matter. */
+  readonly acceptedAsOf?: string | null
   /** Who has left is taken off the platform. */
   readonly removes?: boolean
   /** The fields that the source maps; what is wanted in others is forgotten. Left out: every field is kept. */
@@ -51,6 +54,7 @@ export type WantedSide = Pick<
   | 'heldLeaving'
   | 'asOf'
   | 'employmentAsOf'
+  | 'exportIsSilent'
   | 'fieldTimes'
   | 'absences'
 >
@@ -132,6 +136,7 @@ function unknown(identityId: string, { asOf }: PlanContext): RosterEntry {
     heldBackUntil: null,
     asOf,
     employmentAsOf: null,
+    exportIsSilent: false,
     fieldTimes: null,
     absences: 0,
     confirmed: null,
@@ -197,11 +202,21 @@ function nextSide(entry: RosterEntry, seen: Seen, ctx: PlanContext): { side: Wan
   const saysNothing = seen === 'untouched' || (seen === 'absent' && (ctx.mode === 'delta' || ctx.absence === 'ignore'))
   if (saysNothing) {
     const isPresent = seen === 'untouched' && ctx.mode === 'snapshot' && !isOlderOfEmployment(entry, ctx)
-    return { side: untouchedSide(entry, isPresent ? 0 : entry.absences, ctx), absent: false }
+    const side = untouchedSide(entry, isPresent ? 0 : entry.absences, ctx)
+    return { side: { ...side, exportIsSilent: isSilent(entry, true, ctx) }, absent: false }
   }
   const isOld = isOlderOfEmployment(entry, ctx)
-  if (seen !== 'absent') return { side: seenSide(entry, seen, ctx, isOld), absent: false }
+  if (seen !== 'absent') {
+    const silent = isSilent(entry, !datesEmployment(seen, ctx), ctx)
+    return { side: { ...seenSide(entry, seen, ctx, isOld), exportIsSilent: silent }, absent: false }
+  }
   return isOld ? { side: untouchedSide(entry, entry.absences, ctx), absent: false } : absentSide(entry, ctx)
+}
+
+/** What is stored of whether the newest accepted export is silent about the person. No older export, and no event, changes that. */
+function isSilent(entry: RosterEntry, saysNothing: boolean, ctx: PlanContext): boolean {
+  const isNewest = ctx.mode === 'snapshot' && !isBefore(ctx.asOf, ctx.acceptedAsOf ?? ctx.asOf)
+  return isNewest ? saysNothing : entry.exportIsSilent
 }
 
 function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOldOfEmployment: boolean): WantedSide {
@@ -216,8 +231,9 @@ function seenSide(entry: RosterEntry, sighting: Sighting, ctx: PlanContext, isOl
   const { served, heldLeaving } = servedOf(employment, entry, rules)
   const known = onlyMapped(entry.wanted ?? entry.confirmed, ctx.mapped)
   const wanted = { ...known, ...fields, identityId: sighting.identityId, separatedAt: served.separatedAt }
-  const employmentAsOf = speaks ? ctx.asOf : entry.employmentAsOf
-  const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, absences }
+  const employmentAsOf = speaks && datesEmployment(sighting, ctx) ? ctx.asOf : entry.employmentAsOf
+  const { exportIsSilent } = entry
+  const times = { ...timesAfter(entry, fields, ctx), employmentAsOf, exportIsSilent, absences }
   return sideOf(wanted, served, { ...times, heldLeaving }, rules)
 }
 
@@ -236,8 +252,9 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
   // An export cannot hold a person who was first mentioned after it was taken.
   const missed = record !== null && !hasLeft(known, ctx.today) && !isOlderThanAll(entry, ctx)
   // The same export once more is the same absence: it uses up no further grace.
-  const saidSince = entry.employmentAsOf !== null && !isBefore(entry.employmentAsOf, ctx.asOf)
-  const counts = missed && (entry.absences === 0 || !saidSince)
+  const { acceptedAsOf = null } = ctx
+  const isCounted = entry.absences > 0 && acceptedAsOf !== null && !isBefore(acceptedAsOf, ctx.asOf)
+  const counts = missed && !isCounted
   const absences = entry.absences + (counts ? 1 : 0)
 
   const employment = employmentAbsent(known, absences, ctx)
@@ -245,9 +262,16 @@ function absentSide(entry: RosterEntry, ofSource: PlanContext): { side: WantedSi
   const before = (entry.wanted ?? entry.confirmed)?.separatedAt ?? null
   const wanted =
     record !== null && served.separatedAt !== before ? { ...record, separatedAt: served.separatedAt } : entry.wanted
-  const times = { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf, absences }
-  const side = sideOf(wanted, served, { ...times, heldLeaving }, ctx)
+  // An absence that does not mean that the person has left says nothing.
+  const speaks = hasLeft(employment, ctx.today)
+  const times = speaks ? { ...timesAfter(entry, {}, ctx), employmentAsOf: ctx.asOf } : timesOf(entry)
+  const exportIsSilent = isSilent(entry, !speaks, ctx)
+  const side = sideOf(wanted, served, { ...times, exportIsSilent, absences, heldLeaving }, ctx)
   return { side, absent: counts }
+}
+
+function timesOf({ asOf, employmentAsOf, fieldTimes }: RosterEntry) {
+  return { asOf, employmentAsOf, fieldTimes }
 }
 
 function onlyMapped(known: IdentityRecord | null, mapped: ReadonlySet<FieldName> | undefined) {
@@ -263,15 +287,16 @@ function sideOf(
   {
     asOf,
     employmentAsOf,
+    exportIsSilent,
     fieldTimes,
     absences,
     heldLeaving,
-  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
+  }: Pick<WantedSide, 'asOf' | 'employmentAsOf' | 'exportIsSilent' | 'fieldTimes' | 'absences' | 'heldLeaving'>,
   { timeZone }: PlanContext,
 ): WantedSide {
   const deferredZone = deferredTo === null ? null : timeZone
   const employed = { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving }
-  return { ...employed, asOf, employmentAsOf, fieldTimes, absences }
+  return { ...employed, asOf, employmentAsOf, exportIsSilent, fieldTimes, absences }
 }
 
 function keepWanted(entry: RosterEntry, side: WantedSide): WantedSide {
@@ -289,6 +314,7 @@ function sameSide(entry: RosterEntry, side: WantedSide): boolean {
     sameHeld(entry.heldLeaving, side.heldLeaving) &&
     entry.asOf === side.asOf &&
     entry.employmentAsOf === side.employmentAsOf &&
+    entry.exportIsSilent === side.exportIsSilent &&
     sameTimes(entry.fieldTimes, side.fieldTimes) &&
     entry.absences === side.absences
   )

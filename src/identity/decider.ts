@@ -11,6 +11,7 @@ import {
 import { bothLeave, type Departure, leavingIn, mayDepart, sightingOf } from './departure.ts'
 import { fingerprint } from './digest.ts'
 import { hasLeft, isEmployed, isHiredAgain, startsAfterLeaving } from './employment.ts'
+import { sameTimes } from './field-times.ts'
 import { type KnownFaults, noKnownFaults } from './guards/facts.ts'
 import { type Tallied, tally } from './guards/tally.ts'
 import { fieldsOf, type IdentityRecord, type Origin, type Reject, type RosterEntry, type Sighting } from './record.ts'
@@ -73,8 +74,6 @@ export type Decided = {
 
 export type DeciderRules = {
   readonly context: PlanContext
-  /** When the newest accepted snapshot was true; null if there is none. */
-  readonly acceptedAsOf: string | null
   /** Rows stand in the order of their times, so that all rows of a person count, one after the other. */
   readonly inOrder: boolean
   /** People without a difference are sent as well. */
@@ -151,7 +150,6 @@ export type Decider = ReturnType<typeof createDecider>
  */
 export function createDecider({
   context,
-  acceptedAsOf,
   inOrder,
   everybody,
   rejectsKept,
@@ -190,7 +188,7 @@ export function createDecider({
   const waitingTally = tally()
   const keysWatched = isFirst ? null : watchKeys({ twoPeople, ...(traitOf && { traitOf }) })
   // An accepted snapshot that speaks of everybody is kept once for the connection. Everything else is kept for each of its people.
-  const isKeptOnce = !ofSome && speaksOfAll(context, acceptedAsOf)
+  const isKeptOnce = !ofSome && speaksOfAll(context)
   let page = emptyPage()
   /** All that was told in order, by person. */
   let toldInOrder: ReadonlyMap<string, readonly Sighting[]> = page.told
@@ -625,16 +623,17 @@ function saysLeaving({ action, left, leavingDate }: Sighting): boolean {
 }
 
 /** Whether a snapshot is older than the newest accepted one, so that it no longer speaks of everybody. */
-export function isStale({ mode, asOf }: Pick<PlanContext, 'mode' | 'asOf'>, acceptedAsOf: string | null): boolean {
+export function isStale({
+  mode,
+  asOf,
+  acceptedAsOf = null,
+}: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf'>): boolean {
   return mode === 'snapshot' && acceptedAsOf !== null && Temporal.Instant.compare(asOf, acceptedAsOf) < 0
 }
 
 /** Whether a reading says of everybody who is known, and not only of the people whom it names, what was true at its time. */
-export function speaksOfAll(
-  context: Pick<PlanContext, 'mode' | 'asOf' | 'absence'>,
-  acceptedAsOf: string | null,
-): boolean {
-  return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+export function speaksOfAll(context: Pick<PlanContext, 'mode' | 'asOf' | 'acceptedAsOf' | 'absence'>): boolean {
+  return context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
 }
 
 function emptyPage(): { readonly withdrawn: string[]; readonly told: Map<string, Sighting[]> } {
@@ -691,7 +690,10 @@ function saysNews(entry: RosterEntry | undefined, { entry: side }: Decision): bo
     side.clearedDate !== entry.clearedDate ||
     side.deferredZone !== entry.deferredZone ||
     !sameHeld(side.heldLeaving, entry.heldLeaving) ||
-    side.absences !== entry.absences
+    side.absences !== entry.absences ||
+    side.exportIsSilent !== entry.exportIsSilent ||
+    // The time of the export does not hold for them.
+    (side.exportIsSilent && (side.asOf !== entry.asOf || !sameTimes(side.fieldTimes, entry.fieldTimes)))
   )
 }
 
@@ -707,6 +709,7 @@ function followsFrom(change: Change | null, side: WantedSide, { asOf }: PlanCont
     side.heldLeaving === null &&
     side.asOf === asOf &&
     side.employmentAsOf === asOf &&
+    !side.exportIsSilent &&
     side.fieldTimes === null &&
     side.absences === 0
   )
@@ -722,10 +725,10 @@ function lacksValues(entry: RosterEntry | undefined, { entry: side }: Decision):
 
 function sideOf(entry: RosterEntry): WantedSide {
   const { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving } = entry
-  const { asOf, employmentAsOf, fieldTimes, absences } = entry
+  const { asOf, employmentAsOf, exportIsSilent, fieldTimes, absences } = entry
   return {
     ...{ wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving },
-    ...{ asOf, employmentAsOf, fieldTimes, absences },
+    ...{ asOf, employmentAsOf, exportIsSilent, fieldTimes, absences },
   }
 }
 

@@ -66,6 +66,15 @@ export function speaksOfEmployment(sighting: Sighting, { mode }: Pick<Employment
 }
 
 /**
+ * Whether facts about employment that are older than the row no longer count. They do where a cell that may say that the person has left
+ * cannot be read, and nothing else of the row says so.
+ */
+export function datesEmployment(sighting: Sighting, rules: Pick<EmploymentRules, 'mode'>): boolean {
+  const { unsure, left, leavingDate } = sighting
+  return speaksOfEmployment(sighting, rules) && (!unsure || left || typeof leavingDate === 'string')
+}
+
+/**
  * Employment after a row that names the person. Evidence of leaving counts as soon as one piece of it does: a date that has come, or
  * a status. A person who has left comes back by positive evidence alone.
  */

@@ -198,6 +198,8 @@ export type RosterEntry = {
   readonly asOf: string
   /** When HR last said whether the person is employed, never later than `asOf`; null if it never has. */
   readonly employmentAsOf: string | null
+  /** The newest accepted export does not say whether the person is employed, so that older facts still count. */
+  readonly exportIsSilent: boolean
   /** The times of fields of which events since have not spoken; null where all are as of `asOf`. */
   readonly fieldTimes: FieldTimes | null
   /** Accepted snapshots in a row that did not hold this person. */

@@ -67,8 +67,8 @@ function isAsSent(wanted: IdentityRecord, sent: IdentityRecord): boolean {
 
 function formerSide(entry: RosterEntry, { record: sent, fields }: Sent, { wasInferred }: Done): WantedSide {
   const record = { ...entry.wanted, ...sent }
-  const { asOf, employmentAsOf, fieldTimes } = entry
-  const times = { asOf, employmentAsOf, fieldTimes }
+  const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry
+  const times = { asOf, employmentAsOf, exportIsSilent, fieldTimes }
   const former = Object.entries(fields).map(([field, { from }]) => [field, from] as const)
   const wanted: IdentityRecord = { ...record, ...Object.fromEntries(former) }
   if (fields.separatedAt === undefined) {

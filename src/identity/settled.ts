@@ -14,6 +14,7 @@ export function isSettled({ entry, decision, seen }: Decided, context: PlanConte
   if (entry !== undefined && !isOrdinary(entry)) return false
   if (side.wanted === null || side.deferredTo !== null || side.clearedDate !== null || side.heldLeaving !== null)
     return false
+  if (side.exportIsSilent) return false
   if (typeof seen === 'string') return isGone(side, context)
   return entry?.forgotten === undefined && isSettledBy(seen, side, context)
 }

@@ -179,6 +179,7 @@ type RosterTable = {
   held_leaving: NullableJson<HeldLeaving>
   as_of: Date
   employment_as_of: Date | null
+  export_is_silent: Generated<boolean>
   field_times: NullableJson<FieldTimes>
   absences: number
   traits: NullableJson<Traits>
@@ -307,6 +308,7 @@ export type StoreSchema = {
     | 'held_leaving'
     | 'as_of'
     | 'employment_as_of'
+    | 'export_is_silent'
     | 'field_times'
     | 'absences'
     | 'traits'

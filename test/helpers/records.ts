@@ -48,6 +48,7 @@ export function entry(identityId: string, known: Partial<RosterEntry> = {}): Ros
     heldBackUntil: null,
     asOf,
     employmentAsOf: asOf,
+    exportIsSilent: false,
     fieldTimes: null,
     absences: 0,
     confirmed: wanted,

@@ -104,7 +104,7 @@ function wantedSides(roster: Roster) {
 test('rows whose start lies on or after their leaving date are counted, but for people who were hired again', () => {
   const decider = createDecider({
     context: nightly(),
-    acceptedAsOf: null,
+
     inOrder: false,
     everybody: false,
     rejectsKept: 10,
@@ -246,7 +246,12 @@ describe('several rows of a person that all say that the person has left', () =>
   ])('are a contradiction where one of them says %s', (_, said) => {
     const { changes, entries, counts } = planOf(said)
 
-    expect([changes, entries.size, counts.rejected]).toEqual([[], 0, said.length])
+    const told = [...entries.values()].map(({ wanted, exportIsSilent }) => ({ wanted, exportIsSilent }))
+    expect([changes, told, counts.rejected]).toEqual([
+      [],
+      [{ wanted: record('ana'), exportIsSilent: true }],
+      said.length,
+    ])
   })
 
   test.each([false, true])('are a contradiction where another row was rejected, be it the first: %s', (isFirst) => {
@@ -300,7 +305,7 @@ describe('several rows of a person that all say that the person has left', () =>
     ['that the key is repeated', employed, / in line \d+$/],
   ])('are listed one by one, with the reason: %s', (_, second, reason) => {
     const decider = createDecider({
-      ...{ context: nightly(), acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 },
+      ...{ context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 },
     })
 
     decider.see(row(2, { ...second, badCells: [reject('ana', { line: 2, cellOnly: true })] }))
@@ -427,7 +432,7 @@ describe('the people whom a source names last', () => {
   function decided(rows: readonly Row[]) {
     const decider = createDecider({
       context: nightly(),
-      acceptedAsOf: null,
+
       inOrder: false,
       everybody: false,
       rejectsKept: 10,
@@ -465,7 +470,7 @@ describe('the people whom a source names last', () => {
 })
 
 describe('what is wrong with a source', () => {
-  const rules = { context: nightly(), acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 }
+  const rules = { context: nightly(), inOrder: false, everybody: false, rejectsKept: 10 }
 
   test('is told once for each fault, with how many rows have it, whether or not it is kept one by one', () => {
     const decider = createDecider(rules)
@@ -527,13 +532,13 @@ describe('an accepted export', () => {
   })
 
   test.each([
-    ['older than the last accepted one', { acceptedAsOf: '2026-11-21T01:00:00.000Z' }, {}],
-    ['whose silence means nothing', {}, { absence: 'ignore' as const }],
-    ['that is a delta', {}, { mode: 'delta' as const }],
-  ])('is kept for each of its people: one %s', (_, options, rules) => {
+    ['older than the last accepted one', { acceptedAsOf: '2026-11-21T01:00:00.000Z' }],
+    ['whose silence means nothing', { absence: 'ignore' as const }],
+    ['that is a delta', { mode: 'delta' as const }],
+  ])('is kept for each of its people: one %s', (_, rules) => {
     const known = entry('ana', { asOf: '2026-11-18T01:00:00.000Z' })
 
-    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', known]]), nightly(rules), options)
+    const { entries, spokenAsOf } = planRows([sighting('ana')], new Map([['ana', known]]), nightly(rules))
 
     expect(entries.get('ana')).toMatchObject({ asOf: nightly().asOf })
     expect(spokenAsOf).toBeNull()
@@ -549,13 +554,16 @@ describe('an accepted export', () => {
 
 test('a person whose row was taken for one of totals is there, and stays as known', () => {
   const context = nightly()
-  const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 })
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
 
   decider.passOver('SUM')
   decider.passOver(null)
   const decided = decider.decideUnseen([entry('SUM'), entry('W2')])
 
-  expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([['W2', 'leave']])
+  expect(decided.map(({ identityId, change }) => [identityId, change?.kind])).toEqual([
+    ['SUM', undefined],
+    ['W2', 'leave'],
+  ])
   expect([decider.lacks('SUM'), decider.lacks('W2')]).toEqual([false, true])
   expect(decider.unseen(['SUM'])).toEqual(['SUM'])
 })

@@ -67,7 +67,7 @@ function decided(feed: Feed, past: Past, row: MappableRow, rules: unknown = feed
   const context = contextOf(feed)
   const decider = createDecider({
     context,
-    acceptedAsOf: null,
+
     inOrder: feed === 'event',
     everybody: false,
     rejectsKept: 10,

@@ -56,7 +56,7 @@ test.each([
 test('of events, the departure of a pinned person waits, and that of another one goes on', () => {
   const decider = createDecider({
     context: delta,
-    acceptedAsOf: null,
+
     inOrder: true,
     everybody: false,
     rejectsKept: 10,

@@ -36,6 +36,7 @@ test('a leaver is employed again, with no absence counted, and the times of all 
       heldLeaving: null,
       asOf: known.asOf,
       employmentAsOf: known.employmentAsOf,
+      exportIsSilent: false,
       fieldTimes: null,
       absences: 0,
     },

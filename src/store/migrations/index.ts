@@ -24,6 +24,7 @@ import { followedEntries } from './0025-followed-entries.ts'
 import { indexPieces } from './0026-index-pieces.ts'
 import { listedSources } from './0027-listed-sources.ts'
 import { eventTimes } from './0028-event-times.ts'
+import { silentExports } from './0029-silent-exports.ts'
 
 /** Numbered files in order. Once released, a file stays as it is. */
 export const migrations: readonly Migration[] = [
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   indexPieces,
   listedSources,
   eventTimes,
+  silentExports,
 ]

@@ -122,6 +122,7 @@ const stagedColumns: { readonly plan_entries: Columns; readonly changes: Columns
     held_leaving: ({ entry }) => json(entry?.heldLeaving),
     as_of: ({ entry }) => entry?.asOf ?? null,
     employment_as_of: ({ entry }) => entry?.employmentAsOf ?? null,
+    export_is_silent: ({ entry }) => entry?.exportIsSilent ?? false,
     field_times: ({ entry }) => json(entry?.fieldTimes),
     absences: ({ entry }) => entry?.absences ?? 0,
     traits: ({ traits }) => json(traits),
@@ -411,9 +412,9 @@ export async function commitPlan(
   await sql`
     insert into roster
       (connection, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-        field_times, absences, traits, to_digest, exports_before)
+        export_is_silent, field_times, absences, traits, to_digest, exports_before)
     select name, identity_id, wanted, inferred, deferred_to, cleared_date, deferred_zone, due_at, held_leaving, as_of, employment_as_of,
-      field_times, absences, traits, to_digest or (traits is null and not ${keepsValues}), exports_accepted
+      export_is_silent, field_times, absences, traits, to_digest or (traits is null and not ${keepsValues}), exports_accepted
     from ${entriesOfPlan(runId)} entry, connections where name = ${connection}
     ${isFirst ? nothing : whereKnown}`.execute(tx)
   await tx.deleteFrom('plan_entries').where('run_id', '=', runId).execute()
@@ -452,8 +453,8 @@ const whereKnown = sql`
   on conflict (connection, identity_id) do update set
     wanted = excluded.wanted, inferred = excluded.inferred, deferred_to = excluded.deferred_to, cleared_date = excluded.cleared_date,
     deferred_zone = excluded.deferred_zone, due_at = excluded.due_at, held_leaving = excluded.held_leaving,
-    as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, field_times = excluded.field_times,
-    absences = excluded.absences,
+    as_of = excluded.as_of, employment_as_of = excluded.employment_as_of, export_is_silent = excluded.export_is_silent,
+    field_times = excluded.field_times, absences = excluded.absences,
     traits = case when excluded.traits is null then roster.traits else coalesce(roster.traits, '{}') || excluded.traits end,
     to_digest = excluded.to_digest,
     forgotten_at = case when roster.retracted_at is null and excluded.wanted ->> 'separatedAt' is null then null

@@ -43,7 +43,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'that the person is known, and since when',
       until: forEver,
       columns: named(
-        'connection identity_id as_of employment_as_of absences exports_before retracted_at uncertain forgotten_at to_digest',
+        'connection identity_id as_of employment_as_of export_is_silent absences exports_before retracted_at uncertain forgotten_at to_digest',
       ),
     },
   ],
@@ -69,7 +69,7 @@ export const kept: Readonly<Record<string, readonly Kept[]>> = {
       what: 'what a plan would make of the roster',
       until: 'the plan is accepted or dropped',
       columns: named(
-        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of field_times absences traits to_digest',
+        'run_id identity_id wanted inferred deferred_to cleared_date deferred_zone due_at held_leaving as_of employment_as_of export_is_silent field_times absences traits to_digest',
       ),
     },
   ],

@@ -17,6 +17,7 @@ type EntryRow = {
   held_back_until: string | null
   as_of: Date
   employment_as_of: Date | null
+  export_is_silent: boolean
   field_times: FieldTimes | null
   spoken_at: Date | null
   absences: number
@@ -31,7 +32,8 @@ type EntryRow = {
 /**
  * What is known of these people, by key. Values that are kept as digests are known as far as `stated`, what was said of people, holds
  * them. No time is before that of the connection's newest accepted
- * export: that export spoke about everybody who was known by then, so that older facts are old for all of them.
+ * export: that export spoke about everybody who was known by then, so that older facts are old for all of them. People are left out of whom
+ * it says nothing.
  */
 export async function rosterEntries(
   db: Db,
@@ -260,7 +262,7 @@ const isDue = sql<boolean>`case when roster.retracted_at is null
   end`
 
 function entries(db: Db) {
-  const spoken = sql`case when connections.exports_accepted > roster.exports_before then connections.accepted_as_of end`
+  const spoken = sql`case when connections.exports_accepted > roster.exports_before and not roster.export_is_silent then connections.accepted_as_of end`
   return db
     .selectFrom('roster')
     .innerJoin('connections', 'connections.name', 'roster.connection')
@@ -290,6 +292,7 @@ function entries(db: Db) {
       'roster.retracted_at',
       'roster.forgotten_at',
       'roster.as_of',
+      'roster.export_is_silent',
       'roster.field_times',
       'roster.traits',
       sql<Date | null>`${spoken}`.as('spoken_at'),
@@ -322,6 +325,7 @@ function toEntry(row: EntryRow): RosterEntry {
     heldBackUntil: row.held_back_until,
     ...timesSpokenOf({ asOf: isoOf(row.as_of), fieldTimes: row.field_times }, row.spoken_at && isoOf(row.spoken_at)),
     employmentAsOf: row.employment_as_of && isoOf(row.employment_as_of),
+    exportIsSilent: row.export_is_silent,
     absences: row.absences,
     confirmed: row.is_out_of_sync ? row.confirmed : row.wanted,
     retracted:

@@ -32,7 +32,7 @@ export async function lookOver(
   const reading = withExpressions(opened, expressionsOf(rules.mapping))
   const mapping = mapRows(reading, rules, { now })
   const context = contextOf(reading, rules, now)
-  const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept })
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept })
   const rows = await readRows(decider, { slices: reading.rows, mapping, signal })
   const { records, rejected } = decider.account
   const { rejects } = decider

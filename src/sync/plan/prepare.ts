@@ -119,12 +119,13 @@ async function prepareOnce(
     ...(key && { addressOf: (email: string) => addressDigest(key, email) }),
   })
   const mapping = only ? only.watched(mapped) : mapped
+  const accepted = await acceptedSource(db, connection.name)
   const planContext: PlanContext = {
     ...contextOf(reading, rules, ctx.now()),
+    acceptedAsOf: accepted.asOf,
     ...(mapping.ok && !sparse && reading.source !== null && { mapped: knownFields(connection, mapping.mapped) }),
   }
   const inOrder = feed.name === 'webhook'
-  const accepted = await acceptedSource(db, connection.name)
   const pinned = new Set([...connection.pinned].map((key) => answers.aliases.get(key)?.identityId ?? key))
   const digests = (await hasDigests(db, connection)) ? valueDigests(db, connection.name) : null
   const spared =
@@ -132,7 +133,6 @@ async function prepareOnce(
       ? await spareReading(ctx, {
           ...{ connection, reading, rules, mapping: ruled.mapping, answers, key, context: planContext },
           ...{
-            acceptedAsOf: accepted.asOf,
             runId: sparing.leaving?.runId ?? null,
             isWhole: way === 'leaving an index',
           },
@@ -142,7 +142,6 @@ async function prepareOnce(
   const watch = spared?.watch
   const decider = createDecider({
     context: planContext,
-    acceptedAsOf: accepted.asOf,
     inOrder,
     everybody,
     rejectsKept,
@@ -205,7 +204,7 @@ async function prepareOnce(
     absence: rules.absence,
   })
   const judged = judge(facts, connection.guards).filter(({ name }) => !inOrder || !ofRowsThatStand.has(name))
-  const verdicts = withTaints([...judged, ...staleExport(reading, accepted.asOf)].map(decider.explain))
+  const verdicts = withTaints([...judged, ...staleExport(planContext)].map(decider.explain))
   const aside = inOrder && splits ? await setAside(place, { verdicts, pairs, ...splits }) : null
   const part = aside && 'part' in aside ? aside.part : null
   const leave = async () =>
@@ -372,16 +371,16 @@ function missingColumns(
     .map((field) => `the last accepted export had a column for ${field}, and this one has none`)
 }
 
-function staleExport(reading: Pick<Reading, 'mode' | 'asOf'>, accepted: string | null): Verdict[] {
-  if (reading.mode === 'delta') return []
-  const older = isStale(reading, accepted)
+function staleExport(context: PlanContext): Verdict[] {
+  if (context.mode === 'delta') return []
+  const older = isStale(context)
   const verdict = { name: 'staleExport', actual: older ? 1 : 0, limit: null }
   if (!older) return [{ ...verdict, ok: true }]
   return [
     {
       ...verdict,
       ok: false,
-      reason: `the source speaks of ${reading.asOf}, before the last accepted one of ${accepted}`,
+      reason: `the source speaks of ${context.asOf}, before the last accepted one of ${context.acceptedAsOf}`,
     },
   ]
 }

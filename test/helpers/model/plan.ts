@@ -55,11 +55,7 @@ export function planRows(
   context: PlanContext,
   { slice = 1000, ...rules }: Options = {},
 ): Plan {
-  const { acceptedAsOf = null } = rules
-  const decider = createDecider({
-    ...{ context, acceptedAsOf, inOrder: false, everybody: false, rejectsKept: 1000 },
-    ...rules,
-  })
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 1000, ...rules })
   const staged = new Map<string, PlannedPerson>()
   const put = (people: readonly PlannedPerson[]) => {
     for (const person of people) {
@@ -93,7 +89,7 @@ export function planRows(
 
   const people = [...staged.values()].sort((a, b) => compareKeys(a.identityId, b.identityId))
   const { leavers, emailChanges, retractions, rejected, unreadableKeys, absent, pinned } = decider.facts(about)
-  const speaks = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context, acceptedAsOf)
+  const speaks = context.mode === 'snapshot' && context.absence !== 'ignore' && !isStale(context)
   return {
     changes: people.flatMap(({ change }) => change ?? []),
     entries: new Map(people.flatMap(({ identityId, entry }) => (entry ? [[identityId, entry] as const] : []))),

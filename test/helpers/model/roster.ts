@@ -10,7 +10,8 @@ type Applied = Pick<Plan, 'changes' | 'entries' | 'spokenAsOf'>
 
 /**
  * The roster after an accepted plan, as the store keeps it: what HR wants moves for everybody, what the platform acknowledged
- * only for the changes that were delivered. An export that speaks of everybody is newer than older facts about all of them.
+ * only for the changes that were delivered. An export that speaks of everybody is newer than older facts about all
+ * of them, but for the people of whom it says nothing.
  */
 export function applyPlan(roster: Roster, plan: Applied, delivered: (change: Change) => boolean = () => true): Roster {
   const next = new Map(roster)
@@ -26,6 +27,7 @@ export function applyPlan(roster: Roster, plan: Applied, delivered: (change: Cha
 }
 
 function spokenOf(entry: RosterEntry, asOf: string): RosterEntry {
+  if (entry.exportIsSilent) return entry
   return { ...entry, ...timesSpokenOf(entry, asOf), employmentAsOf: later(entry.employmentAsOf ?? asOf, asOf) }
 }
 
@@ -44,6 +46,7 @@ function known(roster: Roster, identityId: string): RosterEntry {
     heldBackUntil: null,
     asOf: '',
     employmentAsOf: null,
+    exportIsSilent: false,
     fieldTimes: null,
     absences: 0,
     confirmed: null,

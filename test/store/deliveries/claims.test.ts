@@ -53,6 +53,7 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
           heldLeaving: null,
           asOf: now.toISOString(),
           employmentAsOf: null,
+          exportIsSilent: false,
           fieldTimes: null,
           absences: 0,
         },

@@ -85,7 +85,8 @@ describe.each(bothDatabases)('entries that follow from changes, on $name', ({ pl
     { asOf, follows }: { asOf: string; follows: boolean },
   ): PlannedPerson {
     const none = { deferredTo: null, deferredZone: null, clearedDate: null, heldLeaving: null, fieldTimes: null }
-    const entry: WantedSide = { wanted, inferred: false, ...none, asOf, employmentAsOf: asOf, absences: 0 }
+    const times = { asOf, employmentAsOf: asOf, exportIsSilent: false, absences: 0 }
+    const entry: WantedSide = { wanted, inferred: false, ...none, ...times }
     const change = changeTo(wanted, { confirmed, inferred: false, carried: false })
     return { identityId: wanted.identityId, entry, change, origin: { file: 'people.csv', line: 2 }, confirmed, follows }
   }

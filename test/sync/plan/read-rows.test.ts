@@ -16,7 +16,7 @@ function read(slices: AsyncIterable<readonly SourceRow[]>, onPage: (keys: readon
   const mapping = Mapping.parse({ fields: { identityId: 'id' } })
   const rules = { mapping, traps: [], absence: 'separate', graceRuns: 1, timeZone: 'UTC', future: 'defer' } as const
   const opened = { mode: 'snapshot', asOf: context.asOf, source: null, headers, rows: slices } as const
-  const decider = createDecider({ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10 })
+  const decider = createDecider({ context, inOrder: false, everybody: false, rejectsKept: 10 })
   return readRows(decider, {
     slices,
     mapping: mapRows(opened, rules, { now: new Date(context.now) }),

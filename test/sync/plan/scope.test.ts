@@ -41,7 +41,7 @@ async function decided(
   const reading = withExpressions(opened, expressionsOf(mapping))
   const mapped = mapRows(reading, rules, { now: new Date(context.now) })
   const decider = createDecider({
-    ...{ context, acceptedAsOf: null, inOrder: false, everybody: false, rejectsKept: 10, outOfScope },
+    ...{ context, inOrder: false, everybody: false, rejectsKept: 10, outOfScope },
   })
   const inScope = await readRows(decider, {
     slices: reading.rows,

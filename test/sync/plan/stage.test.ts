@@ -64,6 +64,7 @@ describe.each(bothDatabases)('a plan that is staged on $name', ({ place }) => {
         heldLeaving: null,
         asOf: now.toISOString(),
         employmentAsOf: now.toISOString(),
+        exportIsSilent: false,
         fieldTimes: { jobTitle: now.toISOString() },
         absences: 0,
       },

@@ -36,7 +36,6 @@ type Place = {
   readonly answers: KeyAnswers
   readonly key: Buffer | null
   readonly context: PlanContext
-  readonly acceptedAsOf: string | null
   /** The run that leaves an index behind; null: none is left. */
   readonly runId: string | null
   /** Without an index to go by: another attempt has shown that this one cannot be. */
@@ -60,12 +59,12 @@ export async function spareReading(
   { store: { db }, indexing }: Pick<SyncContext, 'store' | 'indexing'>,
   place: Place,
 ): Promise<Sparing | null> {
-  const { connection, reading, rules: ofFeed, mapping, key, context, acceptedAsOf, runId, isWhole } = place
+  const { connection, reading, rules: ofFeed, mapping, key, context, runId, isWhole } = place
   const { filtered } = reading
   // What checks need to know of records of a shape of their own is not kept.
   const isOfPeople = ofFeed.shape === undefined
   const canSpare = isOfPeople && mapping.severalRows === 'reject' && expressionsOf(mapping).length === 0
-  if (!indexing || !filtered || key === null || !canSpare || !speaksOfAll(context, acceptedAsOf)) return null
+  if (!indexing || !filtered || key === null || !canSpare || !speaksOfAll(context)) return null
   const rules = rulesOf(place, filtered, indexing)
   if (runId !== null) await db.transaction().execute((tx) => beginIndex(tx, { runId, connection: connection.name }))
   const found = isWhole ? null : await usableIndex(db, { key, rules, context, connection: connection.name })
