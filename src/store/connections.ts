@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { DeliveryFailureCode } from '../contract/failures.ts'
+import { hasCome } from './has-come.ts'
 import type { Db } from './schema.ts'
 import { type Lease, unleased } from './workers/leases.ts'
 
@@ -185,12 +186,14 @@ export async function standingBlock(
     .where('blocked_at', 'is not', null)
     .executeTakeFirst()
   if (!block) return null
+  // The clocks of two processes may differ a little.
+  const maxMinutesAhead = (nextProbeAt.getTime() - now.getTime()) / 60_000 + 1
   const probing = await db
     .updateTable('connections')
     .set({ probe_at: nextProbeAt })
     .where('name', '=', connection)
     .where('blocked_at', 'is not', null)
-    .where('probe_at', '<=', now)
+    .where(hasCome(sql`probe_at`, { now, maxMinutesAhead }))
     .executeTakeFirst()
   if (probing.numUpdatedRows > 0n) return null
   return {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { hasCome } from './has-come.ts'
 import type { Db } from './schema.ts'
 
 /** How long a request that was given up may still take to reach the platform: longer than proxies and servers keep one. */
@@ -40,11 +41,15 @@ export function putInDoubt({ runId, batch, now, where }: Doubting): RawBuilder<u
       due_at = least(in_doubt.due_at, excluded.due_at), answers = 0`
 }
 
+function isDue(now: Date): RawBuilder<boolean> {
+  return hasCome(sql`in_doubt.due_at`, { now, maxMinutesAhead: lateMinutes + 1 })
+}
+
 /** The connections with people in doubt whose time to be read back has come. Those that are blocked are left alone. */
 export async function connectionsInDoubt(db: Db, now: Date): Promise<string[]> {
   const { rows } = await sql<{ connection: string }>`
     select distinct connection from in_doubt join connections on connections.name = connection
-    where due_at <= ${now} and blocked_at is null`.execute(db)
+    where ${isDue(now)} and blocked_at is null`.execute(db)
   return rows.map(({ connection }) => connection)
 }
 
@@ -61,7 +66,7 @@ export async function claimDoubted(
   const { rows } = await sql<Doubted>`
     with due as (
       select identity_id from in_doubt
-      where connection = ${connection} and due_at <= ${now} and not exists (
+      where connection = ${connection} and ${isDue(now)} and not exists (
         select 1 from runs join changes on changes.run_id = runs.id
         join deliveries on deliveries.run_id = changes.run_id and deliveries.batch = changes.batch
         where runs.connection = in_doubt.connection and runs.state = 'delivering' and deliveries.state = 'due'
@@ -96,13 +101,15 @@ export async function noteAnswers(
 ): Promise<void> {
   const told = sql`jsonb_to_recordset(${JSON.stringify(answers)}::jsonb) as told("identityId" text, "isSame" boolean)`
   const [first, second, last] = readingMinutes
-  const after = (count: number) => sql`since + ${minutes(count)}`
-  const age = sql`extract(epoch from ${now}::timestamptz - since) / 60`
+  // A doubt cannot begin later than now: the clock has been set back since.
+  const began = sql`least(since, ${now}::timestamptz)`
+  const after = (count: number) => sql`${began} + ${minutes(count)}`
+  const age = sql`extract(epoch from ${now}::timestamptz - ${began}) / 60`
   await sql`
-    update in_doubt set
+    update in_doubt set since = ${began},
       answers = case when told."isSame" and ${after(lateMinutes)} <= ${now}::timestamptz then answers + 1 else 0 end,
       due_at = case when ${age} < ${first}::numeric then ${after(first)} when ${age} < ${second}::numeric then ${after(second)}
-        else since + ${minutes(last)} * (floor(greatest(${age}, 0) / ${last}::numeric) + 1)::int end
+        else ${began} + ${minutes(last)} * (floor(greatest(${age}, 0) / ${last}::numeric) + 1)::int end
     from ${told} where connection = ${connection} and identity_id = told."identityId"`.execute(tx)
   await sql`delete from in_doubt where connection = ${connection} and answers >= ${equalAnswers}::int`.execute(tx)
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { IdentityRecord, Traits } from '../identity/record.ts'
 import { changeRoster } from './connections.ts'
+import { clockBound } from './has-come.ts'
 import type { Db } from './schema.ts'
 
 /** Which installation a store is of. */
@@ -76,7 +77,9 @@ export async function unlearned(db: Db, { failedBefore }: { failedBefore: Date }
     select connection from restored_connections restored where not exists (
       select 1 from runs where runs.connection = restored.connection
         and (state in ('waiting', 'reading', 'planned', 'delivering')
-          or (state = 'failed' and created_at > restored_at and finished_at > ${failedBefore})))`.execute(db)
+          or (state = 'failed' and created_at > restored_at and finished_at between ${failedBefore} and ${clockBound(failedBefore)})))`.execute(
+    db,
+  )
   return rows.map(({ connection }) => connection)
 }
 

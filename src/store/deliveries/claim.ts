@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { prepared } from '../../database/prepared.ts'
 import type { Target } from '../connections.ts'
+import { hasCome } from '../has-come.ts'
 import type { Db } from '../schema.ts'
 import { type Lease, mayStillMove, unleased } from '../workers/leases.ts'
 import { type Pending, type PendingRow, pendingOf, pendingRows, type Step } from './pending.ts'
@@ -66,7 +67,7 @@ async function claimFrom(
     with claimed as (
       update deliveries set lease = ${lease.id}, attempts = deliveries.attempts + 1 ${isFree ? sql`` : sql`, uncertain = true`}
       from runs ${isFree ? sql`` : sql`, deliveries former`}
-      where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and deliveries.due_at <= ${now}
+      where deliveries.run_id = ${runId} and deliveries.batch = ${batch} and deliveries.state = 'due' and ${isDueAt(now)}
         and runs.id = deliveries.run_id and runs.state = 'delivering'
         and ${isFree ? sql`${held} is null` : sql`${held} is not null and ${unleased(held)} and ${former}`}
       returning deliveries.run_id, deliveries.batch, deliveries.kind, runs.connection, deliveries.attempts,
@@ -84,6 +85,14 @@ async function claimFrom(
   const { ids, kinds, records, apart, ...claim } = row
   const left = rows.filter((one) => one.ids !== null)
   return { ...claim, pending: isFree && !claim.isBlocked ? pendingOf(left) : null }
+}
+
+/** The longest pause of a batch is an hour: the last of its retries, and the longest that a platform may ask for. */
+const maxPauseMinutes = 61
+
+/** True in SQL if a batch that is still to be delivered need not wait any longer. */
+export function isDueAt(now: Date): RawBuilder<boolean> {
+  return hasCome(sql`deliveries.due_at`, { now, maxMinutesAhead: maxPauseMinutes })
 }
 
 /** Notes the session before the request that completes it. False: another attempt has taken the batch over. */

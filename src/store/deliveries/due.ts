@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 import { unleased } from '../workers/leases.ts'
-import type { DeliveryKind } from './claim.ts'
+import { type DeliveryKind, isDueAt } from './claim.ts'
 
 export type DueDelivery = {
   readonly runId: string
@@ -38,7 +38,7 @@ export async function dueDeliveries(
     )
     .where('runs.state', '=', 'delivering')
     .where('deliveries.state', '=', 'due')
-    .where('deliveries.due_at', '<=', options.now)
+    .where(isDueAt(options.now))
     .where(unleased(sql`deliveries.lease`))
     .orderBy('deliveries.run_id')
     .orderBy('deliveries.batch')

@@ -91,6 +91,8 @@ type Batch = {
 /** The batches that have been failing for a while; all batches if the connection is blocked. */
 async function overdueBatches(db: Db, { connection, now }: { connection: string; now: Date }): Promise<Overdue> {
   const failingBefore = new Date(now.getTime() - patienceMs)
+  // A failure that begins in the future was noted before the clock was set back. The clocks of two processes may differ a little.
+  const clockWasAhead = new Date(now.getTime() + patienceMs)
   const { rows } = await sql<Batch & { readonly runId: string; readonly batch: number }>`
     select runs.id as "runId", deliveries.batch, blocked_status as status,
       case when blocked_at is null then last_code else blocked_code end as code,
@@ -103,7 +105,7 @@ async function overdueBatches(db: Db, { connection, now }: { connection: string;
     from connections
     join runs on runs.connection = connections.name and runs.state = 'delivering'
     join deliveries on deliveries.run_id = runs.id and deliveries.state = 'due' and deliveries.answer is null
-    where connections.name = ${connection} and (blocked_at is not null or failing_since <= ${failingBefore})`.execute(
+    where connections.name = ${connection} and (blocked_at is not null or failing_since <= ${failingBefore} or failing_since > ${clockWasAhead})`.execute(
     db,
   )
   const batches = new Map(rows.map(({ runId: _runId, batch, ...about }) => [batch, about]))

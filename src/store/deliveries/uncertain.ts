@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { clockBound } from '../has-come.ts'
 import { putInDoubt } from '../in-doubt.ts'
 import type { Db } from '../schema.ts'
 import { isAtWork, type Lease, mayStillMove } from '../workers/leases.ts'
@@ -25,7 +26,9 @@ export async function leftUncertain(db: Db, { failedBefore }: { failedBefore: Da
     where uncertain and not exists (
       select 1 from runs where runs.connection = roster.connection
         and (state in ('waiting', 'reading', 'planned', 'delivering')
-          or (feed = 'roster' and state = 'failed' and finished_at > ${failedBefore})))`.execute(db)
+          or (feed = 'roster' and state = 'failed' and finished_at between ${failedBefore} and ${clockBound(failedBefore)})))`.execute(
+    db,
+  )
   return rows.map(({ connection }) => connection)
 }
 

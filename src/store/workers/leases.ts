@@ -189,10 +189,14 @@ export async function releaseStranded(db: Db, lease: Lease): Promise<ReadonlySet
   return released
 }
 
-/** True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. */
+/**
+ * True in SQL if no process that moves works on the row: `lease` is null, or belongs to a process that has ended or is stopped. A renewal
+ * from the future is as old as one of the past: the database's clock has been set back since.
+ */
 export function unleased(column: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`(${column} is null or not ${mayStillMove(column)} or not exists (
-    select 1 from leases where leases.id = ${column} and leases.seen_at > now() - make_interval(secs => ${sql.lit(stoppedSeconds)})))`
+    select 1 from leases where leases.id = ${column}
+      and abs(extract(epoch from now() - leases.seen_at)) < ${sql.lit(stoppedSeconds)}))`
 }
 
 /** Refuses what ends the work of others while processes, here or on another machine, work on the store. */

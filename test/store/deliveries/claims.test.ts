@@ -390,6 +390,19 @@ describe.each(bothDatabases)('claims on $name', ({ place }) => {
     expect(afterItsEnd).toEqual([{ runId, batch: 1, lease: stopped.id, connection: 'acme' }])
   })
 
+  test("a batch of a process that stands still since the database's clock was set back is taken over", async () => {
+    await using opened = await open()
+    const { db, me, store } = opened
+    const runId = await delivering(opened)
+    await using stopped = await takeLease(store)
+    await claimDelivery(db, { runId, batch: 1, lease: stopped, now })
+    await sql`update leases set seen_at = now() + interval '1 day' where id = ${stopped.id}`.execute(db)
+
+    const claim = await claimDelivery(db, { runId, batch: 1, lease: me, now })
+
+    expect(claim).toMatchObject({ attempt: 2, uncertain: true })
+  })
+
   test('a batch that this process left without letting go is let go, uncertain, and one that it works on is not', async () => {
     await using opened = await open()
     const { db, me } = opened
