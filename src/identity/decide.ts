@@ -183,7 +183,13 @@ function conclude(
   // Nothing is known of them any more that could make them a joiner.
   if (isKeptForgotten(entry, settled, today) && entry.confirmed === null) return { ...nothing, entry: stored }
   const carried = settled.wanted === entry.wanted
-  const change = changeTo(settled.wanted, { confirmed: entry.confirmed, inferred: settled.inferred, carried, removes })
+  const change = changeTo(settled.wanted, {
+    confirmed: entry.confirmed,
+    inferred: settled.inferred,
+    carried,
+    removes,
+    ...(!carried && { desiredBefore: entry.wanted }),
+  })
   return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }
 }
 

@@ -8,6 +8,8 @@ type Start = {
   readonly inferred: boolean
   readonly carried: boolean
   readonly removes?: boolean
+  /** What was wanted before. Of a carried change it is the same, and left out. */
+  readonly desiredBefore?: IdentityRecord | null
 }
 
 /**
@@ -16,11 +18,11 @@ type Start = {
  */
 export function changeTo(
   wanted: IdentityRecord,
-  { confirmed, inferred, carried, removes = false }: Start,
+  { confirmed, inferred, carried, removes = false, desiredBefore = null }: Start,
 ): Change | null {
   if (removes && isGone(wanted) && (confirmed === null || isGone(confirmed))) return null
   if (confirmed === null && holdsDigests(wanted) && (wanted.separatedAt ?? null) === null) return null
-  const fields = differingFields(confirmed, wanted, inferred)
+  const fields = differingFields(confirmed, wanted, inferred, desiredBefore)
   const kind = confirmed === null ? 'join' : kindOf(fields)
   if (kind === null) return null
 
@@ -57,7 +59,8 @@ export function isJoinedByRecord({ kind, record, fields, inferred }: Exclude<Cha
       told?.from === null &&
       told.to === to &&
       told.inferred === (isInferred(field, to, inferred) || undefined) &&
-      told.gone === undefined
+      told.gone === undefined &&
+      told.desiredBefore === undefined
     )
   })
 }
@@ -69,12 +72,24 @@ export function sameRecord(a: IdentityRecord, b: IdentityRecord): boolean {
   return a.identityId === b.identityId
 }
 
-function differingFields(confirmed: IdentityRecord | null, wanted: IdentityRecord, inferred: boolean): FieldChanges {
+function differingFields(
+  confirmed: IdentityRecord | null,
+  wanted: IdentityRecord,
+  inferred: boolean,
+  desiredBefore: IdentityRecord | null = null,
+): FieldChanges {
   const fields: { -readonly [F in keyof FieldChanges]: FieldChanges[F] } = {}
   for (const field of fieldsOf(wanted)) {
     const to = wanted[field]
     const from = confirmed?.[field] ?? null
-    if (differs(from, to)) fields[field] = isInferred(field, to, inferred) ? { from, to, inferred: true } : { from, to }
+    if (!differs(from, to)) continue
+    const before = desiredBefore?.[field]
+    fields[field] = {
+      from,
+      to,
+      ...(isInferred(field, to, inferred) && { inferred: true }),
+      ...(before !== undefined && before !== from && { desiredBefore: before }),
+    }
   }
   return fields
 }

@@ -26,7 +26,11 @@ export function partEmployment(
   if (others.length === 0) return null
   const record = withKnown(change.record, known.wanted, others)
   const { inferred } = change
-  const first = changeTo(record, { confirmed: known.confirmed, inferred, carried: change.carried, removes })
+  const { confirmed, wanted: desiredBefore } = known
+  const first = changeTo(record, {
+    ...{ confirmed, inferred, carried: change.carried, removes },
+    ...(!change.carried && { desiredBefore }),
+  })
   if (first === null) return null
   return {
     first: { change: first, entry: entry && { ...entry, wanted: record, fieldTimes: timesOf(entry, known, others) } },

@@ -1,9 +1,9 @@
-import type { Change } from './change.ts'
+import type { Change, FieldChange } from './change.ts'
 import type { WantedSide } from './decide.ts'
 import { sameRecord } from './difference.ts'
 import { utcMidnight } from './employment.ts'
-import { fieldsOf, type IdentityRecord, type RosterEntry } from './record.ts'
-import { holdsDigests, isDigest } from './value-digests.ts'
+import { type FieldName, type IdentityRecord, type RosterEntry } from './record.ts'
+import { holdsDigests, isDigest, type Stated } from './value-digests.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */
 export type Done = {
@@ -23,8 +23,8 @@ export type Undoing =
   | { readonly kind: 'left'; readonly reason: string }
 
 /**
- * Takes back what a run did to one person. The times of the facts stay as they were: what is newer than the reverted facts still wins
- * over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
+ * Takes back what a run itself changed about one person. What an earlier run had accepted, and this one delivered, stays. The times of the
+ * facts stay as they were: what is newer than the reverted facts still wins over them, and the next export speaks as it would have. `repairs`: the run read the platform's list, so that what it carried was
  * sent because it was missing there.
  */
 export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { repairs: boolean }): Undoing {
@@ -42,10 +42,28 @@ export function undo(entry: RosterEntry | undefined, done: Done, { repairs }: { 
   if (entry.wanted === null || !isAsSent(entry.wanted, change.record)) return left('newer facts about them are known')
   if (change.inferred && !entry.inferred) return left('HR has stated their leaving date since')
   if (repairs && change.carried) return left('the run sent again what the platform had lost or changed')
-  if (change.kind === 'join') return { kind: 'retract' }
-  const lost = fieldsOf(change.fields).filter((field) => isDigest(change.fields[field]?.from))
+  const former = formerValues(change)
+  const fields = Object.keys(former) as FieldName[]
+  if (fields.length === 0) return left('the run sent again what an earlier one had accepted')
+  if (change.kind === 'join' && !wasDesiredBefore(change)) return { kind: 'retract' }
+  const lost = fields.filter((field) => isDigest(former[field]))
   if (lost.length > 0) return left(`their former values are not kept (${lost.join(', ')})`)
-  return { kind: 'back', side: formerSide(entry, change, done) }
+  return { kind: 'back', side: formerSide(entry, { sent: change.record, former }, done) }
+}
+
+/** What the fields that the run itself changed held before: what was wanted then, whether the platform had it or not. */
+export function formerValues({ carried, fields }: Pick<Sent, 'carried' | 'fields'>): Stated {
+  if (carried) return {}
+  const told = Object.entries(fields) as [FieldName, FieldChange][]
+  return Object.fromEntries(
+    told.flatMap(([field, { from, to, desiredBefore = from }]) =>
+      desiredBefore === to ? [] : [[field, desiredBefore]],
+    ),
+  )
+}
+
+function wasDesiredBefore({ fields }: Sent): boolean {
+  return Object.values(fields).some((told) => told?.desiredBefore !== undefined)
 }
 
 type Sent = Exclude<Change, { readonly kind: 'retract' }>
@@ -65,22 +83,24 @@ function isAsSent(wanted: IdentityRecord, sent: IdentityRecord): boolean {
   return sameRecord(wanted, holdsDigests(wanted) ? { ...wanted, ...sent } : sent)
 }
 
-function formerSide(entry: RosterEntry, { record: sent, fields }: Sent, { wasInferred }: Done): WantedSide {
-  const record = { ...entry.wanted, ...sent }
+function formerSide(
+  entry: RosterEntry,
+  { sent, former }: { sent: IdentityRecord; former: Stated },
+  { wasInferred }: Done,
+): WantedSide {
   const { asOf, employmentAsOf, exportIsSilent, fieldTimes } = entry
   const times = { asOf, employmentAsOf, exportIsSilent, fieldTimes }
-  const former = Object.entries(fields).map(([field, { from }]) => [field, from] as const)
-  const wanted: IdentityRecord = { ...record, ...Object.fromEntries(former) }
-  if (fields.separatedAt === undefined) {
+  const wanted: IdentityRecord = { ...entry.wanted, ...sent, ...former }
+  const { separatedAt } = former
+  if (separatedAt === undefined) {
     const { inferred, deferredTo, deferredZone, clearedDate, heldLeaving, absences } = entry
     return { wanted, inferred, deferredTo, deferredZone, clearedDate, heldLeaving, ...times, absences }
   }
-  const { from } = fields.separatedAt
   // A date that counts again is no longer one that a later start has cleared.
-  const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === from
+  const isCleared = entry.clearedDate !== null && utcMidnight(entry.clearedDate) === separatedAt
   return {
     wanted,
-    inferred: from !== null && wasInferred,
+    inferred: separatedAt !== null && wasInferred,
     deferredTo: null,
     deferredZone: null,
     clearedDate: isCleared ? null : entry.clearedDate,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { FieldChanges } from '../../src/identity/change.ts'
+import type { Change, FieldChanges } from '../../src/identity/change.ts'
 import type { PlanContext } from '../../src/identity/decide.ts'
 import { planDigest } from '../../src/identity/digest.ts'
 import { utcMidnight } from '../../src/identity/employment.ts'
@@ -122,7 +122,7 @@ describe('no leaver is lost', () => {
         const after = applyPlan(roster, first, ({ identityId }) => tonight.delivers.includes(identityId))
         const second = planOf(tonight, after, accepted(context))
 
-        expect(second.changes).toEqual(due.map((change) => ({ ...change, carried: true })))
+        expect(second.changes).toEqual(due.map(carriedOn))
         expect(second.entries.size).toBe(0)
       }),
       runs,
@@ -283,3 +283,10 @@ describe('equal input, equal plan', () => {
     )
   })
 })
+
+/** What a later run plans of a change that was not delivered: what was wanted before its first run is of no account any more. */
+function carriedOn(change: Change): Change {
+  if (change.kind === 'retract') return { ...change, carried: true }
+  const fields = Object.entries(change.fields).map(([name, { desiredBefore: _, ...told }]) => [name, told])
+  return { ...change, fields: Object.fromEntries(fields), carried: true }
+}

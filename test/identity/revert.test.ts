@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { changeTo } from '../../src/identity/difference.ts'
 import type { IdentityRecord, RosterEntry } from '../../src/identity/record.ts'
 import { type Done, undo } from '../../src/identity/revert.ts'
@@ -137,5 +137,46 @@ test('what was sent again without a difference, or to repair the platform, is no
     kind: 'left',
     reason: expect.stringContaining('lost or changed'),
   })
-  expect(undone(known, repaired)).toMatchObject({ kind: 'back' })
+})
+
+describe('what an earlier run had accepted, and this one delivered', () => {
+  const gone = record('ana', { separatedAt: left })
+  const refused = (wanted: IdentityRecord, after: IdentityRecord, confirmed: IdentityRecord | null = record('ana')) =>
+    ({
+      ...done(confirmed, after),
+      change: changeTo(after, { confirmed, inferred: false, carried: wanted === after, desiredBefore: wanted }),
+    }) as Done
+
+  test('stays, and what the run itself changed goes back', () => {
+    const after = { ...gone, jobTitle: 'Wrong' }
+
+    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+      kind: 'back',
+      side: { wanted: { separatedAt: left, jobTitle: 'Engineer' } },
+    })
+  })
+
+  test('stays as it was accepted, where the run changed it once more', () => {
+    const after = record('ana', { separatedAt: earlier })
+
+    expect(undone(entry('ana', { wanted: after }), refused(gone, after))).toMatchObject({
+      kind: 'back',
+      side: { wanted: { separatedAt: left } },
+    })
+  })
+
+  test('stays where the run did nothing else', () => {
+    expect(undone(entry('ana', { wanted: gone }), refused(gone, gone))).toMatchObject({
+      kind: 'left',
+      reason: 'the run sent again what an earlier one had accepted',
+    })
+  })
+
+  test('is no joiner of the run that delivered it', () => {
+    const after = record('ana', { jobTitle: 'Wrong' })
+
+    expect(
+      undone(entry('ana', { wanted: after, confirmed: after }), refused(record('ana'), after, null)),
+    ).toMatchObject({ kind: 'back', side: { wanted: { jobTitle: 'Engineer' } } })
+  })
 })

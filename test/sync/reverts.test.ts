@@ -7,7 +7,7 @@ import type { Run } from '../../src/store/runs/runs.ts'
 import type { RevertAccount } from '../../src/store/schema.ts'
 import type { SourceFeed } from '../../src/sync/context.ts'
 import { approveRun, cancelRun, rejectRun, requestRevert, requestRun, retractPerson } from '../../src/sync/sync.ts'
-import { later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
+import { lastRun, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { noLimits } from '../helpers/guards/no-limits.ts'
 import {
   between,
@@ -198,6 +198,30 @@ test('what the platform refused is taken back as well, so that no later run send
   expect(await rosterEntry(world.sync.store.db, { connection: 'acme', identityId: 'E0003' })).toMatchObject({
     wanted: { jobTitle: 'Engineer' },
   })
+})
+
+test('a departure that an earlier run stated stays, though the platform refused it until the reverted run', async () => {
+  await using opened = await open()
+  const { world, client } = opened
+  between(world, (real) => ({
+    updateHrisUserIdentity: async (input, options) =>
+      input.params.userIdentityId === 'identity-id:E0001'
+        ? listed(400, 'no')
+        : await real.updateHrisUserIdentity(input, options),
+  }))
+  await receive(world, terminated('E0001', '2026-11-19', '2026-11-20T02:01:00.000Z'))
+  await later(world, 600)
+  between(world, () => client)
+  await receive(world, updated('E0001', 'Wrong', '2026-11-20T02:02:00.000Z'))
+  await later(world, 600)
+  const mistake = await lastRun(world)
+
+  const run = await revert(world, mistake)
+
+  expect(mistake).toMatchObject({ state: 'finished', counts: { leave: 1 } })
+  expect(run).toMatchObject({ state: 'finished', counts: { update: 1, return: 0 } })
+  const person = (await peopleOn(client)).get('E0001')
+  expect([person?.jobTitle, person?.separatedAt]).toEqual(['Engineer', '2026-11-19T00:00:00.000Z'])
 })
 
 test('a revert beyond a limit is held, and delivers once it is approved', async () => {

@@ -15,7 +15,7 @@ export async function* doneBy(db: Db, runId: string, pageSize = 1000): AsyncGene
           select earlier.inferred from changes earlier join runs on runs.id = earlier.run_id
           where earlier.identity_id = changes.identity_id and runs.connection = own.connection
             and runs.started_at < own.started_at and case when earlier.fields is null then to_jsonb(earlier.separated_at) else earlier.fields -> 'separatedAt' -> 'to' end
-              = changes.fields -> 'separatedAt' -> 'from'
+              = coalesce(changes.fields -> 'separatedAt' -> 'desiredBefore', changes.fields -> 'separatedAt' -> 'from')
           order by runs.started_at desc limit 1), false) as was_inferred,
         (
           select later.run_id from changes later join runs on runs.id = later.run_id

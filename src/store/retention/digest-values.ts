@@ -182,18 +182,24 @@ async function digestRun(
 
 function digestedChange({ identity_id, record: sent, fields }: ChangeRow, digests: ValueDigests): ChangeRow {
   const told = Object.entries(fields ?? {}) as [FieldName, FieldChange][]
-  const sideOf = (side: 'from' | 'to') =>
+  const sideOf = (side: 'from' | 'to' | 'desiredBefore') =>
     digested(
       { identityId: identity_id, ...Object.fromEntries(told.map(([field, was]) => [field, was[side]])) },
       digests,
     )
-  const [from, to] = [sideOf('from'), sideOf('to')]
+  const [from, to, before] = [sideOf('from'), sideOf('to'), sideOf('desiredBefore')]
   return {
     identity_id,
     record: sent && digested(sent, digests),
     fields:
       fields &&
-      Object.fromEntries(told.map(([name, was]) => [name, { ...was, from: from[name] ?? null, to: to[name] ?? null }])),
+      Object.fromEntries(
+        told.map(([name, was]) => {
+          const sides = { from: from[name] ?? null, to: to[name] ?? null }
+          const { [name]: desiredBefore } = before
+          return [name, { ...was, ...sides, ...(desiredBefore !== undefined && { desiredBefore }) }]
+        }),
+      ),
   }
 }
 

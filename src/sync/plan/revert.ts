@@ -5,7 +5,7 @@ import { noPeople } from '../../identity/guards/facts.ts'
 import { judge } from '../../identity/guards/judge.ts'
 import { tally } from '../../identity/guards/tally.ts'
 import type { RosterEntry } from '../../identity/record.ts'
-import { type Done, type Undoing, undo } from '../../identity/revert.ts'
+import { type Done, formerValues, type Undoing, undo } from '../../identity/revert.ts'
 import type { Stated } from '../../identity/value-digests.ts'
 import { doneBy } from '../../store/audit/done.ts'
 import { keyAnswers } from '../../store/key-answers.ts'
@@ -107,8 +107,7 @@ export async function prepareRevert(
 /** The values that a change holds, before it and after. */
 function statedBy(change: Change): Stated[] {
   if (change.kind === 'retract') return []
-  const former = Object.entries(change.fields ?? {}).map(([field, { from }]) => [field, from] as const)
-  return [change.record ?? {}, Object.fromEntries(former)]
+  return [change.record ?? {}, formerValues({ ...change, fields: change.fields ?? {} })]
 }
 
 /** The guards that judge what becomes of people. There are no rows to judge. */
