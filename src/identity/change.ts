@@ -1,4 +1,4 @@
-import type { IdentityFields, IdentityRecord, KnownField, OwnFields, UnlistedValue } from './record.ts'
+import type { FieldName, IdentityFields, IdentityRecord, KnownField, OwnFields, UnlistedValue } from './record.ts'
 
 export const changeKinds = ['join', 'update', 'leave', 'return', 'correct', 'retract'] as const
 export type ChangeKind = (typeof changeKinds)[number]
@@ -45,6 +45,8 @@ export type Verdict = {
   readonly hints?: readonly string[]
   /** Where it failed because of values that no list holds: the first of them. */
   readonly unlisted?: readonly UnlistedValue[]
+  /** Where it failed because of values: the fields of which too many change or go. */
+  readonly fields?: readonly FieldName[]
   /** Where it failed: the kinds of change that it puts in doubt; left out: all of them. */
   readonly taints?: readonly ChangeKind[]
 }

@@ -188,6 +188,7 @@ function conclude(
     inferred: settled.inferred,
     carried,
     removes,
+    today,
     ...(!carried && { desiredBefore: entry.wanted }),
   })
   return { entry: stored, change, absent, news: newsOf(entry, settled.wanted, today) }

@@ -1,4 +1,5 @@
 import type { Change, FieldChanges, FieldValue } from './change.ts'
+import { hasLeft } from './employment.ts'
 import { type FieldName, fieldsOf, type IdentityRecord } from './record.ts'
 import { holdsDigests, isDigest } from './value-digests.ts'
 
@@ -8,6 +9,8 @@ type Start = {
   readonly inferred: boolean
   readonly carried: boolean
   readonly removes?: boolean
+  /** The day on which the run happens; left out where no leaving date differs. */
+  readonly today?: string
   /** What was wanted before. Of a carried change it is the same, and left out. */
   readonly desiredBefore?: IdentityRecord | null
 }
@@ -18,12 +21,12 @@ type Start = {
  */
 export function changeTo(
   wanted: IdentityRecord,
-  { confirmed, inferred, carried, removes = false, desiredBefore = null }: Start,
+  { confirmed, inferred, carried, removes = false, today, desiredBefore = null }: Start,
 ): Change | null {
   if (removes && isGone(wanted) && (confirmed === null || isGone(confirmed))) return null
   if (confirmed === null && holdsDigests(wanted) && (wanted.separatedAt ?? null) === null) return null
   const fields = differingFields(confirmed, wanted, inferred, desiredBefore)
-  const kind = confirmed === null ? 'join' : kindOf(fields)
+  const kind = confirmed === null ? 'join' : kindOf(fields, today)
   if (kind === null) return null
 
   const infersLeaving = fields.separatedAt?.inferred ?? false
@@ -103,9 +106,14 @@ function isInferred(field: FieldName, to: FieldValue, inferred: boolean): boolea
   return field === 'separatedAt' && inferred && to !== null
 }
 
-function kindOf(fields: FieldChanges): 'leave' | 'return' | 'correct' | 'update' | null {
+/** A leaving date that lies ahead on the platform, and becomes one that has come, makes a leaver, as the guards count them. */
+function kindOf(fields: FieldChanges, today?: string): 'leave' | 'return' | 'correct' | 'update' | null {
   const { separatedAt } = fields
   if (separatedAt === undefined) return Object.keys(fields).length > 0 ? 'update' : null
   if (separatedAt.to === null) return 'return'
-  return separatedAt.from === null ? 'leave' : 'correct'
+  if (separatedAt.from === null) return 'leave'
+  if (today === undefined) return 'correct'
+  const hasCome = (date: FieldValue, inferred = false) =>
+    typeof date === 'string' && hasLeft({ separatedAt: date, inferred }, today)
+  return !hasCome(separatedAt.from) && hasCome(separatedAt.to, separatedAt.inferred) ? 'leave' : 'correct'
 }

@@ -33,7 +33,10 @@ export function partEmployment(
   })
   if (first === null) return null
   return {
-    first: { change: first, entry: entry && { ...entry, wanted: record, fieldTimes: timesOf(entry, known, others) } },
+    first: {
+      change: { ...first, kind: change.kind } as typeof first,
+      entry: entry && { ...entry, wanted: record, fieldTimes: timesOf(entry, known, others) },
+    },
     rest: changeTo(change.record, { confirmed: record, inferred, carried: change.carried, removes }),
   }
 }

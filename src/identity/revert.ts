@@ -2,7 +2,7 @@ import type { Change, FieldChange } from './change.ts'
 import type { WantedSide } from './decide.ts'
 import { sameRecord } from './difference.ts'
 import { utcMidnight } from './employment.ts'
-import { type FieldName, type IdentityRecord, type RosterEntry } from './record.ts'
+import type { FieldName, IdentityRecord, RosterEntry } from './record.ts'
 import { holdsDigests, isDigest, type Stated } from './value-digests.ts'
 
 /** What a run did to one person, and what is known of the time before and after it. */

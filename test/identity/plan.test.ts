@@ -315,7 +315,7 @@ describe('leaving, returning and correcting', () => {
       known: { wanted: record('ana', { separatedAt: '2026-12-31T00:00:00.000Z' }) },
       seen: 'absent',
       rules: { future: 'send' },
-      kind: 'correct',
+      kind: 'leave',
       separatedAt: exportDay,
       inferred: true,
     },

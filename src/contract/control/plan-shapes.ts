@@ -42,6 +42,7 @@ export const Verdict = z.object({
     .readonly()
     .optional()
     .describe('The first values that no list of the configuration holds, where a guard failed because of them.'),
+  fields: z.array(z.string()).readonly().optional().describe('The fields of which a failed guard counts the values.'),
   taints: z
     .array(z.enum(['join', 'update', 'leave', 'return', 'correct', 'retract']))
     .readonly()

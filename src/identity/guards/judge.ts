@@ -128,13 +128,15 @@ function fields(
       const { actual, within } = withRecent(counts[field] ?? 0, recent[counted][field] ?? 0, recentBy)
       const unusual = unusualOf(counts[field] ?? 0, { usual, most: usual?.most[counted][field] ?? 0, limits })
       if (actual > most)
-        return { actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
-      return { actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
+        return { field, actual, reason: `${actual} of ${base} ${said} ${field}${within} (the limit is ${most})` }
+      return { field, actual, reason: unusual && `${counts[field]} ${said} ${field} (${unusual.reason})` }
     })
     .toSorted((a, b) => b.actual - a.actual)
-  const reasons = found.flatMap(({ reason }) => reason ?? [])
+  const failed = found.filter(({ reason }) => reason !== null)
   const verdict = { name, actual: found[0]?.actual ?? 0, limit: most }
-  return reasons.length === 0 ? { ...verdict, ok: true } : { ...verdict, ok: false, reason: reasons.join(', ') }
+  if (failed.length === 0) return { ...verdict, ok: true }
+  const reason = failed.map(({ reason }) => reason).join(', ')
+  return { ...verdict, ok: false, reason, fields: failed.map(({ field }) => field) }
 }
 
 /** A plan that adds nothing is not held for what others did before it. */

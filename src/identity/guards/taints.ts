@@ -1,24 +1,37 @@
 import { type ChangeKind, changeKinds, type Verdict } from '../change.ts'
+import type { FieldName } from '../record.ts'
 import { notKnown, ofOtherPeople } from './movements.ts'
 
+/** The kinds of change that are decided by what says whether and when people leave. A joiner may have left already. */
+const ofEmployment: readonly ChangeKind[] = ['join', 'leave', 'return', 'correct']
+/** The kinds of change that hold a value of another column. A departure can be sent without it. */
+const ofOtherValues: readonly ChangeKind[] = ['join', 'update']
+
 /**
- * The kinds of change that a guard puts in doubt where it fails. A guard that is not named here doubts all of them: the size of an export,
- * its keys, columns, rows and age say that it may be another one than it should be.
+ * The kinds of change that a guard puts in doubt where it fails: those whose decision reads a field that it is about. A guard that is not
+ * named here doubts all of them: the size of an export, its keys, columns, rows and age say that it may be another one than it should be.
  */
 const doubted: Readonly<Record<string, readonly ChangeKind[]>> = {
+  leavers: ofEmployment,
+  returns: ofEmployment,
+  redates: ofEmployment,
   // People who leave and people who join are the same ones where HR has issued keys again.
-  leavers: ['leave', 'join'],
   joiners: ['leave', 'join'],
   absentUnderHold: ['leave'],
-  // What says when people leave says as well that they do.
-  returns: ['leave', 'return', 'correct'],
-  redates: ['leave', 'return', 'correct'],
-  // A joiner has all values from the columns in doubt. A departure can be sent without them.
-  contractorFlips: ['join', 'update'],
-  emailChanges: ['join', 'update'],
-  fieldChanges: ['join', 'update'],
-  blanks: ['join', 'update'],
+  contractorFlips: ofOtherValues,
+  emailChanges: ofOtherValues,
+  fieldChanges: ofOtherValues,
+  blanks: ofOtherValues,
   retractions: ['retract'],
+}
+
+/** Fields of a limit on values that decide about employment as well: a start clears an earlier leaving date, and says who is hired again. */
+const decidesEmployment: ReadonlySet<string> = new Set(['startedAt'] satisfies FieldName[])
+
+function doubtedBy({ name, fields = [] }: Verdict): readonly ChangeKind[] {
+  const kinds = doubted[name] ?? changeKinds
+  const isOfEmployment = fields.some((field) => decidesEmployment.has(field))
+  return isOfEmployment ? changeKinds.filter((kind) => kinds.includes(kind) || ofEmployment.includes(kind)) : kinds
 }
 
 /** The guards that doubt values of people, and nothing else. */
@@ -32,7 +45,7 @@ export function withTaints(verdicts: readonly Verdict[]): Verdict[] {
   const keysDoubted = ofOthers.length > 1
   return verdicts.map((verdict) => {
     if (verdict.ok) return verdict
-    const taints = keysDoubted && ofValues.has(verdict.name) ? changeKinds : (doubted[verdict.name] ?? changeKinds)
+    const taints = keysDoubted && ofValues.has(verdict.name) ? changeKinds : doubtedBy(verdict)
     return { ...verdict, taints }
   })
 }

@@ -73,7 +73,7 @@ function isEmpty({ unchanged: _, ...changes }: PlanCounts): boolean {
 
 /** The verdicts on what goes on: what was set aside stops nothing more. */
 export function verdictsOnRest(verdicts: readonly Verdict[]): Verdict[] {
-  return verdicts.map(({ reason, people: _, hints: __, taints: ___, ...verdict }) => ({
+  return verdicts.map(({ reason, people: _, hints: __, taints: ___, fields: ____, ...verdict }) => ({
     ...verdict,
     ok: true,
     ...(verdict.ok && reason && { reason }),

@@ -12,8 +12,13 @@ const verdict = (name: string, given: Partial<Verdict> = {}): Verdict => ({
 const taintsOf = (...verdicts: Verdict[]) => withTaints(verdicts).map(({ taints }) => taints)
 
 test.each([
-  ['leavers', ['leave', 'join']],
-  ['returns', ['leave', 'return', 'correct']],
+  ['leavers', ['join', 'leave', 'return', 'correct']],
+  ['returns', ['join', 'leave', 'return', 'correct']],
+  ['redates', ['join', 'leave', 'return', 'correct']],
+  ['joiners', ['leave', 'join']],
+  ['absentUnderHold', ['leave']],
+  ['contractorFlips', ['join', 'update']],
+  ['blanks', ['join', 'update']],
   ['emailChanges', ['join', 'update']],
   ['fieldChanges', ['join', 'update']],
   ['retractions', ['retract']],
@@ -35,6 +40,16 @@ test('a verdict that is well puts nothing in doubt', () => {
   expect(untainted(verdicts, ['leave', 'join', 'return'])).toEqual(['leave', 'return'])
   expect(untainted([verdict('leavers')], changeKinds)).toEqual([])
 })
+
+test.each(['fieldChanges', 'blanks'])(
+  '%s of the start put in doubt who leaves, comes back or left on which day',
+  (name) => {
+    const everyKind = changeKinds.filter((kind) => kind !== 'retract')
+
+    expect(taintsOf(verdict(name, { fields: ['jobTitle', 'startedAt'] }))).toEqual([everyKind])
+    expect(taintsOf(verdict(name, { fields: ['jobTitle', 'managerId'] }))).toEqual([['join', 'update']])
+  },
+)
 
 test('one column that was sorted doubts its values; two doubt the keys, and with them everything', () => {
   const sorted = (field: string) => `${field}: 9 of 9 values are those of other people. The column may have been sorted`
