@@ -34,6 +34,8 @@ export type SourceIdentity = {
   readonly version: string
   /** More exports wait to be read after this one. */
   readonly more?: boolean
+  /** How the end of a list was recognised: the last page by which rule, and the count that the server states. */
+  readonly end?: string
 }
 
 /**

@@ -202,6 +202,7 @@ async function* checkSource(
   if (!feed) return
   const name = `source of ${connection.name}`
   const faults = new Map<string, number>()
+  const ends: string[] = []
   const isUnknown = classed instanceof Failure
   const warnings = isUnknown ? [`values count as the configuration lists them, and no further: ${classed.message}`] : []
   const mapping = isUnknown ? feed.mapping : withClassed(feed.mapping, classed.get(connection.name) ?? [])
@@ -212,12 +213,14 @@ async function* checkSource(
     const about = { now: now(), signal }
     const found = await lookOver(opened, { ...feed, mapping }, about).finally(() => opened.close?.())
     if (found.missing.length > 0) throw new Failure('source_unreadable', `${source.name}: ${found.missing.join('; ')}`)
+    if (source.end !== undefined) ends.push(source.end)
     for (const fault of found.rejects) faults.set(kindOf(fault), (faults.get(kindOf(fault)) ?? 0) + 1)
     warnings.push(...found.warnings)
     const { rows, records, rejected, incomplete } = found
     if (records === 0) throw new Failure('source_unreadable', `${source.name}: none of ${rows} rows became a record`)
     return `${source.name}: ${rows} rows, ${records} records, ${rejected} rejected, ${incomplete} with a bad cell`
   })
+  for (const end of ends) yield passed(name, `end of the list: ${end}`)
   for (const [kind, count] of faults)
     yield passed(name, `${count} ${kind}`, kind.startsWith('rejected') ? 'rejected' : 'warning')
   for (const warning of warnings) yield passed(name, `warning: ${warning}`, 'warning')

@@ -18,6 +18,8 @@ export type RunSource = {
   readonly textBytes?: number
   readonly version: string
   readonly more?: boolean
+  /** How the end of a list was recognised; left out where the source is no list. */
+  readonly end?: string
 }
 
 /** A plan that a person has kept, and what it was made from. */

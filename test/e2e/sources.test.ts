@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Check } from '../../src/daemon/check.ts'
 import type { Ended } from '../helpers/cli.ts'
 import { keepSecret, worldMapping } from '../helpers/connected.ts'
 import { fixtures } from '../helpers/presets/fixtures.ts'
@@ -205,10 +206,17 @@ test('pages of JSON from an HTTP server bring their leavers; the token is never 
   const [first, second] = await twice(work, async () => {
     months.people = afterwards
   })
+  const checked = await work.json<{ checks: readonly Check[] }>('check')
+  const shown = await work.run('run', 'last')
+  const { document: run } = await work.json<{ source: { end: string } }>('run', 'last')
   await keepSecret(work, 'token', 'tok_other')
   const locked = await work.run('sync')
 
   expect([first.exit, second.exit]).toEqual([0, 0])
+  const end = 'page 3 is the last: /next is null'
+  expect(checked.document.checks).toContainEqual(expect.objectContaining({ message: `end of the list: ${end}` }))
+  expect(run.source.end).toBe(end)
+  expect(said(shown)).toContain(end)
   expect((await place.people()).size).toBe(12)
   expect((await place.people()).get('E0005')?.jobTitle).toBe('Director')
   expect(await place.leavers()).toEqual([['E0004', '2026-11-18']])

@@ -202,6 +202,7 @@ function runFacts(run: Run): string[][] {
     ['reads', run.feed === 'source' ? null : feedTexts[run.feed]],
     ['created', moment(run.createdAt)],
     ['source', run.source && `${shown(run.source.name)} (${sizeText(run.source)})`],
+    ['end of list', run.source?.end === undefined ? null : shown(run.source.end)],
     ['as of', run.asOf && moment(run.asOf)],
     ['rows', run.rows === null ? null : `${number(run.rows)}, ${counted(run.records ?? 0, 'record')}`],
     ['plan', run.counts && countsText(run.counts)],

@@ -6,6 +6,7 @@ import { type Resolve, resolveHost } from './addresses.ts'
 import { asOfAnswer } from './as-of.ts'
 import { checkContentType } from './body.ts'
 import { type HttpAnswer, type HttpClient, openHttpClient } from './fetch.ts'
+import { checkNoNextPage } from './list-end.ts'
 import { fetchPages, readRecords } from './pages.ts'
 import type { HttpSource } from './settings.ts'
 import { openSpool } from './spool.ts'
@@ -50,6 +51,7 @@ async function readExport(source: HttpSource, fetched: Fetched): Promise<Reading
   const { place, first, where, name, signal } = fetched
   checkContentType(first, { where, format: 'csv' })
   checkEnds(first, where)
+  checkNoNextPage(first.headers, where)
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers })
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(place.spoolDir))
@@ -70,12 +72,12 @@ async function readPages(source: HttpSource, fetched: Fetched): Promise<Reading>
   await using opening = new AsyncDisposableStack()
   const spool = opening.use(await openSpool(place.spoolDir))
   const pages = await fetchPages(source, { ...fetched, spool })
-  const { headers, counts, bytes, digest, stated, warnings } = pages
-  const identity = identityOf(source, { name, bytes, digest })
+  const { headers, counts, bytes, digest, stated, end } = pages
+  const identity = { ...identityOf(source, { name, bytes, digest }), end }
   const asOf = asOfAnswer(source, { ...fetched, headers: first.headers, stated })
   // An empty list leaves an empty file, which readers of exports refuse.
   const rows = counts.every((count) => count === 0) ? noRows() : readRecords(await spool.finish(name), pages, signal)
-  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true, warnings: () => warnings }
+  const reading = { mode: source.mode, asOf, source: identity, headers, sparse: true }
   return { ...reading, ...freedAtEnd(rows, opening.move()) }
 }
 

@@ -5,6 +5,7 @@ import { unreadable } from '../file/failures.ts'
 import { collectHeaders, flattenRecord, type JsonValue, pointer, readJson, rowReader } from '../json/cells.ts'
 import { checkContentType } from './body.ts'
 import type { HttpAnswer, HttpClient } from './fetch.ts'
+import { endOfList } from './list-end.ts'
 import type { HttpSource } from './settings.ts'
 import type { Spool } from './spool.ts'
 
@@ -24,7 +25,8 @@ export type Pages = {
   readonly digest: string
   /** The value at the pointer of asOf in the first page. */
   readonly stated: JsonValue | undefined
-  readonly warnings: readonly string[]
+  /** How the end of the list was recognised. */
+  readonly end: string
 }
 
 type Trip = {
@@ -37,22 +39,24 @@ type Trip = {
   readonly where: string
 }
 
-/** Fetches every page. The first one is already being answered. Refuses a list whose pages form a circle. */
+/** Fetches every page. The first one is already being answered. Refuses a list whose pages form a circle, or whose end is not certain. */
 export async function fetchPages(source: HttpSource, { client, spool, first, name, where }: Trip): Promise<Pages> {
   const list = new PageList(source, { spool, name })
   let page = await list.add(first, where)
   const stated = source.asOf.from === 'pointer' ? pointer(page, source.asOf.pointer) : undefined
-  const warnings = warningsOf(source, page, where)
-  let url = first.url
+  let { url, headers } = first
   for (;;) {
     const here = list.counts.length === 1 ? where : `page ${list.counts.length} of ${where}`
     const next = nextAddress(source, { page, url, where: here })
-    if (!next) return { ...list.finish(), stated, warnings }
+    if (!next) {
+      const end = endOfList(source, { page, headers, ...list.read(), where: here })
+      return { ...list.finish(), stated, end }
+    }
     list.visit(next, here)
     const there = `page ${list.counts.length + 1} of ${where}`
     const answer = await client.get(next, { where: there })
     page = await list.add(answer, there)
-    url = answer.url
+    ;({ url, headers } = answer)
   }
 }
 
@@ -107,6 +111,10 @@ class PageList {
     return page
   }
 
+  read(): { readonly records: number; readonly pages: number } {
+    return { records: this.#records, pages: this.counts.length }
+  }
+
   finish(): Pick<Pages, 'headers' | 'counts' | 'bytes' | 'digest'> {
     return { headers: [...this.#headers], counts: this.counts, bytes: this.#bytes, digest: this.#digest.digest('hex') }
   }
@@ -149,12 +157,6 @@ function recordsOf(page: JsonValue, path: string, where: string): readonly JsonV
     `${where}: expected a list of records ${path === '' ? 'as the whole answer' : `at ${path}`}, found ${found}`,
     'check records',
   )
-}
-
-// Many servers leave the member out on the last page, so a misspelt pointer looks like a short list.
-function warningsOf({ next }: HttpSource, page: JsonValue, where: string): readonly string[] {
-  if (next === undefined || pointer(page, next) !== undefined) return []
-  return [`${where} holds nothing at ${next}, so it was taken for the only page`]
 }
 
 type Place = { readonly page: JsonValue; readonly url: URL; readonly where: string }

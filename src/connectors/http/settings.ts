@@ -85,13 +85,22 @@ export const HttpSource = z
     next: JsonPointer.min(1, { error: 'expected a JSON pointer such as /next' })
       .optional()
       .describe(
-        "json: a pointer to the next page's address, or to the token that nextParameter sends. If it is missing, null or empty, the list ends.",
+        "json: a pointer to the next page's address, or to the token that nextParameter sends. If it is null, empty or missing, the list " +
+          'ends, unless the answer states that there is more. A first page without it is refused, unless the answer states a total that ' +
+          'was reached, or that there is no more. See pages.',
       ),
     nextParameter: z
       .string()
       .min(1)
       .optional()
       .describe('json: the query parameter of url that carries the token from next.'),
+    pages: z
+      .enum(['single'])
+      .optional()
+      .describe(
+        'json: single allows a first page that holds nothing at next, or as many records as url asks for. An answer that states that ' +
+          'there is more is refused all the same.',
+      ),
     maxPages: z
       .int()
       .min(1)
@@ -186,6 +195,7 @@ function contradictions(source: Omit<HttpSource, 'type'>): [string, string][] {
       'url has this parameter already',
     ],
     [format === 'csv' && next !== undefined, 'next', 'is for format: json'],
+    [format === 'csv' && source.pages !== undefined, 'pages', 'is for format: json'],
     [format === 'csv' && source.records !== '', 'records', 'is for format: json'],
     [format === 'csv' && asOf.from === 'pointer', 'asOf', 'a pointer is for format: json'],
   ]

@@ -382,6 +382,7 @@ function factsPart(run: Run): Html {
         source &&
           html`${source.name} <span class="hint">${counted(source.bytes, 'byte')}${source.textBytes !== undefined && `, ${number(source.textBytes)} as plain text`}</span>`,
       ],
+      ['End of the list', source?.end],
       ['Reads', feedTexts[run.feed]],
       ['Rows', run.rows !== null && `${number(run.rows)}, of which ${counted(run.records ?? 0, 'record')}`],
       ['Requests', sent.length > 0 && html`<ul class="list">${sent}</ul>`],

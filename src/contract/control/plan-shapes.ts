@@ -69,6 +69,7 @@ export const SourceView = z.object({
   textBytes: Count.optional().describe(
     'In UTF-8, decrypted and unpacked, which is what the guards compare; left out where that is no other size.',
   ),
+  end: z.string().optional().describe('How the end of a list was recognised; left out where the source is no list.'),
 })
 export const Warnings = z.array(z.string()).describe('What an operator should look at in the source.')
 

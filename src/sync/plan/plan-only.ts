@@ -16,7 +16,12 @@ import { memoryStage } from './stage.ts'
 export type PlanDocument = {
   readonly connection: string
   readonly mode: 'snapshot' | 'delta'
-  readonly source: { readonly name: string; readonly bytes: number; readonly textBytes?: number } | null
+  readonly source: {
+    readonly name: string
+    readonly bytes: number
+    readonly textBytes?: number
+    readonly end?: string
+  } | null
   readonly asOf: string
   readonly digest: string
   readonly rows: number

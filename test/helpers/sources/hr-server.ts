@@ -122,11 +122,11 @@ export async function recordsOf(reading: Reading): Promise<readonly Record<strin
   )
 }
 
-/** Opens what a server answers, and gives how that failed and what is left on the disk. */
-export async function failureOf(answer: Answer, settings: HttpSettings = {}) {
+/** Opens what a server answers below /people and a query, and gives how that failed and what is left on the disk. */
+export async function failureOf(answer: Answer, settings: HttpSettings = {}, query = '') {
   await using server = await startHrServer(answer)
   await using folder = await temporaryFolder()
-  const failure = await openHttp({ url: `${server.url}/people`, ...settings }, { folder: folder.path }).then(
+  const failure = await openHttp({ url: `${server.url}/people${query}`, ...settings }, { folder: folder.path }).then(
     () => Promise.reject(new Error('it was opened')),
     (error: unknown) => error,
   )
