@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conditions } from '../../src/store/alerts/conditions.ts'
 import { listLeavers } from '../../src/store/leavers/list.ts'
 import { approveRun, cancelRun, rejectRun, requestDueRuns, retractPerson } from '../../src/sync/sync.ts'
-import { heldRun, later, receive, terminated, webhookFeed } from '../helpers/events.ts'
+import { heldRun, later, receive, terminated, updated, webhookFeed } from '../helpers/events.ts'
 import { pglitePlace } from '../helpers/servers/databases.ts'
 import { between, change, type Host, openWorld, staff, startHost, type World, without } from '../helpers/world.ts'
 
@@ -156,6 +156,38 @@ describe('the clock of a leaver', () => {
 
     const { id } = await heldRun(world)
     expect(await clocks(world, 'E0008')).toMatchObject([{ state: 'held', runId: id }])
+  })
+
+  test('goes on behind a held plan while other news of the person are accepted, and ends with a later word of HR', async () => {
+    await using world = await open()
+    await world.night(people)
+    await world.night(nearlyAll, { asOf: '2026-11-20T02:30:00.000Z' })
+    const [begun] = await clocks(world, 'E0003')
+
+    await receive(world, updated('E0003', 'Boss', '2026-11-20T02:40:00.000Z'))
+    await later(world, 40)
+    const [afterTitle] = await clocks(world, 'E0003')
+    await receive(world, { ...updated('E0003', 'Boss', '2026-11-20T02:50:00.000Z'), type: 'hired' })
+    await later(world, 40)
+
+    expect(begun).toMatchObject({ state: 'held' })
+    expect(afterTitle).toEqual(begun)
+    expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'withdrawn' }])
+    expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
+  })
+
+  test('goes on behind held events while an older export is accepted', async () => {
+    await using world = await open()
+    await world.night(people)
+    const leaving = people.slice(0, 8).map(({ id }) => terminated(id, '2026-11-20', '2026-11-20T02:55:00.000Z'))
+    await receive(world, ...leaving)
+    await later(world, 40)
+
+    const run = await world.night(change(people, { id: 'E0003', title: 'Boss' }), { asOf: '2026-11-20T02:00:00.000Z' })
+
+    expect(run).toMatchObject({ state: 'finished', counts: { update: 1 } })
+    expect(await clocks(world, 'E0003')).toMatchObject([{ state: 'held' }])
+    expect(await clocks(world, 'E0004')).toMatchObject([{ state: 'held' }])
   })
 
   test('is a second one where a person returns and leaves again', async () => {

@@ -95,26 +95,33 @@ function endOfDay(day: string, zone: string): Date {
 
 /**
  * Ends the clocks of people who came back, whose date was withdrawn before it was sent, or who were sent in error. A person who was
- * acknowledged as gone and now leaves on a later day is back until then: the later departure has a clock of its own.
+ * acknowledged as gone and now leaves on a later day is back until then: the later departure has a clock of its own. A departure that no
+ * accepted plan states is taken back only by what HR said of the employment later: other news of the person say nothing of it.
  */
 async function endTakenBack(tx: Db, { runId, connection, now }: Stating): Promise<void> {
   // What this plan itself states it does not take back. On a first night there is nothing else.
   const isStatedByOthers = sql`exists (
     select 1 from leavers where connection = ${connection} and ended_at is null and run_id <> ${runId} ${oneByOne})`
+  const statedAt = sql`(
+    select coalesce(stated.employment_as_of, stated.as_of, runs.as_of)
+    from runs left join plan_entries stated on stated.run_id = runs.id and stated.identity_id = entry.identity_id
+    where runs.id = open.run_id)`
   await sql`
     update leavers set ended_at = ${now}, check_at = null,
       ended_as = case when acknowledged_at is null and sent_at is null then 'withdrawn' else 'returned' end
     where id in (
       select open.id
       from (
-        select identity_id, deferred_to from plan_entries
+        select identity_id, deferred_to, coalesce(employment_as_of, as_of) as at from plan_entries
         where run_id = ${runId} and wanted is not null and wanted ->> 'separatedAt' is null
         union all
-        select identity_id, null from changes where run_id = ${runId} and is_entry and separated_at is null
+        select identity_id, null, runs.as_of from changes join runs on runs.id = run_id
+        where run_id = ${runId} and is_entry and separated_at is null
       ) entry cross join lateral (
-        select id, acknowledged_at from leavers
+        select id, run_id, acknowledged_at, accepted_at from leavers
         where connection = ${connection} and identity_id = entry.identity_id and ended_at is null ${oneByOne}) open
-      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null))`.execute(tx)
+      where ${isStatedByOthers} and (entry.deferred_to is null or open.acknowledged_at is not null)
+        and (open.accepted_at is not null or entry.at > coalesce(${statedAt}, '-infinity')))`.execute(tx)
   await sql`
     update leavers set ended_at = ${now}, check_at = null, ended_as = 'retracted'
     from changes
