@@ -53,6 +53,8 @@ export function reportDocument(leavers: readonly Leaver[], given: Partial<Leaver
         notEffective: 0,
         late: 0,
         lateOpen: 0,
+        takenBack: 0,
+        held: 0,
         hrSeconds: figures,
         ourSeconds: figures,
         platformSeconds: null,

@@ -10,11 +10,23 @@ export function renderLeaverReport({ from, to, connections, leavers }: LeaverRep
     String(each.effective),
     String(each.notEffective),
     `${each.late}${each.lateOpen > 0 ? ` (${each.lateOpen} open)` : ''}`,
+    String(each.takenBack),
+    String(each.held),
     each.ourSeconds === null
       ? '-'
       : `${age(each.ourSeconds.p50)} / ${age(each.ourSeconds.p95)} / ${age(each.ourSeconds.max)}`,
   ])
-  const header = ['CONNECTION', 'LEAVERS', 'ACKNOWLEDGED', 'EFFECTIVE', 'NOT EFFECTIVE', 'LATE', 'TOOK P50 / P95 / MAX']
+  const header = [
+    'CONNECTION',
+    'LEAVERS',
+    'ACKNOWLEDGED',
+    'EFFECTIVE',
+    'NOT EFFECTIVE',
+    'LATE',
+    'TAKEN BACK',
+    'HELD',
+    'TOOK P50 / P95 / MAX',
+  ]
   const wanting = leavers.filter(({ late, state }) => late || state === 'not_effective')
   return [
     paint('bold', `Leavers whose last day lies from ${shown(from)} to ${shown(to)}`),

@@ -120,6 +120,8 @@ function summariesTable({ connections }: LeaverReport): Html {
       cell: ({ late, lateOpen, boundHours }) =>
         html`${number(late)}${lateOpen > 0 && html` ${badge(`${lateOpen} still open`, 'bad')}`} <span class="hint">beyond ${boundHours} h</span>`,
     },
+    { name: 'Taken back', kind: 'figure', cell: ({ takenBack }) => number(takenBack) },
+    { name: 'Held', kind: 'figure', cell: ({ held }) => number(held) },
     {
       name: 'Our time',
       kind: 'figure',

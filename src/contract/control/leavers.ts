@@ -134,6 +134,10 @@ export const LeaverSummary = z.object({
   notEffective: Count,
   late: Count.describe('Departures acknowledged after the bound, or not acknowledged though it has passed.'),
   lateOpen: Count.describe('Those of them that are still not acknowledged.'),
+  takenBack: Count.describe('Departures that are listed and not counted: the person came back, or HR took them back.'),
+  held: Count.describe(
+    'Departures that no accepted plan states, but one that waits for an approval: not listed either.',
+  ),
   hrSeconds: Figures,
   ourSeconds: Figures,
   platformSeconds: Figures,
@@ -147,7 +151,7 @@ export const LeaverReport = z
     madeAt: Instant,
     version: z.string(),
     connections: z.array(LeaverSummary),
-    leavers: z.array(Leaver).describe('By connection, last day and key.'),
+    leavers: z.array(Leaver).describe('Departures that an accepted plan has stated, by connection, last day and key.'),
   })
   .meta({ id: 'LeaverReport' })
 export type LeaverReport = z.infer<typeof LeaverReport>

@@ -53,7 +53,7 @@ export function leaverView(
   }
 }
 
-/** The report on the departures of a period, judged as of now. */
+/** The report on the departures of a period, judged as of now. What only plans state that were not accepted is none yet. */
 export async function leaverReport(
   ctx: LeaverContext,
   { from, to, connection, values }: ReportWanted,
@@ -62,13 +62,19 @@ export async function leaverReport(
   const connections = connection === undefined ? [...sync.connections.keys()].sort() : [connection]
   const now = sync.now()
   const found = await listLeavers(sync.store.db, { connections, from, to, now })
-  const leavers = found.map((leaver) => leaverView(ctx, leaver, { values }))
+  const leavers = found
+    .filter(({ acceptedAt }) => acceptedAt !== null)
+    .map((leaver) => leaverView(ctx, leaver, { values }))
+  const held = found.filter(({ state }) => state === 'held').map(({ connection: name }) => name)
   return {
     from,
     to,
     madeAt: now.toISOString(),
     version,
-    connections: connections.map((name) => summaryOf(ctx, name, leavers)),
+    connections: connections.map((name) => ({
+      ...summaryOf(ctx, name, leavers),
+      held: held.filter((of) => of === name).length,
+    })),
     leavers,
   }
 }
@@ -95,9 +101,14 @@ export async function leaverPack(
   return { leavers: report.leavers.length, files: await leaversPack(report, { audit, key }) }
 }
 
-function summaryOf({ sync, watched }: LeaverContext, connection: string, leavers: readonly Leaver[]): LeaverSummary {
+function summaryOf(
+  { sync, watched }: LeaverContext,
+  connection: string,
+  leavers: readonly Leaver[],
+): Omit<LeaverSummary, 'held'> {
   const { source, webhook } = sync.connections.get(connection)?.feeds ?? {}
-  const standing = leavers.filter((leaver) => leaver.connection === connection && !undone.has(leaver.state))
+  const listed = leavers.filter((leaver) => leaver.connection === connection)
+  const standing = listed.filter(({ state }) => !undone.has(state))
   const count = (holds: (leaver: Leaver) => boolean): number => standing.filter(holds).length
   const figures = Object.fromEntries(legs.map((leg) => [leg, figuresOf(standing.map((leaver) => leaver[leg]))]))
   return {
@@ -110,6 +121,7 @@ function summaryOf({ sync, watched }: LeaverContext, connection: string, leavers
     notEffective: count(({ state }) => state === 'not_effective'),
     late: count(({ late }) => late),
     lateOpen: count(({ late, acknowledgedAt }) => late && acknowledgedAt === null),
+    takenBack: listed.length - standing.length,
     ...(figures as Pick<LeaverSummary, (typeof legs)[number]>),
   }
 }

@@ -30,7 +30,7 @@ ${verdict(connections)}
 <section>
 <h2>By connection</h2>
 <div class="wide" role="region" tabindex="0" aria-label="Leavers by connection"><table>
-<thead><tr><th scope="col">Connection</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Acknowledged</th><th scope="col" class="figure">Effective</th><th scope="col" class="figure">Not effective</th><th scope="col" class="figure">Late</th><th scope="col">Bound</th></tr></thead>
+<thead><tr><th scope="col">Connection</th><th scope="col" class="figure">Leavers</th><th scope="col" class="figure">Acknowledged</th><th scope="col" class="figure">Effective</th><th scope="col" class="figure">Not effective</th><th scope="col" class="figure">Late</th><th scope="col">Bound</th><th scope="col" class="figure">Taken back</th><th scope="col" class="figure">Held</th></tr></thead>
 <tbody>${connections.map(countsRow)}</tbody>
 </table></div>
 <h3>How long it took</h3>
@@ -57,6 +57,8 @@ ${leavers.length === 0 ? html`<p>No last day of employment lies in this period.<
 <dt>Acknowledged</dt><dd>When the platform answered that it has the leaving date.</dd>
 <dt>Effective</dt><dd>When the personnel of the platform was first seen to have the person as former. It is read some times a day, so that it may have been so some hours earlier.</dd>
 <dt>Late</dt><dd>Acknowledged later than the bound of the connection after the last day was over and the departure was seen, or not acknowledged though that time has passed. Time in which a plan waits for an approval counts.</dd>
+<dt>Taken back</dt><dd>The person came back, or HR took the departure back. These departures are listed below and counted nowhere else.</dd>
+<dt>Held</dt><dd>Departures that only a plan states which waits for an approval. They are not listed: the plan may be wrong.</dd>
 <dt>HR</dt><dd>From the end of the last day to what HR said. People who had left before HR first named them are not counted.</dd>
 </dl>
 </section>
@@ -92,9 +94,11 @@ function countsRow({
   late,
   lateOpen,
   boundHours,
+  takenBack,
+  held,
 }: LeaverSummary): Html {
   const open = lateOpen > 0 ? ` (${lateOpen} open)` : ''
-  return html`<tr><th scope="row">${connection}</th><td class="figure">${people}</td><td class="figure">${acknowledged}</td><td class="figure">${effective}</td><td class="figure ${notEffective > 0 && 'bad'}">${notEffective}</td><td class="figure ${late > 0 && 'bad'}">${late}${open}</td><td>${boundHours} h</td></tr>
+  return html`<tr><th scope="row">${connection}</th><td class="figure">${people}</td><td class="figure">${acknowledged}</td><td class="figure">${effective}</td><td class="figure ${notEffective > 0 && 'bad'}">${notEffective}</td><td class="figure ${late > 0 && 'bad'}">${late}${open}</td><td>${boundHours} h</td><td class="figure">${takenBack}</td><td class="figure">${held}</td></tr>
 `
 }
 
