@@ -26,10 +26,13 @@ export type CheckResult = {
 
 const unread = Object.entries(leaverFindings).flatMap(([code, { unread }]) => (unread ? [code] : []))
 
+/** For how long departures are taken: in this time they are read, or another process may take them. */
+const claimMinutes = 15
+
 /**
- * Takes the departures whose personnel is due to be read, those first of which nothing is known; with `all` each that is over and was
- * not seen to be effective. When they are read next is written at once, so that no two processes read the same and a failure only
- * costs a turn: after a quarter of an hour, then twice as long each time up to a day, and after a month once a week.
+ * Takes the departures whose personnel is due to be read, those first of which nothing is known and then those that were read longest
+ * ago; with `all` each that is over and was not seen to be effective. No other process takes them for a while. Of those that were not
+ * read by then no look counts.
  */
 export async function claimChecks(
   db: Db,
@@ -40,30 +43,35 @@ export async function claimChecks(
       select id from leavers
       where check_at is not null and connection = any(${connections})
         and (check_at <= ${now} or ${all}::boolean and effective_at <= ${now})
-      order by finding is not null, check_at limit ${limit} for update skip locked
+      order by finding is not null, checked_at nulls first, check_at limit ${limit} for update skip locked
     ), claimed as (
-      update leavers set checks = checks + 1, checked_at = ${now},
-        check_at = ${now}::timestamptz + case
-          when acknowledged_at < ${now}::timestamptz - interval '30 days' then interval '7 days'
-          else least(interval '15 minutes' * 2 ^ least(checks, 10), interval '1 day') end
+      update leavers set check_at = greatest(check_at, ${now}::timestamptz + ${claimMinutes} * interval '1 minute')
       from due where leavers.id = due.id
-      returning leavers.id, leavers.connection, leavers.identity_id
+      returning leavers.id, leavers.connection, leavers.identity_id, finding, checked_at
     )
     select claimed.id, claimed.connection, claimed.identity_id as "identityId",
       case when roster.wanted ->> 'email' not like chr(1) || '%' then roster.wanted ->> 'email' end as email,
       coalesce(roster.wanted ->> 'email' like chr(1) || '%', false) as "isDigested"
     from claimed left join roster on roster.connection = claimed.connection and roster.identity_id = claimed.identity_id
-    order by claimed.connection, claimed.identity_id`.execute(db)
+    order by claimed.finding is not null, claimed.checked_at nulls first, claimed.connection, claimed.identity_id`.execute(
+    db,
+  )
   return rows
 }
 
-/** Notes what reading showed. That nothing could be read takes nothing back of what was found before. */
+/**
+ * Notes what reading showed, and when to read next: after a quarter of an hour, then twice as long each time up to a day, and after a
+ * month once a week. That nothing could be read takes nothing back of what was found before.
+ */
 export async function noteChecked(db: Db, results: readonly CheckResult[], now: Date): Promise<void> {
   if (results.length === 0) return
   await sql`
-    update leavers set found_status = coalesce(found.status, found_status),
+    update leavers set checks = checks + 1, checked_at = ${now}, found_status = coalesce(found.status, found_status),
       visible_at = case when found.visible then ${now}::timestamptz end,
-      check_at = case when found.visible then null else check_at end,
+      check_at = case
+        when found.visible then null
+        when acknowledged_at < ${now}::timestamptz - interval '30 days' then ${now}::timestamptz + interval '7 days'
+        else ${now}::timestamptz + least(interval '15 minutes' * 2 ^ least(checks, 10), interval '1 day') end,
       finding = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then leavers.finding else found.finding end,
       found_detail = case when leavers.finding <> all(${unread}) and found.finding = any(${unread}) then found_detail else found.detail end
     from jsonb_to_recordset(${JSON.stringify(results)}::jsonb)

@@ -28,7 +28,12 @@ const mostAtOnce = 10_000
 /** A run waits no longer for it than this; what was not read comes later. */
 const timeoutMs = 30_000
 
-type Wanted = { readonly connections: readonly string[]; readonly all?: boolean; readonly signal: AbortSignal }
+type Wanted = {
+  readonly connections: readonly string[]
+  readonly all?: boolean
+  readonly mostAsked?: number
+  readonly signal: AbortSignal
+}
 type Found = Omit<CheckResult, 'id'>
 type Addressed = LeaverCheck & { readonly email: string }
 /** What was found of one person; or what keeps all others from being read as well. */
@@ -38,7 +43,10 @@ type Read = { readonly of: Found } | { readonly stop: LeaverFinding }
  * Reads in the platform's personnel whether departures that it acknowledged have taken effect, of people whose turn it is. Only reads,
  * at the pace of deliveries. Whatever goes wrong is noted with the departures: nothing else waits for it or fails because of it.
  */
-export async function readBackLeavers(ctx: SyncContext, { connections, all = false, signal }: Wanted): Promise<void> {
+export async function readBackLeavers(
+  ctx: SyncContext,
+  { connections, all = false, mostAsked = mostOneByOne, signal }: Wanted,
+): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
   const claimed = await claimChecks(db, { connections, all, limit: mostAtOnce, now })
@@ -55,13 +63,10 @@ export async function readBackLeavers(ctx: SyncContext, { connections, all = fal
     const known = await withAddresses(ctx, claimed, { endpoint, note })
     const people = known.filter((person): person is Addressed => person.email !== null)
     await note(known.filter(({ email }) => email === null).map(({ id }) => ({ id, ...nothing('no_email') })))
-    const left = people.length > mostOneByOne ? await readList(endpoint, people, note) : people
-    await readEach(
-      endpoint,
-      left.slice(0, mostOneByOne),
-      note,
-      await employedWithEmail(db, left.slice(0, mostOneByOne)),
-    )
+    const left = people.length > mostAsked ? await readList(endpoint, people, note) : people
+    // The others stay due, and come first at the next turn.
+    const asked = left.slice(0, mostAsked)
+    await readEach(endpoint, asked, note, await employedWithEmail(db, asked))
   } catch (error) {
     if (!endpoint.signal.aborted) ctx.events.unexpected({ during: 'leavers', error })
   }

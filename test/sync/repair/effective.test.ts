@@ -235,6 +235,37 @@ describe('a departure that the platform acknowledged', () => {
     expect(await clock(world, 'E0010')).toMatchObject({ state: 'effective' })
   })
 
+  test('is read in its turn where more of them did not take effect than are asked for at once', async () => {
+    await using opened = await open()
+    const { world, sync } = opened
+    const keys = people.slice(0, 5).map(({ id }) => id)
+    await world.night(people)
+    await sync()
+    await world.night(left(...keys), { asOf: '2026-11-20T02:00:00.000Z' })
+    const read: string[][] = []
+    between(world, (client) => ({
+      getPersonnel: (...input) => {
+        read.at(-1)?.push(JSON.stringify(input[0]).match(/e(\d+)@/)?.[1] ?? '')
+        return client.getPersonnel(...input)
+      },
+    }))
+
+    for (const minute of ['00', '15', '30']) {
+      read.push([])
+      world.clock.now = new Date(`2026-11-21T04:${minute}:00.000Z`)
+      await readBackLeavers(world.sync, { connections: ['acme'], mostAsked: 2, signal })
+    }
+
+    // Whoever was never read comes before those who were.
+    expect(read).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+      ['5', '1'],
+    ])
+    for (const key of keys) expect(await clock(world, key)).toMatchObject({ finding: 'still_employed' })
+    expect((await clock(world, 'E0003'))?.checkedAt).toBe('2026-11-21T04:15:00.000Z')
+  })
+
   test('is read less and less often, unless an operator has everything verified', async () => {
     await using opened = await open()
     const { world } = opened
