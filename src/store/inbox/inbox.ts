@@ -211,7 +211,7 @@ export async function passOnEvents(tx: Db, { from, to }: { from: string; to: str
     .execute()
 }
 
-/** Ends the hold on a run's events without a decision: they are in the next run. */
+/** Ends the hold on a run's events without a decision: they are in the next run, which comes by itself after a while. */
 export async function releaseEvents(tx: Db, runId: string): Promise<void> {
   await tx
     .updateTable('inbox')
@@ -281,13 +281,12 @@ export async function takeBackEvents(
     .execute()
 }
 
-/** Frees the events of runs that failed before that time, for another attempt. */
-export async function retryFailedEvents(db: Db, { before }: { before: Date }): Promise<void> {
+/** Frees the events of runs that failed, or were cancelled, before that time, for another attempt. */
+export async function retryEndedEvents(db: Db, { before }: { before: Date }): Promise<void> {
   await sql`
     update inbox set run_id = null from runs
-    where inbox.state = 'pending' and runs.id = inbox.run_id and runs.state = 'failed' and runs.finished_at < ${before}`.execute(
-    db,
-  )
+    where inbox.state = 'pending' and runs.id = inbox.run_id and runs.state in ('failed', 'cancelled')
+      and runs.finished_at < ${before}`.execute(db)
 }
 
 /** Lets the next run take rejected events once more of which something has taken effect since. */

@@ -1,10 +1,10 @@
-import { type FreshEvents, pendingConnections, retryDueEvents, retryFailedEvents } from '../../store/inbox/inbox.ts'
+import { type FreshEvents, pendingConnections, retryDueEvents, retryEndedEvents } from '../../store/inbox/inbox.ts'
 import { pausedConnections } from '../../store/pauses.ts'
 import { addWaitingRun, type FeedName, hasUndecidedRun } from '../../store/runs/runs.ts'
 import type { SyncContext, WebhookFeed } from '../context.ts'
 import { sweep } from '../sweep.ts'
 
-/** The events of a run that failed are tried again after this time. */
+/** The events of a run that failed or was cancelled are tried again after this time. */
 const retryAfterMs = 5 * 60_000
 
 /**
@@ -16,7 +16,7 @@ const retryAfterMs = 5 * 60_000
 export async function requestEventRuns(ctx: SyncContext): Promise<void> {
   const { db } = ctx.store
   const now = ctx.now()
-  await retryFailedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })
+  await retryEndedEvents(db, { before: new Date(now.getTime() - retryAfterMs) })
   await retryDueEvents(db, { now })
   const fresh = await pendingConnections(db)
   const paused = fresh.length === 0 ? new Map() : await pausedConnections(db, now)

@@ -3,6 +3,7 @@ import { Failure } from '../../../src/errors.ts'
 import { Guards } from '../../../src/identity/guards/limits.ts'
 import { Mapping } from '../../../src/identity/mapping/mapping.ts'
 import { personOf, rejectsOf } from '../../../src/store/audit/history.ts'
+import { settleRestored } from '../../../src/store/backup/settle.ts'
 import { connectionStates } from '../../../src/store/connections.ts'
 import { pendingCount } from '../../../src/store/inbox/inbox.ts'
 import { listEvents, retryEvents } from '../../../src/store/inbox/review.ts'
@@ -270,6 +271,29 @@ describe.each(databases)('on $name', ({ place }) => {
       expect(updatedAlready).toBe('Lead')
       expect((await peopleOn(client)).get('E0001')?.separatedAt).toBe('2026-11-19T00:00:00.000Z')
     })
+
+    test.each(['cancelled', 'ended by a restore'])(
+      'events of a run that was %s are planned again by themselves',
+      async (how) => {
+        await using opened = await open()
+        const { world } = opened
+        const { db } = world.sync.store
+        await world.night(staff(20))
+        await receive(world, ...sixLeavers)
+        await later(world, 6)
+        const held = await heldRun(world)
+        if (how === 'ended by a restore')
+          await db.transaction().execute((tx) => settleRestored(tx, { until: world.clock.now, now: world.clock.now }))
+        else await cancelRun(world.sync, { runId: held.id, by: 'ops' })
+
+        await later(world, 60)
+        const soon = await lastRun(world)
+        await later(world, 300)
+
+        expect(soon).toMatchObject({ id: held.id, state: 'cancelled' })
+        expect(await heldRun(world)).toMatchObject({ counts: { leave: 6 } })
+      },
+    )
   })
 
   describe('promise 2: no mass mistake', () => {
