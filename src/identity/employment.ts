@@ -86,24 +86,46 @@ export function employmentSeen(before: Employment, sighting: Sighting, rules: Em
   if (sighting.left) return hasLeft(known, rules.today) ? known : inferredDate(known, rules)
   if (!speaksOfEmployment(sighting, rules)) return known
 
-  if (hasLeft(known, rules.today) && !bringsBack(known, sighting)) return known
+  const hadLeft = hasLeft(known, rules.today)
+  if (hadLeft && !bringsBack(known, sighting)) return known
   if (typeof stated === 'string') return ahead(stated, known, rules)
-  // A date that lies ahead is withdrawn by a cell that says so, and not by a row that says nothing of dates.
-  const { deferredTo } = stated === null ? employed : known
-  return { ...employed, deferredTo, clearedDate: clearedDate ?? known.clearedDate }
+  const isWithdrawn = hadLeft || withdrawsAhead(sighting, stated)
+  return { ...(isWithdrawn ? employed : known), clearedDate: clearedDate ?? known.clearedDate }
 }
 
+/**
+ * Whether a date that lies ahead is over, by a cell that says so or by a hire. A row that says nothing of dates leaves it, and so does a
+ * cell that cannot be read.
+ */
+function withdrawsAhead({ action, badCells = [] }: Sighting, stated: string | null | undefined): boolean {
+  return stated === null || (action === 'join' && !badCells.some(({ mayLeave }) => mayLeave))
+}
+
+type Dates = Pick<Sighting, 'leavingDate' | 'isFirstDayGone' | 'fields'>
+
 /** Whether a row's start lies on or after its leaving date: the person was hired again, or not in the end, or HR swapped the dates. */
-export function startsAfterLeaving({ leavingDate, fields }: Pick<Sighting, 'leavingDate' | 'fields'>): boolean {
-  return (
-    typeof leavingDate === 'string' && typeof fields.startedAt === 'string' && dayOf(fields.startedAt) >= leavingDate
-  )
+export function startsAfterLeaving(sighting: Dates): boolean {
+  const { leavingDate, isFirstDayGone } = sighting
+  const start = startOf(sighting)
+  if (typeof leavingDate !== 'string' || start === null) return false
+  return isFirstDayGone ? start > leavingDate : start >= leavingDate
+}
+
+/** Whether a row's start lies after the leaving date, as the row states both: on the first day gone, the person never came. */
+function startsLater({ leavingDate, isFirstDayGone, fields }: Dates): boolean {
+  const start = startOf({ fields })
+  if (typeof leavingDate !== 'string' || start === null || start <= leavingDate) return false
+  return !isFirstDayGone || start !== Temporal.PlainDate.from(leavingDate).add({ days: 1 }).toString()
+}
+
+function startOf({ fields }: Pick<Sighting, 'fields'>): string | null {
+  return typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
 }
 
 /** Whether a row says that the person was hired again after its leaving date, and is employed by now. */
-export function isHiredAgain({ leavingDate, employed: isEmployedNow, fields }: Sighting, today: string): boolean {
-  const start = typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
-  return isEmployedNow && typeof leavingDate === 'string' && start !== null && start > leavingDate && start <= today
+export function isHiredAgain(sighting: Sighting, today: string): boolean {
+  const start = startOf(sighting)
+  return sighting.employed && startsLater(sighting) && start !== null && start <= today
 }
 
 /** Employment after a run in which nothing was said about the person: as it was, except that a deferred day may have come. */
@@ -131,15 +153,12 @@ function dayOf(instant: string): string {
  * takes a status that says employed, or a person who had left before the start. For everyone else such a start is a mistake that must
  * not hide the date.
  */
-function dateThatStartClears(
-  known: Employment,
-  { leavingDate, left, employed: isEmployedNow, unsure, fields }: Sighting,
-  { today }: EmploymentRules,
-): string | null {
+function dateThatStartClears(known: Employment, sighting: Sighting, { today }: EmploymentRules): string | null {
+  const { leavingDate, left, employed: isEmployedNow, unsure } = sighting
   if (typeof leavingDate !== 'string') return null
-  const start = typeof fields.startedAt === 'string' ? dayOf(fields.startedAt) : null
-  if (leavingDate === known.clearedDate) return start === null || start > leavingDate ? leavingDate : null
-  if (left || unsure || start === null || start <= leavingDate || start > today) return null
+  const start = startOf(sighting)
+  if (leavingDate === known.clearedDate) return start === null || startsLater(sighting) ? leavingDate : null
+  if (left || unsure || start === null || !startsLater(sighting) || start > today) return null
   const hadLeftBefore = known.separatedAt !== null && start > dayOf(known.separatedAt)
   return isEmployedNow || hadLeftBefore ? leavingDate : null
 }

@@ -110,6 +110,8 @@ export type Sighting = {
    * there is none. undefined: the row says nothing of one.
    */
   readonly leavingDate: string | null | undefined
+  /** The row states the day after as the first day gone; left out where it states the last day of employment. */
+  readonly isFirstDayGone?: true
   /** True where a status, or an action, says that the person has left, with or without a date. */
   readonly left: boolean
   /** True where a status, or an action, says that the person is employed. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Decision, decide, decideInOrder } from '../../src/identity/decide.ts'
 import { timesSpokenOf } from '../../src/identity/field-times.ts'
 import type { RosterEntry } from '../../src/identity/record.ts'
-import { entry, nightly, record, sighting } from '../helpers/records.ts'
+import { entry, nightly, record, reject, sighting } from '../helpers/records.ts'
 
 const delta = nightly({ mode: 'delta', asOf: '2026-11-20T12:00:00.000Z' })
 const at = (time: string) => `2026-11-20T${time}:00.000Z`
@@ -52,6 +52,36 @@ describe('several sightings of a person, one after the other', () => {
 
     expect(together.change).toMatchObject({ kind: 'leave', inferred: true, record: { jobTitle: 'Former' } })
     expect(second.entry?.wanted).toMatchObject({ jobTitle: 'Former', separatedAt: '2026-11-20T00:00:00.000Z' })
+  })
+
+  test.each([
+    ['ends a departure that was announced before it', {}, null],
+    [
+      'leaves it, if its own leaving date cannot be read',
+      { badCells: [reject('ana', { mayLeave: true })] },
+      '2026-12-31',
+    ],
+    ['puts its own leaving date in the place of it', { leavingDate: '2027-01-31' }, '2027-01-31'],
+  ])('that begin with an announced departure: a hire %s', (_, said, deferredTo) => {
+    const announced = sighting('ana', { asOf: at('10:00'), fields: {}, leavingDate: '2026-12-31', action: 'leave' })
+    const hired = sighting('ana', {
+      asOf: at('11:00'),
+      leavingDate: undefined,
+      employed: true,
+      action: 'join',
+      ...said,
+    })
+
+    const together = decideInOrder(entry('ana'), [announced, hired], delta)
+    const first = decideInOrder(entry('ana'), [announced], delta)
+    const second = decideInOrder(entry('ana', { ...first.entry }), [hired], delta)
+    const late = decideInOrder(entry('ana', { ...second.entry }), [announced], delta)
+
+    expect([together, second, late].map((decision) => decision.entry?.deferredTo ?? null)).toEqual([
+      deferredTo,
+      deferredTo,
+      late.entry === null ? null : deferredTo,
+    ])
   })
 
   test('leave out the one that is older than what is known', () => {

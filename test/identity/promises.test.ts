@@ -21,7 +21,9 @@ function separationSaid(
   if (left) return 'some date'
   const gone = knownToHaveLeft(known, today)
   if (gone && (unsure || (gone.isStated && leavingDate === undefined && !employed))) return gone.date
-  return typeof leavingDate === 'string' && future === 'send' ? utcMidnight(leavingDate) : null
+  if (typeof leavingDate === 'string') return future === 'send' ? utcMidnight(leavingDate) : null
+  // A row that says nothing of dates leaves one that was sent ahead of its day.
+  return leavingDate === undefined && !gone ? (known?.wanted?.separatedAt ?? null) : null
 }
 
 function knownToHaveLeft(known: RosterEntry | undefined, today: string) {

@@ -26,8 +26,19 @@ export function startReader(options: DateOptions): CellReader<string> {
 }
 
 /** Reads the last day of employment as `YYYY-MM-DD`, whichever of the two days around it the source names. */
-export function leavingReader(options: DateOptions & { means: 'lastDayWorked' | 'firstDayGone' }): CellReader<string> {
-  return plainDateReader(options, options.offsetDays - (options.means === 'firstDayGone' ? 1 : 0))
+export function leavingReader(options: DateOptions & LeavingMeans): CellReader<string> {
+  return plainDateReader(options, leavingShift(options))
+}
+
+type LeavingMeans = { readonly means: 'lastDayWorked' | 'firstDayGone'; readonly offsetDays: number }
+
+/** Whether the source names the first day on which the person no longer works, in whatever way its settings say so. */
+export function namesFirstDayGone(options: LeavingMeans): boolean {
+  return leavingShift(options) === -1
+}
+
+function leavingShift({ means, offsetDays }: LeavingMeans): number {
+  return offsetDays - (means === 'firstDayGone' ? 1 : 0)
 }
 
 /** Reads what puts several rows of a person in order: texts that compare as the moments or the whole numbers that they stand for. */

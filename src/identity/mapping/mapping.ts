@@ -11,7 +11,7 @@ import {
   statusReader,
   textReader,
 } from './cells.ts'
-import { leavingReader, rankReader, startReader, timeZoneReader } from './date-cells.ts'
+import { leavingReader, namesFirstDayGone, rankReader, startReader, timeZoneReader } from './date-cells.ts'
 import {
   ActionRule,
   contractorOptions,
@@ -222,7 +222,8 @@ export function compileMapping(
       .filter((field) => sparse || columns[field] !== undefined),
   ]
   const ofShape = faultOf && ((record: IdentityRecord, isPartial: boolean) => faultOf(record, isPartial || sparse))
-  const rules = { timeZone, onBadCell, statusMeans, ...(ofShape && { faultOf: ofShape }) }
+  const isFirstDayGone = fields.separatedAt !== undefined && namesFirstDayGone(fields.separatedAt)
+  const rules = { timeZone, onBadCell, statusMeans, isFirstDayGone, ...(ofShape && { faultOf: ofShape }) }
   const map = inTime(rowMapper({ key, ...cells }, rules), timeZone)
   const { contractor, leaving, rank, zone } = cells
   const places = [key, ...texts, ...own, contractor, leaving, cells.status, cells.action, rank, zone].filter(

@@ -98,6 +98,8 @@ export type RowRules = {
   readonly timeZone: string
   /** What a cell costs that cannot be read: its field, or its row. */
   readonly onBadCell: OnBadCell
+  /** The leaving date is stated as the first day gone. */
+  readonly isFirstDayGone?: boolean
   /** When a status that says "left" counts: at once, or on the leaving date of its row. */
   readonly statusMeans: StatusMeans
   /** What a record of its own shape violates. */
@@ -108,6 +110,7 @@ export type RowRules = {
 export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) => Sighting | Reject {
   const { key, texts, own, contractor, leaving, status, action, rank, zone } = cells
   const { timeZone } = rules
+  const means = rules.isFirstDayGone ? { isFirstDayGone: true as const } : {}
   const unusable = (
     row: MappableRow,
     cell: Cell<string, unknown> | undefined,
@@ -156,7 +159,8 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
     if (isContractor !== undefined) fields.isContractor = isContractor
     const stated = read(leaving, rowZone)
     // HR systems keep the old leaving date of a person who was hired again; a row about that says that it is over.
-    const leavingDate = about === 'join' && startsAfterLeaving({ leavingDate: stated, fields }) ? null : stated
+    const leavingDate =
+      about === 'join' && startsAfterLeaving({ leavingDate: stated, ...means, fields }) ? null : stated
     const gone = read(status, rowZone)
 
     const leavesOnDate = about === 'leave' && typeof leavingDate === 'string'
@@ -187,6 +191,7 @@ export function rowMapper(cells: RowCells, rules: RowRules): (row: MappableRow) 
       identityId,
       fields,
       leavingDate,
+      ...(typeof leavingDate === 'string' && means),
       left,
       employed,
       unsure: about !== 'join' && !left && (leavesOnDate || isSaidAhead || badCells.some(({ mayLeave }) => mayLeave)),

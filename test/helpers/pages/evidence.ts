@@ -23,7 +23,8 @@ year (2027-11-20) or impossible (2026-02-31). A status may say employed or left,
 An unlisted status holds the plan until it is classed; the table says what follows if the plan is approved nevertheless. An
 impossible date and an unreadable status are listed with the person's key and the reason, and everything else of the row counts.
 
-An event here is a change of a record. What joins and what leaves needs no table: the action says it.
+An event here is a change of a record. What joins and what leaves needs no table: the action says it. What joins without a leaving date also ends one
+that lies ahead.
 `
 
 /** The page docs/evidence.md. */
