@@ -14,8 +14,18 @@ const slowPollMs = 1000
 /** How long nothing may move before it is worth asking why. */
 const standingMs = 2000
 
+type Settling = {
+  /** Whether the other runs of the connection are waited for as well where no daemon does them, such as that of due leaving dates. */
+  readonly withOthers?: boolean
+}
+
 /** Stays with a run until it has come to rest, prints what became of it, and tells the exit code. */
-export async function settle(session: Session, run: Run, waitSeconds: number): Promise<number> {
+export async function settle(
+  session: Session,
+  run: Run,
+  waitSeconds: number,
+  { withOthers = false }: Settling = {},
+): Promise<number> {
   const { control, output } = session
   const settled = await settledRun(session, run, waitSeconds)
   if (settled.state === 'held' && settled.wentOn !== null) {
@@ -28,8 +38,39 @@ export async function settle(session: Session, run: Run, waitSeconds: number): P
     const other = await control.getRun({ params: { runId: id } })
     alongside.push(await settledRun(session, other, waitSeconds))
   }
-  output.result(alongside.length === 0 ? settled : { ...settled, alongside }, renderOutcomes)
-  return [settled, ...alongside].map(exitOf).find((exit) => exit !== 0) ?? 0
+  const others = withOthers ? await settledOthers(session, [settled, ...alongside], waitSeconds) : nothingElse
+  const also = [...alongside, ...others.runs]
+  output.result(also.length === 0 ? settled : { ...settled, alongside: also }, renderOutcomes)
+  const exits = [settled, ...also].map(exitOf)
+  const exit = exits.find((exit) => exit !== 0)
+  if (others.failure !== null && exit === undefined) throw others.failure
+  if (others.failure !== null) output.note(others.failure.message)
+  return exit ?? 0
+}
+
+type Others = { readonly runs: readonly Run[]; readonly failure: Failure | null }
+const nothingElse: Others = { runs: [], failure: null }
+const atWork = ['waiting', 'reading', 'planned', 'delivering'] as const
+
+/** The other runs of the connection once they have come to rest. A daemon does them in any case; without one they would end with the command. */
+async function settledOthers(session: Session, known: readonly Run[], waitSeconds: number): Promise<Others> {
+  const { control } = session
+  const [{ connection } = { connection: '' }] = known
+  const seen = new Set(known.map(({ id }) => id))
+  const runs: Run[] = []
+  if ((await control.about({})).daemon !== null) return nothingElse
+  try {
+    for (;;) {
+      const { data } = await control.listRuns({ query: { connection, state: [...atWork], limit: 20 } })
+      const next = data.findLast(({ id }) => !seen.has(id))
+      if (next === undefined) return { runs, failure: null }
+      seen.add(next.id)
+      runs.push(await settledRun(session, next, waitSeconds))
+    }
+  } catch (error) {
+    if (error instanceof Failure) return { runs, failure: error }
+    throw error
+  }
 }
 
 /** What became of a run, and of those that rode along with it. */

@@ -33,7 +33,7 @@ export async function sync({ plan: file, ...options }: SyncOptions): Promise<num
     const run = await session.control.startRun({ params: { connection }, body })
     const { paused } = await session.control.getPause({ params: { connection } })
     if (paused) session.output.note(pausedNote(connection, paused))
-    return await settle(session, run, options.wait)
+    return await settle(session, run, options.wait, { withOthers: true })
   })
 }
 

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { settle } from '../../../src/cli/follow-run.ts'
+import { controlHere } from '../../../src/cli/here.ts'
+import type { Session } from '../../../src/cli/session.ts'
+import { assemble, controlContext } from '../../../src/daemon/assembly.ts'
 import { loadConfig } from '../../../src/daemon/config/config.ts'
 import { startDaemon } from '../../../src/daemon/start.ts'
+import { startWork } from '../../../src/daemon/work.ts'
 import { silentEvents } from '../../../src/telemetry/events.ts'
 import { openWorkplace } from '../../helpers/workplace.ts'
 import { type Host, peopleOn, startHost } from '../../helpers/world.ts'
@@ -13,24 +18,50 @@ beforeAll(async () => {
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
-test('a daemon that starts sends the leaving dates whose day came while it was down, though there is no export', async () => {
+/** A place where tomorrow's leaver was delivered, and whose export is now missing. */
+async function openWithDueLeaver() {
   const { client, key } = await host.tenant()
-  await using work = await openWorkplace({ baseUrl: host.platform.baseUrl, key }, { hasStore: true })
+  await using opening = new AsyncDisposableStack()
+  const work = opening.use(await openWorkplace({ baseUrl: host.platform.baseUrl, key }, { hasStore: true }))
   const tomorrow = new Date(Date.now() + dayMs).toISOString().slice(0, 10)
   const header = 'Employee ID,Email,First Name,Termination Date'
   await work.drop('people.csv', `${header}\n1,ana@acme.example,Ana,${tomorrow}\n2,ben@acme.example,Ben,\n`)
   const first = await work.run('sync')
-  const before = (await peopleOn(client)).get('1')?.separatedAt
+  const leavingDate = async () => (await peopleOn(client)).get('1')?.separatedAt
+  const before = await leavingDate()
   await work.configure({ path: 'nothing/*.csv' })
   const config = await loadConfig(work.configFile, process.env)
+  const opened = opening.move()
+  return { config, first, before, leavingDate, tomorrow, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
 
-  await using _daemon = await startDaemon(config, {
-    events: silentEvents(() => {}),
-    now: () => new Date(Date.now() + 2 * dayMs),
-  })
+/** The clock of the day on which the leaving date has come. */
+const later = () => new Date(Date.now() + 2 * dayMs)
+
+test('without a daemon, a command waits for the leaving dates that are due, though the export is missing', async () => {
+  await using opened = await openWithDueLeaver()
+  const { config, leavingDate, tomorrow } = opened
+  await using assembly = await assemble(config, { events: silentEvents(() => {}), now: later, works: true })
+  await using _work = await startWork(assembly)
+  const { signal } = new AbortController()
+  const control = controlHere(controlContext(assembly, { daemon: null, signal }))
+  const results: unknown[] = []
+  const output = { quiet: true, json: true, result: (document: unknown) => results.push(document), note: () => {} }
+  const run = await control.startRun({ params: { connection: 'acme' }, body: {} })
+
+  const exit = await settle({ config, control, output, signal } as unknown as Session, run, 60, { withOthers: true })
+
+  expect(exit).toBe(66)
+  expect(await leavingDate()).toBe(`${tomorrow}T00:00:00.000Z`)
+  expect(results).toMatchObject([{ state: 'failed', alongside: [{ feed: 'roster', state: 'finished' }] }])
+})
+
+test('a daemon that starts sends the leaving dates whose day came while it was down, though there is no export', async () => {
+  await using opened = await openWithDueLeaver()
+  const { config, first, before, leavingDate, tomorrow } = opened
+
+  await using _daemon = await startDaemon(config, { events: silentEvents(() => {}), now: later })
 
   expect([first.exit, before]).toEqual([0, null])
-  await expect
-    .poll(async () => (await peopleOn(client)).get('1')?.separatedAt, { timeout: 20_000 })
-    .toBe(`${tomorrow}T00:00:00.000Z`)
+  await expect.poll(leavingDate, { timeout: 20_000 }).toBe(`${tomorrow}T00:00:00.000Z`)
 })
