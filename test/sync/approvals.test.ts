@@ -102,7 +102,7 @@ describe.each(databases)('an approval on $name', ({ place }) => {
         pausedHours: 24,
         leaverBounds: new Map(),
         freshness: [],
-        link: null,
+        linkOf: () => null,
         now: world.clock.now,
       })
     const before = await conditions()

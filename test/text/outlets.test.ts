@@ -63,14 +63,18 @@ const outlets: Readonly<Record<string, (text: string) => string | Promise<string
     ),
   'the page of a report': (text) => leaversPage(reportDocument([leaverOf(text)])),
   'the table of a report': (text) => leaversCsv(reportDocument([leaverOf(text)])).replaceAll('\r\n', '\n'),
-  'an alert in a chat': (text) => slackMessage(raised({ reason: text }), null),
+  'an alert in a chat': (text) => slackMessage(raised({ reason: text }), () => null),
   'an alert by mail': (text) => {
-    const { subject, text: body } = mailMessage(raised({ reason: text }), { from: 'a@b.example', to: [], link: null })
+    const { subject, text: body } = mailMessage(raised({ reason: text }), {
+      from: 'a@b.example',
+      to: [],
+      linkOf: () => null,
+    })
     return `${subject}\n${body}`
   },
   'an alert to a program': async (text) => {
     await using receiver = await startAlertReceiver()
-    await using sender = createSender(webhookChannel(receiver.url), { link: null })
+    await using sender = createSender(webhookChannel(receiver.url), { linkOf: () => null })
     await sender.send({ ...raised({ reason: text }), now: new Date() }, new AbortController().signal)
     return receiver.received.map((alert) => alert.text).join()
   },

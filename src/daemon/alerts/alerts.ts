@@ -22,6 +22,7 @@ import {
   type Unsent,
 } from './channel.ts'
 import { conditionSettings, type Watched } from './freshness.ts'
+import { alertLinks } from './links.ts'
 import { createSender, sendBy } from './senders.ts'
 
 export type AlertContext = {
@@ -83,7 +84,7 @@ export function createAlerting(context: AlertContext, { timeoutMs }: { timeoutMs
     { ...logChannel, sender: logSender(events) },
     ...settings.channels.map((channel) => ({
       ...channel,
-      sender: createSender(channel, { link: settings.link, timeoutMs }),
+      sender: createSender(channel, { linkOf: alertLinks(settings), timeoutMs }),
     })),
   ]
   const filters = channels.map(({ name, connections, kinds }): ChannelFilter => ({ name, connections, kinds }))

@@ -3,15 +3,15 @@ import { type OpenAlert, openAlerts } from '../../store/alerts/alerts.ts'
 import { type Condition, type ConditionSettings, conditions } from '../../store/alerts/conditions.ts'
 import type { Db } from '../../store/schema.ts'
 import { type AlertSettings, logChannel, type Notice } from './channel.ts'
-import { alertLink } from './text.ts'
+import type { AlertLink } from './links.ts'
 
 /** What is posted to a webhook, which gets every message on its own. */
 export function alertMessage(
   notice: Exclude<Notice, { type: 'summary' }>,
-  link: string | null,
+  linkOf: AlertLink,
 ): AlertMessage | AlertTestMessage {
   const timestamp = notice.now.toISOString()
-  if (notice.type === 'test') return { type: 'alert.test', timestamp, data: { link: alertLink(link, null) } }
+  if (notice.type === 'test') return { type: 'alert.test', timestamp, data: { link: linkOf(null) } }
   const { alert, type, sentBefore } = notice
   return {
     type: `alert.${type}`,
@@ -22,7 +22,7 @@ export function alertMessage(
       raisedAt: alert.raisedAt.toISOString(),
       clearedAt: type === 'cleared' ? (alert.clearedAt?.toISOString() ?? null) : null,
       reminder: type === 'raised' && sentBefore > 0,
-      link: alertLink(link, alert),
+      link: linkOf(alert),
     },
   }
 }
@@ -30,11 +30,11 @@ export function alertMessage(
 /** What is wrong now, with what became of the alerts about it. */
 export async function alertViews(
   db: Db,
-  { link, ...settings }: ConditionSettings & { readonly link: string | null },
+  { linkOf, ...settings }: ConditionSettings & { readonly linkOf: AlertLink },
 ): Promise<AlertView[]> {
   const found = await conditions(db, settings)
   const open = new Map(found.length === 0 ? [] : (await openAlerts(db)).map((alert) => [nameOf(alert), alert]))
-  return found.map((condition) => alertView(condition, open.get(nameOf(condition)), link))
+  return found.map((condition) => alertView(condition, open.get(nameOf(condition)), linkOf))
 }
 
 /** Where alerts go: the log, and what the configuration names. */
@@ -53,12 +53,12 @@ export function channelViews({ channels }: AlertSettings): AlertChannel[] {
   }))
 }
 
-function alertView(condition: Condition, alert: OpenAlert | undefined, link: string | null): AlertView {
+function alertView(condition: Condition, alert: OpenAlert | undefined, linkOf: AlertLink): AlertView {
   return {
     ...about(condition),
     id: alert?.id ?? null,
     raisedAt: alert?.raisedAt.toISOString() ?? null,
-    link: alertLink(link, { id: alert?.id ?? '', ...condition }),
+    link: linkOf({ id: alert?.id ?? '', ...condition }),
     notified: (alert?.notified ?? []).map(({ notifiedAt, nextAt, ...notified }) => ({
       ...notified,
       notifiedAt: notifiedAt?.toISOString() ?? null,

@@ -3,6 +3,7 @@ import type { AlertTest } from '../../contract/control/alerts.ts'
 import { Failure } from '../../errors.ts'
 import { visibleJson } from '../../text/visible.ts'
 import type { AlertSettings, ChannelSettings, Notice, Sender, Unsent, WebhookChannel } from './channel.ts'
+import { type AlertLink, alertLinks } from './links.ts'
 import { alertMessage } from './message.ts'
 import { createPoster } from './post.ts'
 import { slackSender } from './slack.ts'
@@ -13,22 +14,21 @@ const httpTimeoutMs = 10_000
 const smtpTimeoutMs = 30_000
 
 export type SenderOptions = {
-  /** The template of `alerts.link`. */
-  readonly link: string | null
+  readonly linkOf: AlertLink
   /** How long one message may take, instead of what is usual for the channel. */
   readonly timeoutMs?: number | undefined
 }
 
 /** What sends to a channel. */
-export function createSender(channel: ChannelSettings, { link, timeoutMs }: SenderOptions): Sender {
+export function createSender(channel: ChannelSettings, { linkOf, timeoutMs }: SenderOptions): Sender {
   const { name } = channel
   switch (channel.type) {
     case 'webhook':
-      return webhookSender(channel, { name, link, timeoutMs: timeoutMs ?? httpTimeoutMs })
+      return webhookSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? httpTimeoutMs })
     case 'slack':
-      return slackSender(channel, { name, link, timeoutMs: timeoutMs ?? httpTimeoutMs })
+      return slackSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? httpTimeoutMs })
     case 'smtp':
-      return smtpSender(channel, { name, link, timeoutMs: timeoutMs ?? smtpTimeoutMs })
+      return smtpSender(channel, { name, linkOf, timeoutMs: timeoutMs ?? smtpTimeoutMs })
     default:
       return channel satisfies never
   }
@@ -46,7 +46,7 @@ export async function sendBy(sender: Sender, notice: Notice, signal: AbortSignal
 
 /** Sends a test message through this channel, or through each at once, and says what became of it. */
 export async function testAlerts(
-  { channels, link }: Pick<AlertSettings, 'channels' | 'link'>,
+  { channels, ...links }: Pick<AlertSettings, 'channels' | 'link' | 'console'>,
   { channel: wanted, now, signal }: { channel?: string | undefined; now: Date; signal: AbortSignal },
 ): Promise<AlertTest[]> {
   const chosen = channels.filter(({ name }) => wanted === undefined || name === wanted)
@@ -54,7 +54,7 @@ export async function testAlerts(
   const id = randomUUID()
   return await Promise.all(
     chosen.map(async (channel) => {
-      await using sender = createSender(channel, { link })
+      await using sender = createSender(channel, { linkOf: alertLinks(links) })
       const unsent = await sendBy(sender, { type: 'test', id: `${id}_${channel.name}`, now }, signal)
       return { channel: channel.name, type: channel.type, failure: unsent?.failure ?? null }
     }),
@@ -71,7 +71,7 @@ function noChannel(channels: readonly ChannelSettings[], wanted: string | undefi
 
 function webhookSender(
   { url, secret }: WebhookChannel,
-  { name, link, timeoutMs }: { name: string; link: string | null; timeoutMs: number },
+  { name, linkOf, timeoutMs }: { name: string; linkOf: AlertLink; timeoutMs: number },
 ): Sender {
   const poster = createPoster({ timeoutMs })
   return {
@@ -83,7 +83,7 @@ function webhookSender(
         secret: await secret.read(),
         setting: `alerts.channels.${name}.secret`,
         id: notice.id,
-        body: visibleJson(JSON.stringify(alertMessage(notice, link))),
+        body: visibleJson(JSON.stringify(alertMessage(notice, linkOf))),
         now: notice.now,
       }
       const unsent = await poster.post(message, signal)

@@ -6,6 +6,7 @@ import { retryAfterMs } from '../../http/client/retry-after.ts'
 import { provenServers } from '../../http/client/tls.ts'
 import { visibleJson } from '../../text/visible.ts'
 import type { Notice, Sender, SlackChannel, Unsent } from './channel.ts'
+import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, isRedirect, noAnswer, stoppedMeanwhile } from './post.ts'
 import { type NoticeText, noticeText } from './text.ts'
 
@@ -15,7 +16,7 @@ const errorName = /^[a-z][a-z0-9_]{1,59}$/
 
 type SlackOptions = {
   readonly name: string
-  readonly link: string | null
+  readonly linkOf: AlertLink
   readonly timeoutMs: number
   readonly resolve?: Resolve
 }
@@ -23,7 +24,7 @@ type SlackOptions = {
 /** Sends to an incoming webhook of Slack or of a chat that understands the same. The address is a secret: only its host is ever shown. */
 export function slackSender(
   channel: SlackChannel,
-  { name, link, timeoutMs, resolve = resolveHost }: SlackOptions,
+  { name, linkOf, timeoutMs, resolve = resolveHost }: SlackOptions,
 ): Sender {
   return {
     async send(notice, signal) {
@@ -33,7 +34,7 @@ export function slackSender(
       const timeout = AbortSignal.timeout(timeoutMs)
       const either = AbortSignal.any([signal, timeout])
       try {
-        return await before(either, post(url, { channel, resolve, body: slackMessage(notice, link), signal: either }))
+        return await before(either, post(url, { channel, resolve, body: slackMessage(notice, linkOf), signal: either }))
       } catch (error) {
         if (signal.aborted) return { failure: stoppedMeanwhile }
         if (error instanceof Failure) return { failure: error.message }
@@ -45,8 +46,8 @@ export function slackSender(
 }
 
 /** The document that is posted. `text` is what notifications show; blocks are the message itself. */
-export function slackMessage(notice: Notice, link: string | null): string {
-  const { subject, lines, link: address } = noticeText(notice, link)
+export function slackMessage(notice: Notice, linkOf: AlertLink): string {
+  const { subject, lines, link: address } = noticeText(notice, linkOf)
   const message = {
     text: escaped([subject, ...lines].join('\n')),
     mrkdwn: false,

@@ -3,6 +3,7 @@ import { errorCode, Failure } from '../../errors.ts'
 import { provenServers } from '../../http/client/tls.ts'
 import { withOptionalPackage } from '../../system/optional-package.ts'
 import type { Notice, Sender, SmtpChannel } from './channel.ts'
+import type { AlertLink } from './links.ts'
 import { connectTimeoutMs, stoppedMeanwhile } from './post.ts'
 import { noticeText } from './text.ts'
 
@@ -11,10 +12,10 @@ const closeMs = 500
 
 const loadNodemailer = () => withOptionalPackage(() => import('nodemailer'), { name: 'nodemailer', use: 'mail' })
 
-type SmtpOptions = { readonly name: string; readonly link: string | null; readonly timeoutMs: number }
+type SmtpOptions = { readonly name: string; readonly linkOf: AlertLink; readonly timeoutMs: number }
 
 /** Sends mail, each message on a connection of its own. What the server writes is never shown, only its codes. */
-export function smtpSender(channel: SmtpChannel, { name, link, timeoutMs }: SmtpOptions): Sender {
+export function smtpSender(channel: SmtpChannel, { name, linkOf, timeoutMs }: SmtpOptions): Sender {
   const where = `${channel.host}:${channel.port}`
   return {
     async send(notice, signal) {
@@ -25,7 +26,7 @@ export function smtpSender(channel: SmtpChannel, { name, link, timeoutMs }: Smtp
       const nodemailer = await loadNodemailer()
       const transport = nodemailer.createTransport(await transportOptions(channel, { name, timeoutMs }))
       try {
-        const message = mailMessage(notice, { from: channel.from, to: channel.to, link })
+        const message = mailMessage(notice, { from: channel.from, to: channel.to, linkOf })
         const envelope = { from: channel.from, to: [...to] }
         const info = await transport.sendMail({ ...message, envelope, signal: AbortSignal.any([signal, timeout]) })
         const left = to.filter((one) => !info.accepted.includes(one))
@@ -48,9 +49,9 @@ export function smtpSender(channel: SmtpChannel, { name, link, timeoutMs }: Smtp
 /** The mail of a notice. All mails about one alert refer to the first, so that they make one thread. */
 export function mailMessage(
   notice: Notice,
-  { from, to, link }: { readonly from: string; readonly to: readonly string[]; readonly link: string | null },
+  { from, to, linkOf }: { readonly from: string; readonly to: readonly string[]; readonly linkOf: AlertLink },
 ) {
-  const { subject, lines, link: address } = noticeText(notice, link)
+  const { subject, lines, link: address } = noticeText(notice, linkOf)
   const domain = from.slice(from.lastIndexOf('@') + 1)
   const first = 'alert' in notice && notice.sentBefore > 0 ? `<${notice.alert.id}_1@${domain}>` : null
   return {

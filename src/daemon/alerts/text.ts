@@ -2,6 +2,7 @@ import type { AlertKind } from '../../contract/control/alerts.ts'
 import type { Alert } from '../../store/alerts/alerts.ts'
 import { visible } from '../../text/visible.ts'
 import type { Notice } from './channel.ts'
+import type { AlertLink } from './links.ts'
 
 /** A notice as people read it, in chat and mail. */
 export type NoticeText = {
@@ -44,12 +45,12 @@ const commands: Readonly<Record<AlertKind, (alert: Alert) => string>> = {
 }
 
 /** What a notice says to people: counts and reasons, no key and no value of a person. Each line stays one, whatever it quotes. */
-export function noticeText(notice: Notice, linkTemplate: string | null): NoticeText {
-  const { subject, lines, link } = wordsOf(notice, linkTemplate)
+export function noticeText(notice: Notice, linkOf: AlertLink): NoticeText {
+  const { subject, lines, link } = wordsOf(notice, linkOf)
   return { subject: visible(subject), lines: lines.map(visible), link }
 }
 
-function wordsOf(notice: Notice, linkTemplate: string | null): NoticeText {
+function wordsOf(notice: Notice, linkOf: AlertLink): NoticeText {
   switch (notice.type) {
     case 'raised':
     case 'cleared': {
@@ -58,7 +59,7 @@ function wordsOf(notice: Notice, linkTemplate: string | null): NoticeText {
       return {
         subject: `[Rollcall] ${connection}: ${headlines[kind]}`,
         lines: [stateLine(notice), short(alert.reason, reasonLength), ...countLine(alert), `See: ${commandFor(alert)}`],
-        link: alertLink(linkTemplate, alert),
+        link: linkOf(alert),
       }
     }
     case 'summary':
@@ -69,32 +70,17 @@ function wordsOf(notice: Notice, linkTemplate: string | null): NoticeText {
           `More than ${notice.perHour} messages in an hour are not sent one by one.`,
           'See: rollcall alerts',
         ],
-        link: alertLink(linkTemplate, null),
+        link: linkOf(null),
       }
     case 'test':
       return {
         subject: '[Rollcall] test',
         lines: ['This is a test of the channel. Nothing is wrong.', 'See: rollcall alerts'],
-        link: alertLink(linkTemplate, null),
+        link: linkOf(null),
       }
     default:
       return notice satisfies never
   }
-}
-
-type Linked = Pick<Alert, 'id' | 'connection' | 'kind' | 'runId'>
-
-/** The address of `alerts.link` for this alert; null if none is configured. What the alert has no value for stays empty. */
-export function alertLink(template: string | null, alert: Linked | null): string | null {
-  if (template === null) return null
-  const values: Readonly<Record<string, string | null | undefined>> = {
-    connection: alert?.connection,
-    kind: alert?.kind,
-    run: alert?.runId,
-    alert: alert?.id,
-  }
-  const filled = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(values[name] ?? ''))
-  return URL.parse(filled)?.href ?? null
 }
 
 function short(text: string, length: number): string {

@@ -127,7 +127,7 @@ const Link = z
   })
   .describe(
     'An address that messages show, such as https://wiki.example.com/rollcall?run={run}. {connection}, {kind}, {run} and {alert} are ' +
-      'filled in. Without it, messages name the command that shows more.',
+      'filled in. Without it, messages lead to the page of the console at server.publicUrl, and name the command that shows more.',
   )
 
 const channelName = /^(?!log$)[a-z0-9-]{1,40}$/

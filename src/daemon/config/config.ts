@@ -257,7 +257,7 @@ export async function configOfText(
     },
     audit: { signingKey: optionalSecretAt(known, ['audit', 'signingKey']) },
     retention,
-    alerts: toAlertSettings(alerts, { ...known, folder }),
+    alerts: toAlertSettings(alerts, { ...known, folder, publicUrl: server.publicUrl }),
     approvals,
     traces: values.traces.endpoint === '' ? null : toTraces(values.traces, known),
     connections: new Map(attempts.flatMap(({ connection }) => (connection ? [[connection.name, connection]] : []))),
@@ -586,7 +586,7 @@ function unknownConnections(
 
 function toAlertSettings(
   { channels, link, freshHours, ...rest }: AlertsFile,
-  { folder, ...known }: SecretsKnown & { folder: string },
+  { folder, publicUrl, ...known }: SecretsKnown & { folder: string; publicUrl: string | undefined },
 ): AlertSettings {
   const named = Object.entries(channels).map(
     ([name, { connections = null, kinds = null, ...channel }]): ChannelSettings => {
@@ -612,7 +612,8 @@ function toAlertSettings(
       }
     },
   )
-  return { ...rest, link: link ?? null, freshHours: freshHours ?? null, channels: named }
+  const console = publicUrl === undefined ? null : new URL(publicUrl)
+  return { ...rest, link: link ?? null, console, freshHours: freshHours ?? null, channels: named }
 }
 
 function toFeed(

@@ -43,6 +43,7 @@ import {
 } from '../../sync/sync.ts'
 import type { AlertSettings } from '../alerts/channel.ts'
 import { conditionSettings, type Watched } from '../alerts/freshness.ts'
+import { alertLinks } from '../alerts/links.ts'
 import { alertViews, channelViews } from '../alerts/message.ts'
 import type { AuditKeeper } from '../audit/keeper.ts'
 import type { Live } from '../live/live.ts'
@@ -437,7 +438,10 @@ export const controlHandlers: Handlers<typeof control, ControlContext & Acting> 
 }
 
 async function listAlerts({ sync, alerts, watched }: ControlContext): Promise<Alert[]> {
-  return await alertViews(sync.store.db, { ...conditionSettings(watched, alerts, sync.now()), link: alerts.link })
+  return await alertViews(sync.store.db, {
+    ...conditionSettings(watched, alerts, sync.now()),
+    linkOf: alertLinks(alerts),
+  })
 }
 
 type ChangesAsked = {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { SlackChannel } from '../../../src/daemon/alerts/channel.ts'
+import { alertLinks } from '../../../src/daemon/alerts/links.ts'
 import { slackMessage, slackSender } from '../../../src/daemon/alerts/slack.ts'
 import { secretText, slackChannel } from '../../helpers/alert-settings.ts'
 import { raised } from '../../helpers/notices.ts'
@@ -17,7 +18,7 @@ type Options = Partial<SlackChannel> & {
 }
 
 async function send(url: string, { timeoutMs = 30_000, signal, resolve, ...given }: Options = {}) {
-  const options = { name: 'chat', link: null, timeoutMs, ...(resolve && { resolve }) }
+  const options = { name: 'chat', linkOf: () => null, timeoutMs, ...(resolve && { resolve }) }
   await using sender = slackSender(slackChannel(url, given), options)
   return await sender.send(raised(), signal ?? new AbortController().signal)
 }
@@ -211,7 +212,8 @@ describe('the private network', () => {
 
 describe('a reason full of markup', () => {
   const hostile = 'people <!channel> <https://evil.example|click> *bold* & @all @here \u202e\u0007 <script>.csv'
-  const message = JSON.parse(slackMessage(raised({ reason: hostile }), 'https://wiki.example/{run}?a=1|2')) as {
+  const linkOf = alertLinks({ link: 'https://wiki.example/{run}?a=1|2', console: null })
+  const message = JSON.parse(slackMessage(raised({ reason: hostile }), linkOf)) as {
     text: string
     blocks: { text: { type: string; text: string } }[]
   }

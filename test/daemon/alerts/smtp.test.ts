@@ -12,7 +12,7 @@ import { serveRaw } from '../../http/raw-server.ts'
 type Options = Partial<SmtpChannel> & { timeoutMs?: number; signal?: AbortSignal; notice?: Notice }
 
 async function send(port: number, { timeoutMs = 30_000, signal, notice = raised(), ...given }: Options = {}) {
-  await using sender = smtpSender(smtpChannel(port, given), { name: 'mail', link: null, timeoutMs })
+  await using sender = smtpSender(smtpChannel(port, given), { name: 'mail', linkOf: () => null, timeoutMs })
   return await sender.send(notice, signal ?? new AbortController().signal)
 }
 

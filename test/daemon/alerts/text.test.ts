@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { alertLink, noticeText } from '../../../src/daemon/alerts/text.ts'
+import { type AlertLink, alertLinks } from '../../../src/daemon/alerts/links.ts'
+import { noticeText } from '../../../src/daemon/alerts/text.ts'
 import { conditionKinds } from '../../../src/store/alerts/conditions.ts'
-import { cleared, raised, storedAlert, summaryNotice, testNotice } from '../../helpers/notices.ts'
+import { cleared, raised, summaryNotice, testNotice } from '../../helpers/notices.ts'
+
+const noLink: AlertLink = () => null
 
 test('a held plan is told with its reason, counts, the command and the link', () => {
-  const text = noticeText(raised(), 'https://wiki.example/rollcall?run={run}')
+  const linkOf = alertLinks({ link: 'https://wiki.example/rollcall?run={run}', console: null })
+  const text = noticeText(raised(), linkOf)
 
   expect(text).toEqual({
     subject: '[Rollcall] acme: a plan waits for an approval',
@@ -22,14 +26,14 @@ test.each([
   ['a reminder', raised({}, { sentBefore: 2 }), 'Reminder: this is so since 2026-11-20 03:00 UTC.'],
   ['an end', cleared(), 'Over since 2026-11-20 05:00 UTC. It had been so since 2026-11-20 03:00 UTC.'],
 ])('%s says so first, under the same subject', (_what, notice, expected) => {
-  const text = noticeText(notice, null)
+  const text = noticeText(notice, noLink)
 
   expect(text.lines[0]).toBe(expected)
-  expect(text.subject).toBe(noticeText(raised(), null).subject)
+  expect(text.subject).toBe(noticeText(raised(), noLink).subject)
 })
 
 test('a summary says how many more alerts there are, and where to look', () => {
-  const { lines } = noticeText(summaryNotice, null)
+  const { lines } = noticeText(summaryNotice, noLink)
 
   expect(lines).toEqual([
     '7 more alerts, and 1 alert over.',
@@ -39,28 +43,14 @@ test('a summary says how many more alerts there are, and where to look', () => {
 })
 
 test('a test says that nothing is wrong', () => {
-  expect(noticeText(testNotice, null).lines[0]).toContain('Nothing is wrong')
+  expect(noticeText(testNotice, noLink).lines[0]).toContain('Nothing is wrong')
 })
 
 test.each(conditionKinds)('an alert of the kind %s has a subject and a command of its own', (kind) => {
-  const { subject, lines } = noticeText(raised({ kind, runId: null, people: null }), null)
+  const { subject, lines } = noticeText(raised({ kind, runId: null, people: null }), noLink)
 
   expect(subject).toMatch(/^\[Rollcall\] acme: \w/)
   expect(lines.at(-1)).toMatch(/^See: rollcall (?:report leavers|status|problems|runs|run|resume acme)/)
-})
-
-describe('a link', () => {
-  test('is filled in, and what is filled in cannot leave its place', () => {
-    const alert = storedAlert({ connection: 'a&b=c/../d', kind: 'stale', runId: null })
-
-    const link = alertLink('https://wiki.example/{kind}?c={connection}&run={run}', alert)
-
-    expect(link).toBe('https://wiki.example/stale?c=a%26b%3Dc%2F..%2Fd&run=')
-  })
-
-  test('of a message about no alert leaves its places empty', () => {
-    expect(alertLink('https://wiki.example/{kind}', null)).toBe('https://wiki.example/')
-  })
 })
 
 describe('text from outside', () => {
@@ -82,5 +72,5 @@ describe('text from outside', () => {
 })
 
 function reasonLine(reason: string): string | undefined {
-  return noticeText(raised({ reason }), null).lines[1]
+  return noticeText(raised({ reason }), noLink).lines[1]
 }

@@ -1,0 +1,62 @@
+import type { Alert } from '../../store/alerts/alerts.ts'
+
+type Linked = Pick<Alert, 'id' | 'connection' | 'kind' | 'runId'>
+
+/** The address that shows more about an alert, or with null about alerts as such; null if none is known. */
+export type AlertLink = (alert: Linked | null) => string | null
+
+type LinkSettings = {
+  /** `alerts.link`. */
+  readonly link: string | null
+  /** `server.publicUrl`, where the console is. */
+  readonly console: URL | null
+}
+
+/** Links as `alerts.link` has them. Without it, or where its path names what the alert has no value for, to the page of the console. */
+export function alertLinks({ link, console }: LinkSettings): AlertLink {
+  return (alert) =>
+    (link === null ? null : filledLink(link, alert)) ?? (console && new URL(pageOf(alert), console).href)
+}
+
+/** Null if the path would lead nowhere. In a query, what the alert has no value for stays empty. */
+function filledLink(template: string, alert: Linked | null): string | null {
+  const values: Readonly<Record<string, string | null | undefined>> = {
+    connection: alert?.connection,
+    kind: alert?.kind,
+    run: alert?.runId,
+    alert: alert?.id,
+  }
+  const [path = ''] = template.split(/[?#]/)
+  const isPathKnown = path.matchAll(/\{(\w+)\}/g).every(([, name = '']) => (values[name] ?? '') !== '')
+  if (alert !== null && !isPathKnown) return null
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(values[name] ?? ''))
+  return URL.parse(filled)?.href ?? null
+}
+
+/** The page of the console on which a person can do something about the alert. */
+function pageOf(alert: Linked | null): string {
+  if (alert === null) return '/'
+  const { connection, kind, runId } = alert
+  const about = `?${new URLSearchParams({ connection })}`
+  switch (kind) {
+    case 'held':
+    case 'expiring':
+      return runId === null ? `/runs${about}` : `/runs/${runId}/decision`
+    case 'run_failed':
+      return runId === null ? `/runs${about}` : `/runs/${runId}`
+    case 'stale':
+      return `/runs${about}`
+    case 'problems':
+    case 'unserved':
+    case 'overdue':
+    case 'leaver_late':
+      return `/problems${about}`
+    case 'paused':
+      return '/schedules'
+    case 'blocked':
+    case 'settings_differ':
+      return '/'
+    default:
+      return kind satisfies never
+  }
+}
