@@ -2,8 +2,16 @@ import { answerAtOnce } from './cli/at-once.ts'
 import { stackOf } from './errors.ts'
 import { standardError, standardOutput } from './text/print.ts'
 
-// A reader that has seen enough, as `| head` does, is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+// The program that reads the log may go away, or its disk be full: the work goes on without a log.
+let isLogLost = false
+process.stderr.on('error', () => {
+  isLogLost = true
+})
+
+// A reader that has seen enough, as `| head` does, is no failure. One that read the log as well has taken both ends away.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isLogLost) process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
 
 // What ends the process without a command noticing is printed like everything else, and not by Node, which prints it as it is.
 process.on('uncaughtException', (error: unknown) => {

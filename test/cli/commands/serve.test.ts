@@ -54,6 +54,24 @@ function documentOf({ stdout }: Ended): unknown {
   return JSON.parse(stdout)
 }
 
+test('the daemon goes on when the reader of its log has gone away, and says so where somebody still reads', async () => {
+  const { at, client } = await open()
+  await using _place = at
+  await at.hrSays(staff(3))
+  const daemon = at.start('serve')
+  await daemon.says('daemon.started')
+
+  daemon.child.stderr?.destroy()
+  const synced = await at.run('sync')
+  daemon.child.kill('SIGTERM')
+
+  expect([synced.exit, (await peopleOn(client)).size]).toEqual([0, 3])
+  expect(await daemon.ended).toMatchObject({
+    exit: 0,
+    stdout: '! the log cannot be written any more (EPIPE); the daemon goes on without it\n',
+  })
+})
+
 test.each(['SIGTERM', 'SIGINT'] as const)('the daemon ends with 0 on %s and leaves its folder free', async (signal) => {
   const { at } = await open()
   await using _place = at
